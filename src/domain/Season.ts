@@ -1,0 +1,52 @@
+import { Schema } from "effect"
+
+/** `Mon` … `Sun` as the lowercase three-letter names of the days of the week. */
+export const DayOfWeek = Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"])
+export type DayOfWeek = typeof DayOfWeek.Type
+
+const daysInMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** A day of the year as `MM-DD`, `02-29` included. */
+export const MonthDay = Schema.String.check(Schema.makeFilter<string>((value) => {
+  const match = /^(\d{2})-(\d{2})$/.exec(value)
+  const days = match === null ? undefined : daysInMonth[Number(match[1]) - 1]
+  return days !== undefined && Number(match![2]) >= 1 && Number(match![2]) <= days
+    ? undefined
+    : "must be a day of the year as MM-DD, such as 11-15"
+}))
+export type MonthDay = typeof MonthDay.Type
+
+/**
+ * A point in time: ISO 8601 with an offset or `Z`, or without one (`2026-11-15T09:00`, `2026-11-15`), which is read in
+ * the organization's time zone.
+ */
+export const SeasonInstant = Schema.String.check(Schema.makeFilter<string>((value) =>
+  /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(value) &&
+    !Number.isNaN(Date.parse(value)) &&
+    // Date.parse rolls 2026-02-30 over into March.
+    new Date(`${value.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10) === value.slice(0, 10)
+    ? undefined
+    : "must be an ISO 8601 date or date and time, such as 2026-11-15T09:00 or 2026-11-15T09:00:00Z"
+))
+export type SeasonInstant = typeof SeasonInstant.Type
+
+/**
+ * When a variant is in season. All members given must hold at once; ranges are half-open (`from` counts, `to` does
+ * not); everything is read in the organization's time zone. `annual` and `hours` wrap when `from` is not before `to`
+ * (`11-15` to `01-06`, 22 to 6); equal ends span the whole year or day.
+ */
+export const Season = Schema.Struct({
+  starts_at: Schema.optionalKey(SeasonInstant),
+  ends_at: Schema.optionalKey(SeasonInstant),
+  annual: Schema.optionalKey(Schema.Struct({ from: MonthDay, to: MonthDay })),
+  days: Schema.optionalKey(Schema.NonEmptyArray(DayOfWeek)),
+  hours: Schema.optionalKey(Schema.Struct({
+    from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
+    to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 }))
+  }))
+})
+export type Season = typeof Season.Type
+
+/** A variant's seasons: in season while any of them holds. Empty: always. At most 50. */
+export const Seasons = Schema.Array(Season).check(Schema.isMaxLength(50))
+export type Seasons = typeof Seasons.Type

@@ -1,0 +1,61 @@
+import { Effect, Schema } from "effect"
+
+/** Operators of a targeting condition. The last four compare numbers. */
+export const Operator = Schema.Literals([
+  "is",
+  "is_not",
+  "in",
+  "not_in",
+  "exists",
+  "not_exists",
+  "starts_with",
+  "contains",
+  "gt",
+  "gte",
+  "lt",
+  "lte"
+])
+export type Operator = typeof Operator.Type
+
+/** A value a condition compares with. Text is compared lowercased, as `attrs` are. */
+export const ConditionValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])
+export type ConditionValue = typeof ConditionValue.Type
+
+const numeric = new Set<Operator>(["gt", "gte", "lt", "lte"])
+
+const arity = Schema.makeFilter<{
+  readonly attribute: string
+  readonly op: Operator
+  readonly values: ReadonlyArray<ConditionValue>
+}>(
+  ({ op, values }) => {
+    if (op === "exists" || op === "not_exists") {
+      return values.length === 0 ? undefined : { path: ["values"], issue: `must be empty for \`${op}\`` }
+    }
+    if (op === "in" || op === "not_in") {
+      return values.length >= 1 && values.length <= 1000
+        ? undefined
+        : { path: ["values"], issue: `must have 1 to 1,000 values for \`${op}\`` }
+    }
+    if (values.length !== 1) return { path: ["values"], issue: `must have exactly one value for \`${op}\`` }
+    if (numeric.has(op) && (String(values[0]).trim() === "" || !Number.isFinite(Number(values[0])))) {
+      return { path: ["values", 0], issue: `must be a number for \`${op}\`` }
+    }
+    return undefined
+  }
+)
+
+/**
+ * One requirement on the request's `attrs`. `exists` and `not_exists` take no values; `in` and `not_in` 1 to 1,000;
+ * the others exactly one, a number (or its decimal text) for `gt`, `gte`, `lt` and `lte`.
+ */
+export const Condition = Schema.Struct({
+  attribute: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)),
+  op: Operator,
+  values: Schema.Array(ConditionValue).pipe(Schema.withDecodingDefaultKey(Effect.succeed([])))
+}).check(arity)
+export type Condition = typeof Condition.Type
+
+/** A variant's conditions: all must hold. Empty: everyone. At most 50. */
+export const Targeting = Schema.Array(Condition).check(Schema.isMaxLength(50))
+export type Targeting = typeof Targeting.Type
