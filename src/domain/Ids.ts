@@ -14,7 +14,8 @@ const printable = Schema.makeFilter<string>((value) =>
 )
 
 /** Text of `min` to `max` UTF-16 code units without control characters. */
-const text = (min: number, max: number) => Schema.String.check(Schema.isMinLength(min), Schema.isMaxLength(max), printable)
+const text = (min: number, max: number) =>
+  Schema.String.check(Schema.isMinLength(min), Schema.isMaxLength(max), printable)
 
 /**
  * The organization's name in paths: 1 to 63 characters, lowercase letters, digits, `-` and `_`, starting with a letter
@@ -22,8 +23,8 @@ const text = (min: number, max: number) => Schema.String.check(Schema.isMinLengt
  */
 export const OrgSlug = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,62}$/, {
-    message: "must be 1 to 63 lowercase letters, digits, hyphens or underscores, starting with a letter or digit"
-  })
+    message: "must be 1 to 63 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
+  }),
 ).pipe(Schema.brand("OrgSlug"))
 export type OrgSlug = typeof OrgSlug.Type
 

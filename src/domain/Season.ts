@@ -20,14 +20,16 @@ export type MonthDay = typeof MonthDay.Type
  * A point in time: ISO 8601 with an offset or `Z`, or without one (`2026-11-15T09:00`, `2026-11-15`), which is read in
  * the organization's time zone.
  */
-export const SeasonInstant = Schema.String.check(Schema.makeFilter<string>((value) =>
-  /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(value) &&
-    !Number.isNaN(Date.parse(value)) &&
-    // Date.parse rolls 2026-02-30 over into March.
-    new Date(`${value.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10) === value.slice(0, 10)
-    ? undefined
-    : "must be an ISO 8601 date or date and time, such as 2026-11-15T09:00 or 2026-11-15T09:00:00Z"
-))
+export const SeasonInstant = Schema.String.check(
+  Schema.makeFilter<string>((value) =>
+    /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(value) &&
+      !Number.isNaN(Date.parse(value)) &&
+      // Date.parse rolls 2026-02-30 over into March.
+      new Date(`${value.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10) === value.slice(0, 10)
+      ? undefined
+      : "must be an ISO 8601 date or date and time, such as 2026-11-15T09:00 or 2026-11-15T09:00:00Z"
+  ),
+)
 export type SeasonInstant = typeof SeasonInstant.Type
 
 /**
@@ -42,8 +44,8 @@ export const Season = Schema.Struct({
   days: Schema.optionalKey(Schema.NonEmptyArray(DayOfWeek)),
   hours: Schema.optionalKey(Schema.Struct({
     from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
-    to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 }))
-  }))
+    to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 })),
+  })),
 })
 export type Season = typeof Season.Type
 

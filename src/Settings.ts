@@ -1,0 +1,44 @@
+import { Config, Context, Duration, type Effect, Layer, Schema } from "effect"
+
+const atLeast = (minimum: number, name: string) =>
+  Config.schema(
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(minimum)),
+    name,
+  )
+
+/** Every setting of the process, read once from the environment while layers are built. */
+const config = Config.all({
+  /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
+  port: atLeast(0, "PORT").pipe(Config.withDefault(8080)),
+  /** `HOST`: address the HTTP server binds to. Default 127.0.0.1; the container image sets 0.0.0.0. */
+  host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
+  /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
+  publicUrl: Config.option(Config.URL("PUBLIC_URL")),
+  /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
+  databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
+  databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
+  /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
+  dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
+  /** `ADMIN_TOKEN`: bearer token of the management API, 16 characters or more. Unset: no token is accepted. */
+  adminToken: Config.option(Config.Redacted("ADMIN_TOKEN")),
+  /** `SERVICE_WORDS`: name of the member of the Delay answer. Default `service_words`. */
+  serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
+  /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
+  logLevel: Config.LogLevel("LOG_LEVEL").pipe(Config.withDefault("Info" as const)),
+  /** `DECISION_BUFFER_SIZE`: decisions kept in memory while the store is down. Default 10,000. */
+  decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
+  /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */
+  decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
+  /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
+  headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
+  /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */
+  requestTimeout: Config.Duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  /** `SHUTDOWN_TIMEOUT`: how long SIGTERM waits for answers in flight and for the last commit. Default 10 seconds. */
+  shutdownTimeout: Config.Duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
+})
+
+/** The settings of this process; fails to build with every faulty value named. */
+export class Settings extends Context.Service<Settings, Effect.Success<typeof config>>()("parlance/Settings") {
+  static readonly layer = Layer.effect(Settings, config)
+}

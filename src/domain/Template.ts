@@ -1,0 +1,115 @@
+import { Schema } from "effect"
+import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
+import { Seasons } from "./Season.ts"
+import { Targeting } from "./Targeting.ts"
+
+/** How a variable is rendered: `html` escapes substituted values unless marked `| raw`, `text` never does. */
+export const Format = Schema.Literals(["text", "html"])
+export type Format = typeof Format.Type
+
+const storable = Schema.makeFilter<string>((value) =>
+  !value.isWellFormed() || value.includes("\u0000") ? "must be well-formed Unicode without NUL" : undefined
+)
+
+/** The name of a template variable, 1 to 100 characters, such as `subject`. */
+export const VariableName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), storable)
+
+/** Liquid source of one variable, up to 64 KiB of UTF-16 code units (parsing is not linear in its size). */
+export const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
+
+const atMost = (count: number) => Schema.isMaxProperties(count)
+
+/** Liquid sources by variable name, at most 100. */
+export const Vars = Schema.Record(VariableName, LiquidSource).check(atMost(100))
+export type Vars = typeof Vars.Type
+
+/** Formats by variable name; a variable without one is `text`. */
+export const Formats = Schema.Record(VariableName, Format).check(atMost(100))
+export type Formats = typeof Formats.Type
+
+const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
+
+/**
+ * Which outcome a template learns from: one category, or a weighted mix of categories, of which `negative` (bounces,
+ * complaints, unsubscribes) is usually a cost, so below zero. `click` unless said otherwise.
+ */
+export const Objective = Schema.Union([
+  Schema.Literals(["click", "open", "conversion"]),
+  Schema.Struct({
+    click: Schema.optionalKey(weight),
+    open: Schema.optionalKey(weight),
+    conversion: Schema.optionalKey(weight),
+    negative: Schema.optionalKey(weight),
+  }).check(
+    Schema.makeFilter((mix) =>
+      Object.values(mix).some((value) => value > 0) ? undefined : "must give at least one outcome a weight above zero"
+    ),
+  ),
+])
+export type Objective = typeof Objective.Type
+
+/** Hours for which a user keeps the variant received before: 0 (never, the default) to 8,760 (a year). */
+export const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
+
+const variantSettings = {
+  name: Schema.optionalKey(DisplayName),
+  formats: Schema.optionalKey(Formats),
+  active: Schema.optionalKey(Schema.Boolean),
+  targeting: Schema.optionalKey(Targeting),
+  seasons: Schema.optionalKey(Seasons),
+}
+
+/** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
+export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings })
+export type VariantInput = typeof VariantInput.Type
+
+/** A change of a variant: what is absent stays. `vars`, `formats`, `targeting`, `seasons` are replaced whole. */
+export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings })
+export type VariantPatch = typeof VariantPatch.Type
+
+const templateSettings = {
+  strict: Schema.optionalKey(Schema.Boolean),
+  sticky_hours: Schema.optionalKey(StickyHours),
+  objective: Schema.optionalKey(Objective),
+}
+
+/** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
+export const TemplateInput = Schema.Struct({
+  id: Schema.optionalKey(TemplateId),
+  name: DisplayName,
+  ...templateSettings,
+  variants: Schema.optionalKey(Schema.Array(VariantInput).check(Schema.isMaxLength(1000))),
+})
+export type TemplateInput = typeof TemplateInput.Type
+
+/** A change of a template: what is absent stays. */
+export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...templateSettings })
+export type TemplatePatch = typeof TemplatePatch.Type
+
+/** A stored variant, all defaults filled in. */
+export const Variant = Schema.Struct({
+  id: CopyId,
+  name: Schema.String,
+  vars: Vars,
+  formats: Formats,
+  active: Schema.Boolean,
+  targeting: Targeting,
+  seasons: Seasons,
+  created_at: Schema.String,
+  updated_at: Schema.String,
+})
+export type Variant = typeof Variant.Type
+
+/** A stored template with its variants, oldest first. `revision` grows with every change of it or of a variant. */
+export const Template = Schema.Struct({
+  id: TemplateId,
+  name: Schema.String,
+  strict: Schema.Boolean,
+  sticky_hours: Schema.Finite,
+  objective: Objective,
+  revision: Schema.Int,
+  created_at: Schema.String,
+  updated_at: Schema.String,
+  variants: Schema.Array(Variant),
+})
+export type Template = typeof Template.Type
