@@ -1,10 +1,14 @@
-import { Config, Context, Duration, type Effect, Layer, Schema } from "effect"
+import { Config, Context, Duration, type Effect, Layer, Option, Redacted, Schema } from "effect"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
     Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(minimum)),
     name,
   )
+
+// Compose files and unit files pass on what is unset as an empty text.
+const secret = (name: string) =>
+  Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = Config.all({
@@ -15,13 +19,13 @@ const config = Config.all({
   /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
   /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
-  databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  databaseUrl: secret("DATABASE_URL"),
   /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
   /** `ADMIN_TOKEN`: bearer token of the management API, 16 characters or more. Unset: no token is accepted. */
-  adminToken: Config.option(Config.Redacted("ADMIN_TOKEN")),
+  adminToken: secret("ADMIN_TOKEN"),
   /** `SERVICE_WORDS`: name of the member of the Delay answer. Default `service_words`. */
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
@@ -30,6 +34,8 @@ const config = Config.all({
   decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
   /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */
   decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
+  /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
+  storeTimeout: Config.Duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
   /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
   headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */

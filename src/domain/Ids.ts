@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto"
 import { Schema } from "effect"
 
 /**
@@ -50,3 +51,7 @@ export type KeyId = typeof KeyId.Type
 
 /** A name people read, 1 to 200 characters. */
 export const DisplayName = text(1, 200)
+
+/** An id for something its author did not name: the prefix, `_` and 14 random lowercase letters and digits (72 bits). */
+export const randomId = (prefix: string): string =>
+  `${prefix}_${Array.from({ length: 14 }, () => randomInt(36).toString(36)).join("")}`

@@ -32,10 +32,21 @@ export const SeasonInstant = Schema.String.check(
 )
 export type SeasonInstant = typeof SeasonInstant.Type
 
+const hasOffset = (value: SeasonInstant) => /(?:Z|[+-]\d{2}:\d{2})$/.test(value)
+
+/** The order of two instants written alike is known without a time zone; one with an offset and one without are not. */
+const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly ends_at?: SeasonInstant }>(
+  ({ ends_at, starts_at }) => {
+    if (starts_at === undefined || ends_at === undefined || hasOffset(starts_at) !== hasOffset(ends_at)) return undefined
+    const ms = (value: SeasonInstant) => Date.parse(hasOffset(value) || !value.includes("T") ? value : `${value}Z`)
+    return ms(starts_at) < ms(ends_at) ? undefined : { path: ["ends_at"], issue: "must be after `starts_at`" }
+  },
+)
+
 /**
  * When a variant is in season. All members given must hold at once; ranges are half-open (`from` counts, `to` does
  * not); everything is read in the organization's time zone. `annual` and `hours` wrap when `from` is not before `to`
- * (`11-15` to `01-06`, 22 to 6); equal ends span the whole year or day.
+ * (`11-15` to `01-06`, 22 to 6); equal ends span the whole year or day. `ends_at` is after `starts_at`.
  */
 export const Season = Schema.Struct({
   starts_at: Schema.optionalKey(SeasonInstant),
@@ -46,7 +57,7 @@ export const Season = Schema.Struct({
     from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
     to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 })),
   })),
-})
+}).check(ends)
 export type Season = typeof Season.Type
 
 /** A variant's seasons: in season while any of them holds. Empty: always. At most 50. */

@@ -1,4 +1,5 @@
 import { Effect, Schema } from "effect"
+import { isStorable, textOf } from "./Attributes.ts"
 
 /** Operators of a targeting condition. The last four compare numbers. */
 export const Operator = Schema.Literals([
@@ -13,13 +14,27 @@ export const Operator = Schema.Literals([
   "gt",
   "gte",
   "lt",
-  "lte"
+  "lte",
 ])
 export type Operator = typeof Operator.Type
 
+const storable = Schema.makeFilter<string>((value) =>
+  isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
+)
+
 /** A value a condition compares with. Text is compared lowercased, as `attrs` are. */
-export const ConditionValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])
+export const ConditionValue = Schema.Union([Schema.String.check(storable), Schema.Finite, Schema.Boolean])
 export type ConditionValue = typeof ConditionValue.Type
+
+/**
+ * The number that a text is in decimal notation (`18`, `-0.5`, `1e3`), NaN for any other text: `""`, `0x10`, `1,5`,
+ * ` 5 `, `infinity`, and numbers too large to be finite.
+ */
+export const decimalOf = (text: string): number => {
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number.NaN
+  const number = Number(text)
+  return Number.isFinite(number) ? number : Number.NaN
+}
 
 const numeric = new Set<Operator>(["gt", "gte", "lt", "lte"])
 
@@ -38,11 +53,11 @@ const arity = Schema.makeFilter<{
         : { path: ["values"], issue: `must have 1 to 1,000 values for \`${op}\`` }
     }
     if (values.length !== 1) return { path: ["values"], issue: `must have exactly one value for \`${op}\`` }
-    if (numeric.has(op) && (String(values[0]).trim() === "" || !Number.isFinite(Number(values[0])))) {
-      return { path: ["values", 0], issue: `must be a number for \`${op}\`` }
+    if (numeric.has(op) && Number.isNaN(decimalOf(textOf(values[0]!)))) {
+      return { path: ["values", 0], issue: `must be a decimal number for \`${op}\`` }
     }
     return undefined
-  }
+  },
 )
 
 /**
@@ -50,9 +65,9 @@ const arity = Schema.makeFilter<{
  * the others exactly one, a number (or its decimal text) for `gt`, `gte`, `lt` and `lte`.
  */
 export const Condition = Schema.Struct({
-  attribute: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)),
+  attribute: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable),
   op: Operator,
-  values: Schema.Array(ConditionValue).pipe(Schema.withDecodingDefaultKey(Effect.succeed([])))
+  values: Schema.Array(ConditionValue).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
 }).check(arity)
 export type Condition = typeof Condition.Type
 

@@ -82,3 +82,13 @@ export const acquire = (dataDir: string) =>
     }),
     (file) => Effect.sync(() => file.close()),
   ).pipe(Effect.map((file): DataDirLock => ({ announce: (holder) => write(file, holder) })))
+
+/** Whether a live process holds `dataDir` now. */
+export const isHeld = (dataDir: string): boolean => {
+  try {
+    using file = Deno.openSync(fileOf(dataDir), { read: true, write: true })
+    return !file.tryLockSync(true)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,38 @@
+import { Console, Effect, Layer, Option } from "effect"
+import { HttpServer } from "effect/http"
+import { layerRoutes, layerServices } from "./App.ts"
+import * as FirstRun from "./FirstRun.ts"
+import * as Server from "./http/Server.ts"
+import { Settings } from "./Settings.ts"
+import { durabilityNote } from "./store/Embedded.ts"
+import { Store } from "./store/Store.ts"
+
+const isLoopback = (host: string) => host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
+
+/** Says where the service answers, and on an empty embedded store of this machine makes the demo and tells how to call it. */
+const announce = Effect.gen(function* () {
+  const server = yield* HttpServer.HttpServer
+  const settings = yield* Settings
+  const store = yield* Store
+  const port = server.address._tag === "UnixPathAddress" ? settings.port : server.address.port
+  const localUrl = `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${port}`
+  const url = Option.match(settings.publicUrl, {
+    onNone: () => localUrl,
+    onSome: ({ href }) => href.replace(/\/$/, ""),
+  })
+  const reachableLocally = settings.host === "0.0.0.0" || settings.host === "::" ? `http://127.0.0.1:${port}` : localUrl
+  store.announce({ pid: Deno.pid, url: reachableLocally })
+  yield* Effect.logInfo(`Parlance answers at ${url}`, { store: store.kind, pid: Deno.pid })
+  if (store.kind === "embedded") yield* Effect.logWarning(durabilityNote)
+  if (store.kind === "embedded" && isLoopback(settings.host)) {
+    const greeting = yield* FirstRun.greeting(url)
+    if (greeting !== undefined) yield* Console.log(greeting)
+  }
+})
+
+/** The whole service, serving until its scope closes. */
+export const layer = Layer.effectDiscard(announce).pipe(
+  Layer.provideMerge(Server.serve(layerRoutes)),
+  Layer.provideMerge(Server.layerServer),
+  Layer.provideMerge(layerServices),
+)

@@ -1,0 +1,102 @@
+import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Buffer } from "node:buffer"
+import { timingSafeEqual } from "node:crypto"
+import type { Scope } from "../domain/ApiKey.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Changes } from "../store/Changes.ts"
+import * as KeyText from "./KeyText.ts"
+
+/** The key does not open anything. `unknown` also stands for a known id with a wrong secret. */
+export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected", {
+  reason: Schema.Literals(["missing", "unknown", "expired", "revoked"]),
+}) {}
+
+/** What a key opens. */
+export interface Grant {
+  readonly keyId: string
+  readonly org: OrgSlug
+  readonly scopes: ReadonlySet<Scope>
+}
+
+interface Entry extends Grant {
+  readonly digest: Buffer
+  readonly expiresAtMillis: number
+  readonly revoked: boolean
+}
+
+const usedEvery = Duration.minutes(1)
+// Compared with when the id is unknown, so that this takes as long as a wrong secret.
+const nobody = Buffer.from(KeyText.digest("nobody"))
+
+/**
+ * Resolves an API key to its organization, from memory: a changed or revoked key is followed within 5 seconds (see
+ * `Changes`). Keys are stored only as SHA-256; comparison takes constant time.
+ */
+export class KeyAuth extends Context.Service<KeyAuth, {
+  /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
+  readonly resolve: (key: Redacted.Redacted<string>) => Effect.Effect<Grant, KeyRejected>
+}>()("parlance/auth/KeyAuth") {
+  static readonly layer = Layer.effect(
+    KeyAuth,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const changes = yield* Changes
+      const clock = yield* Clock.Clock
+      const byId = new Map<string, Entry>()
+      const used = new Map<string, number>()
+
+      yield* changes.subscribe(Effect.fnUntraced(function* (org) {
+        const rows = yield* sql<{
+          id: string
+          scopes: ReadonlyArray<Scope>
+          digest: string
+          expiresAt: Date | null
+          revokedAt: Date | null
+        }>`SELECT k.id, k.scopes, k.digest, k.expires_at, k.revoked_at FROM api_keys k WHERE k.org_slug = ${org}`
+        for (const row of rows) {
+          byId.set(row.id, {
+            keyId: row.id,
+            org,
+            scopes: new Set(row.scopes),
+            digest: Buffer.from(row.digest),
+            expiresAtMillis: row.expiresAt?.getTime() ?? Infinity,
+            revoked: row.revokedAt !== null,
+          })
+        }
+      }))
+
+      const writeUses = Effect.suspend(() => {
+        if (used.size === 0) return Effect.void
+        const ids = [...used.keys()]
+        const times = [...used.values()].map((millis) => new Date(millis))
+        used.clear()
+        return sql`
+          UPDATE api_keys k SET last_used_at = u.at
+          FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS u(id, at) WHERE k.id = u.id`
+      })
+      yield* Effect.sleep(usedEvery).pipe(
+        Effect.andThen(writeUses),
+        Effect.catch((error) => Effect.logDebug("Last use of keys was not written", error.message)),
+        Effect.forever,
+        Effect.forkScoped,
+      )
+      yield* Effect.addFinalizer(() => Effect.ignore(writeUses))
+
+      const resolve = (key: Redacted.Redacted<string>): Effect.Effect<Grant, KeyRejected> => {
+        const text = Redacted.value(key)
+        if (text === "") return new KeyRejected({ reason: "missing" })
+        const id = KeyText.idOf(text)
+        const entry = id === undefined ? undefined : byId.get(id)
+        const same = timingSafeEqual(Buffer.from(KeyText.digest(text)), entry?.digest ?? nobody)
+        if (entry === undefined || !same) return new KeyRejected({ reason: "unknown" })
+        if (entry.revoked) return new KeyRejected({ reason: "revoked" })
+        const now = clock.currentTimeMillisUnsafe()
+        if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired" })
+        used.set(entry.keyId, now)
+        return Effect.succeed(entry)
+      }
+      return KeyAuth.of({ resolve })
+    }),
+  )
+}

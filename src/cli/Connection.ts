@@ -1,0 +1,78 @@
+import { Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { randomBytes } from "node:crypto"
+import { layerRoutes, layerServices } from "../App.ts"
+import { readLocalToken } from "../auth/AdminAuth.ts"
+import { Api } from "../http/Api.ts"
+import { Settings } from "../Settings.ts"
+import * as DataDirLock from "../store/DataDirLock.ts"
+
+/** A command cannot be carried out as it stands; the message says what to do. */
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
+  message: Schema.String,
+}) {}
+
+/** The management API, wherever it is answered. */
+export class ManagementClient extends Context.Service<ManagementClient, HttpApiClient.ForApi<typeof Api>>()(
+  "parlance/cli/ManagementClient",
+) {}
+
+const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: typeof globalThis.fetch) =>
+  HttpApiClient.make(Api, {
+    transformClient: HttpClient.mapRequest((request) =>
+      request.pipe(HttpClientRequest.prependUrl(baseUrl), HttpClientRequest.bearerToken(token))
+    ),
+  }).pipe(
+    Effect.provide(
+      fetch === undefined
+        ? FetchHttpClient.layer
+        : FetchHttpClient.layer.pipe(Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))),
+    ),
+  )
+
+/** Answers the API within this process, on the store of the settings. */
+const inProcess = Effect.gen(function* () {
+  // Nobody but this process can ask, so the token need not outlive it.
+  const token = Redacted.make(randomBytes(24).toString("hex"))
+  const settings = yield* Settings
+  const services = yield* Layer.build(
+    layerServices.pipe(Layer.provide(Layer.succeed(Settings, { ...settings, adminToken: Option.some(token) }))),
+  )
+  const { handler } = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      HttpRouter.toWebHandler(
+        layerRoutes.pipe(Layer.provide(Layer.succeedContext(services)), Layer.provide(HttpServer.layerServices)),
+        { disableLogger: true },
+      )
+    ),
+    ({ dispose }) => Effect.promise(dispose),
+  )
+  return yield* clientFor("http://parlance.local", token, (input, init) => handler(new Request(input, init)))
+})
+
+/**
+ * Where commands are carried out: at `PARLANCE_URL` with `ADMIN_TOKEN`; else within this process on the Postgres of
+ * `DATABASE_URL`; else by the service that runs on `DATA_DIR` of this machine; else within this process on `DATA_DIR`.
+ */
+export const layer = Layer.effect(
+  ManagementClient,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const url = yield* Config.option(Config.URL("PARLANCE_URL"))
+    if (Option.isSome(url)) {
+      if (Option.isNone(settings.adminToken)) {
+        return yield* new CommandFailed({
+          message: "PARLANCE_URL is set but ADMIN_TOKEN is not: set it to the admin token of that service.",
+        })
+      }
+      return yield* clientFor(url.value.href.replace(/\/$/, ""), settings.adminToken.value)
+    }
+    if (Option.isNone(settings.databaseUrl)) {
+      const holder = DataDirLock.isHeld(settings.dataDir) ? DataDirLock.readHolder(settings.dataDir) : undefined
+      const token = readLocalToken(settings.dataDir)
+      if (holder?.url !== undefined && token !== undefined) return yield* clientFor(holder.url, token)
+    }
+    return yield* inProcess
+  }),
+)

@@ -1,0 +1,33 @@
+import { Effect, Result, Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { decoder } from "../http/Faults.ts"
+import { CommandFailed } from "./Connection.ts"
+
+/** Decodes what a command was given, or fails with every fault, a line each. */
+export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  input: unknown,
+): Effect.Effect<S["Type"], CommandFailed> => {
+  const decoded = decoder(schema)(input)
+  return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : new CommandFailed({
+    message: decoded.failure.map(({ detail, pointer }) => `${pointer === "" ? "input" : pointer.slice(1)}: ${detail}`)
+      .join("\n"),
+  })
+}
+
+/** The text of a file, or of standard input for `-`. */
+export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
+  Effect.try({
+    try: () => readFileSync(file === "-" ? 0 : file, "utf8"),
+    catch: (cause) =>
+      new CommandFailed({
+        message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      }),
+  })
+
+/** A JSON object given on the command line under `flag`. */
+export const readJson = (flag: string, text: string): Effect.Effect<unknown, CommandFailed> =>
+  Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => new CommandFailed({ message: `${flag} must be JSON, such as '{"name":"Ann"}'` }),
+  })

@@ -1,0 +1,84 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import type { Organization } from "../domain/Organization.ts"
+import { decodeInput } from "./Inputs.ts"
+import { ManagementClient } from "./Connection.ts"
+import { print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const describe = (organizations: ReadonlyArray<Organization>) =>
+  table(
+    ["slug", "name", "time zone", "floor", "created"],
+    organizations.map((org) => [org.slug, org.name, org.time_zone, org.exploration_floor, org.created_at]),
+  )
+
+const slug = Argument.String("slug").pipe(Argument.withDescription("The organization's name in paths"))
+const timeZone = Flag.String("time-zone").pipe(
+  Flag.withDescription("IANA time zone, such as Europe/Berlin"),
+  Flag.optional,
+)
+
+const create = Command.make(
+  "create",
+  { slug, name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional), timeZone },
+  Effect.fnUntraced(function* ({ name, slug, timeZone }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(OrganizationInput, {
+      slug,
+      name: Option.getOrElse(name, () => slug),
+      ...(Option.isSome(timeZone) ? { time_zone: timeZone.value } : {}),
+    })
+    const organization = yield* client.organizations.createOrganization({ payload })
+    yield* print(organization, `Created organization ${organization.slug}`)
+  }),
+).pipe(Command.withDescription("Make an organization"))
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const client = yield* ManagementClient
+    const { organizations } = yield* client.organizations.listOrganizations()
+    yield* print(organizations, describe(organizations))
+  }),
+).pipe(Command.withDescription("List organizations"))
+
+const show = Command.make(
+  "show",
+  { slug },
+  Effect.fnUntraced(function* ({ slug }) {
+    const client = yield* ManagementClient
+    const organization = yield* client.organizations.getOrganization({ params: { org: slug } })
+    yield* print(organization, describe([organization]))
+  }),
+).pipe(Command.withDescription("Show an organization"))
+
+const update = Command.make(
+  "update",
+  {
+    slug,
+    name: Flag.String("name").pipe(Flag.optional),
+    timeZone,
+    floor: Flag.Finite("exploration-floor").pipe(
+      Flag.withDescription("Share of traffic chosen uniformly, 0 to 0.2"),
+      Flag.optional,
+    ),
+  },
+  Effect.fnUntraced(function* ({ floor, name, slug, timeZone }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(OrganizationPatch, {
+      ...(Option.isSome(name) ? { name: name.value } : {}),
+      ...(Option.isSome(timeZone) ? { time_zone: timeZone.value } : {}),
+      ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
+    })
+    const organization = yield* client.organizations.updateOrganization({ params: { org: slug }, payload })
+    yield* print(organization, describe([organization]))
+  }),
+).pipe(Command.withDescription("Change an organization"))
+
+/** `parlance org …` */
+export const orgCommand = Command.make("org").pipe(
+  Command.withDescription("Organizations"),
+  Command.withSubcommands([create, list, show, update]),
+)

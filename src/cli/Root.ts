@@ -1,0 +1,36 @@
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+
+/** The command `parlance`, with the flags that every subcommand takes. */
+export const root = Command.make("parlance").pipe(
+  Command.withSharedFlags({
+    json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON instead of tables"), Flag.withDefault(false)),
+    org: Flag.String("org").pipe(
+      Flag.withDescription("Organization; needed where there are several"),
+      Flag.optional,
+    ),
+  }),
+  Command.withDescription("Personalized content: selects, renders and learns"),
+)
+
+/** The organization a command is about: that of `--org`, or the only one there is. */
+export const organization = Effect.gen(function* () {
+  const { org } = yield* root
+  if (Option.isSome(org)) return org.value as OrgSlug
+  const client = yield* ManagementClient
+  const { organizations } = yield* client.organizations.listOrganizations()
+  if (organizations.length === 1) return organizations[0]!.slug
+  return yield* new CommandFailed({
+    message: organizations.length === 0
+      ? "There is no organization yet: make one with `parlance org create SLUG --name NAME`."
+      : `Name the organization with --org, one of: ${organizations.map(({ slug }) => slug).join(", ")}`,
+  })
+})
+
+/** Prints `value` as JSON with `--json`, otherwise `text`. */
+export const print = Effect.fnUntraced(function* (value: unknown, text: string) {
+  const { json } = yield* root
+  yield* Console.log(json ? JSON.stringify(value, null, 2) : text)
+})

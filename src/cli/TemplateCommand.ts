@@ -1,0 +1,192 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { writeFileSync } from "node:fs"
+import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
+import * as TemplateFile from "../templates/TemplateFile.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { decodeInput, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+/** All templates of an organization, page by page. */
+const allTemplates = Effect.fnUntraced(function* (org: string) {
+  const client = yield* ManagementClient
+  const all: Array<Template> = []
+  let after: string | undefined
+  do {
+    const page = yield* client.templates.listTemplates({
+      params: { org },
+      query: { limit: "1000", ...(after === undefined ? {} : { after }) },
+    })
+    all.push(...page.templates)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return all
+})
+
+const objectiveText = (objective: Objective) =>
+  typeof objective === "string"
+    ? objective
+    : Object.entries(objective).map(([key, value]) => `${key} ${value}`).join(", ")
+
+const describe = (templates: ReadonlyArray<Template>) =>
+  table(
+    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "updated"],
+    templates.map((template) => [
+      template.id,
+      template.name,
+      template.variants.length,
+      template.variants.filter(({ active }) => active).length,
+      template.strict,
+      template.sticky_hours,
+      objectiveText(template.objective),
+      template.updated_at,
+    ]),
+  )
+
+const id = Argument.String("template").pipe(Argument.withDescription("The template's id"))
+
+const settings = {
+  strict: Flag.Boolean("strict").pipe(Flag.withDescription("An unknown Liquid variable is an error"), Flag.optional),
+  stickyHours: Flag.Finite("sticky-hours").pipe(
+    Flag.withDescription("Hours for which a user keeps the variant received before"),
+    Flag.optional,
+  ),
+  objective: Flag.Literals("objective", ["click", "open", "conversion"]).pipe(
+    Flag.withDescription("The outcome that is learned from"),
+    Flag.optional,
+  ),
+}
+
+const settingsOf = (flags: {
+  readonly strict: Option.Option<boolean>
+  readonly stickyHours: Option.Option<number>
+  readonly objective: Option.Option<string>
+}) => ({
+  ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
+  ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
+  ...(Option.isSome(flags.objective) ? { objective: flags.objective.value } : {}),
+})
+
+const create = Command.make(
+  "create",
+  { id, name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional), ...settings },
+  Effect.fnUntraced(function* ({ id, name, ...flags }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(TemplateInput, {
+      id,
+      name: Option.getOrElse(name, () => id),
+      ...settingsOf(flags),
+    })
+    const template = yield* client.templates.createTemplate({ params: { org: yield* organization }, payload })
+    yield* print(template, `Created template ${template.id}`)
+  }),
+).pipe(Command.withDescription("Make a template without variants"))
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const templates = yield* allTemplates(yield* organization)
+    yield* print(templates, describe(templates))
+  }),
+).pipe(Command.withDescription("List templates"))
+
+const show = Command.make(
+  "show",
+  { id },
+  Effect.fnUntraced(function* ({ id }) {
+    const client = yield* ManagementClient
+    const template = yield* client.templates.getTemplate({ params: { org: yield* organization, template: id } })
+    yield* print(template, TemplateFile.format([TemplateFile.inputOf(template)], "yaml").trimEnd())
+  }),
+).pipe(Command.withDescription("Show a template with its variants"))
+
+const update = Command.make(
+  "update",
+  { id, name: Flag.String("name").pipe(Flag.optional), ...settings },
+  Effect.fnUntraced(function* ({ id, name, ...flags }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(TemplatePatch, {
+      ...(Option.isSome(name) ? { name: name.value } : {}),
+      ...settingsOf(flags),
+    })
+    const template = yield* client.templates.updateTemplate({
+      params: { org: yield* organization, template: id },
+      payload,
+    })
+    yield* print(template, describe([template]))
+  }),
+).pipe(Command.withDescription("Change a template's settings"))
+
+const remove = Command.make(
+  "delete",
+  { id },
+  Effect.fnUntraced(function* ({ id }) {
+    const client = yield* ManagementClient
+    yield* client.templates.deleteTemplate({ params: { org: yield* organization, template: id } })
+    yield* print({ id, deleted: true }, `Deleted template ${id} with its variants`)
+  }),
+).pipe(Command.withDescription("Remove a template with its variants"))
+
+const importFile = Command.make(
+  "import",
+  { file: Argument.String("file").pipe(Argument.withDescription("YAML or JSON, - for standard input")) },
+  Effect.fnUntraced(function* ({ file }) {
+    const client = yield* ManagementClient
+    const parsed = TemplateFile.parse(yield* readText(file), file)
+    if (parsed._tag === "Failure") {
+      return yield* new CommandFailed({
+        message: parsed.failure.map((fault) =>
+          `${file}:${fault.line}:${fault.column}: ${fault.path === "" ? "" : `${fault.path}: `}${fault.message}`
+        ).join("\n"),
+      })
+    }
+    const imported = yield* client.templates.importTemplates({
+      params: { org: yield* organization },
+      payload: { templates: parsed.success },
+    })
+    const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
+    yield* print(
+      imported,
+      [
+        ...line("Created", imported.created),
+        ...line("Updated", imported.updated),
+        ...line("Unchanged", imported.unchanged),
+      ].join("\n"),
+    )
+  }),
+).pipe(
+  Command.withDescription("Bring templates to the state a file describes, all or none"),
+  Command.withExamples([{ command: "parlance template import examples/abandoned-cart.yaml" }]),
+)
+
+const exportFile = Command.make(
+  "export",
+  {
+    ids: Argument.String("template").pipe(Argument.withDescription("Templates; all without any"), Argument.variadic()),
+    format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
+    out: Flag.String("out").pipe(Flag.withDescription("File to write; standard output without it"), Flag.optional),
+  },
+  Effect.fnUntraced(function* ({ format, ids, out }) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const templates = ids.length === 0
+      ? yield* allTemplates(org)
+      : yield* Effect.forEach(ids, (template) => client.templates.getTemplate({ params: { org, template } }))
+    const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
+    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
+    const file = out.value
+    yield* Effect.try({
+      try: () => writeFileSync(file, text),
+      catch: (cause) => new CommandFailed({ message: `${file} cannot be written: ${cause}` }),
+    })
+    yield* Console.error(`Wrote ${templates.length} templates to ${file}`)
+  }),
+).pipe(Command.withDescription("Write templates in the form that import reads"))
+
+/** `parlance template …` */
+export const templateCommand = Command.make("template").pipe(
+  Command.withDescription("Templates"),
+  Command.withSubcommands([list, show, create, update, remove, importFile, exportFile]),
+)

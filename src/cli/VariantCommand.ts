@@ -1,0 +1,168 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { type Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import { PreviewBody } from "../http/Api.ts"
+import { ManagementClient } from "./Connection.ts"
+import { decodeInput, readJson, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const template = Argument.String("template").pipe(Argument.withDescription("The template's id"))
+const variant = Argument.String("variant").pipe(Argument.withDescription("The variant's id"))
+
+const describe = (variants: ReadonlyArray<Variant>) =>
+  table(
+    ["id", "name", "active", "variables", "conditions", "seasons", "updated"],
+    variants.map((one) => [
+      one.id,
+      one.name,
+      one.active,
+      Object.keys(one.vars).join(" "),
+      one.targeting.length,
+      one.seasons.length,
+      one.updated_at,
+    ]),
+  )
+
+const content = {
+  name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional),
+  vars: Flag.KeyValuePair("var").pipe(
+    Flag.withDescription('A variable as name=Liquid, such as subject="Hi {{ name }}"; repeat for several'),
+    Flag.optional,
+  ),
+  formats: Flag.KeyValuePair("format").pipe(
+    Flag.withDescription("A variable's format as name=html or name=text; repeat for several"),
+    Flag.optional,
+  ),
+  active: Flag.Boolean("active").pipe(
+    Flag.withDescription("Whether it may be selected; --no-active for not"),
+    Flag.optional,
+  ),
+  targeting: Flag.String("targeting").pipe(
+    Flag.withDescription('Conditions as JSON, such as [{"attribute":"tier","op":"is","values":["gold"]}]'),
+    Flag.optional,
+  ),
+  seasons: Flag.String("seasons").pipe(
+    Flag.withDescription('Seasons as JSON, such as [{"annual":{"from":"11-15","to":"01-06"}}]'),
+    Flag.optional,
+  ),
+  file: Flag.String("file").pipe(
+    Flag.withDescription("All of it as a JSON file, - for standard input; other flags win"),
+    Flag.optional,
+  ),
+}
+
+const contentOf = Effect.fnUntraced(function* (flags: {
+  readonly name: Option.Option<string>
+  readonly vars: Option.Option<Record<string, string>>
+  readonly formats: Option.Option<Record<string, string>>
+  readonly active: Option.Option<boolean>
+  readonly targeting: Option.Option<string>
+  readonly seasons: Option.Option<string>
+  readonly file: Option.Option<string>
+}) {
+  const base = Option.isSome(flags.file) ? yield* readJson("--file", yield* readText(flags.file.value)) : {}
+  return {
+    ...(base as object),
+    ...(Option.isSome(flags.name) ? { name: flags.name.value } : {}),
+    ...(Option.isSome(flags.vars) ? { vars: flags.vars.value } : {}),
+    ...(Option.isSome(flags.formats) ? { formats: flags.formats.value } : {}),
+    ...(Option.isSome(flags.active) ? { active: flags.active.value } : {}),
+    ...(Option.isSome(flags.targeting) ? { targeting: yield* readJson("--targeting", flags.targeting.value) } : {}),
+    ...(Option.isSome(flags.seasons) ? { seasons: yield* readJson("--seasons", flags.seasons.value) } : {}),
+  }
+})
+
+const list = Command.make(
+  "list",
+  { template },
+  Effect.fnUntraced(function* ({ template }) {
+    const client = yield* ManagementClient
+    const found = yield* client.templates.getTemplate({ params: { org: yield* organization, template } })
+    yield* print(found.variants, describe(found.variants))
+  }),
+).pipe(Command.withDescription("List the variants of a template"))
+
+const show = Command.make(
+  "show",
+  { template, variant },
+  Effect.fnUntraced(function* ({ template, variant }) {
+    const client = yield* ManagementClient
+    const found = yield* client.variants.getVariant({ params: { org: yield* organization, template, variant } })
+    yield* print(found, JSON.stringify(found, null, 2))
+  }),
+).pipe(Command.withDescription("Show a variant"))
+
+const create = Command.make(
+  "create",
+  { template, id: Argument.String("variant").pipe(Argument.optional), ...content },
+  Effect.fnUntraced(function* ({ id, template, ...flags }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(VariantInput, {
+      ...(yield* contentOf(flags)),
+      ...(Option.isSome(id) ? { id: id.value } : {}),
+    })
+    const made = yield* client.variants.createVariant({ params: { org: yield* organization, template }, payload })
+    yield* print(made, `Created variant ${made.id}`)
+  }),
+).pipe(
+  Command.withDescription("Add a variant"),
+  Command.withExamples([{ command: 'parlance variant create welcome warm --var subject="Hi {{ name }}"' }]),
+)
+
+const update = Command.make(
+  "update",
+  { template, variant, ...content },
+  Effect.fnUntraced(function* ({ template, variant, ...flags }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(VariantPatch, yield* contentOf(flags))
+    const changed = yield* client.variants.updateVariant({
+      params: { org: yield* organization, template, variant },
+      payload,
+    })
+    yield* print(changed, describe([changed]))
+  }),
+).pipe(Command.withDescription("Change a variant; what is not named stays"))
+
+const remove = Command.make(
+  "delete",
+  { template, variant },
+  Effect.fnUntraced(function* ({ template, variant }) {
+    const client = yield* ManagementClient
+    yield* client.variants.deleteVariant({ params: { org: yield* organization, template, variant } })
+    yield* print({ id: variant, deleted: true }, `Deleted variant ${variant}`)
+  }),
+).pipe(Command.withDescription("Remove a variant"))
+
+const json = (name: string) => Flag.String(name).pipe(Flag.withDescription("A JSON object"), Flag.withDefault("{}"))
+
+const preview = Command.make(
+  "preview",
+  {
+    template,
+    variant: Argument.String("variant").pipe(Argument.optional),
+    fields: json("fields"),
+    attrs: json("attrs"),
+  },
+  Effect.fnUntraced(function* ({ attrs, fields, template, variant }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(PreviewBody, {
+      ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),
+      fields: yield* readJson("--fields", fields),
+      attrs: yield* readJson("--attrs", attrs),
+    })
+    const seen = yield* client.variants.preview({ params: { org: yield* organization, template }, payload })
+    const rendered = Object.entries(seen.vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`)
+    const eligible = table(
+      ["variant", "eligible", "reason"],
+      seen.variants.map((one) => [one.id, one.eligible, one.reason ?? ""]),
+    )
+    yield* print(seen, [...rendered, eligible].join("\n"))
+  }),
+).pipe(Command.withDescription("Render a variant for sample fields, and tell who would get it"))
+
+/** `parlance variant …` */
+export const variantCommand = Command.make("variant").pipe(
+  Command.withDescription("Variants of a template"),
+  Command.withSubcommands([list, show, create, update, remove, preview]),
+)

@@ -1,0 +1,33 @@
+import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+
+/**
+ * How a variant came to be chosen: by the policy, by the caller's epsilon, because it was the only one eligible, or
+ * because the caller named it (then it is reported and never learned from).
+ */
+export type Mode = "bandit" | "epsilon" | "single" | "forced"
+
+/** Send times whose outcomes count: the days before `offsetDays` ago, or, without a window, faded by age (adaptive). */
+export interface Window {
+  readonly lookbackDays: number
+  readonly offsetDays: number
+}
+
+/** One selection of one variant for one tracking id. */
+export interface Decision {
+  readonly org: OrgSlug
+  readonly templateId: TemplateId
+  readonly trackingId: string
+  readonly copyId: CopyId
+  readonly userId: string | undefined
+  readonly mode: Mode
+  /** Probability with which `copyId` was chosen; null when forced. */
+  readonly propensity: number | null
+  /** Probabilities of all eligible variants as a JSON object; null when forced. */
+  readonly weights: string | null
+  /** The combination of learning attributes. */
+  readonly segment: string
+  /** Version of the model that decided. */
+  readonly policy: string
+  readonly window: Window | undefined
+  readonly decidedAtMillis: number
+}

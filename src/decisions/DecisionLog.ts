@@ -1,0 +1,128 @@
+import { Context, Effect, Layer, Metric } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { CopyId } from "../domain/Ids.ts"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+import { Store } from "../store/Store.ts"
+import type { Decision } from "./Decision.ts"
+
+/** What became of a decision that was to be recorded. */
+export interface Recorded {
+  /** The variant that stands for this tracking id: an earlier one if the request is a retry. */
+  readonly copyId: CopyId
+  /** False while the store is down: the decision is in this process's memory only. */
+  readonly durable: boolean
+}
+
+/** Decisions committed to the store by this process. */
+const stored = Metric.counter("parlance_decisions_stored_total", { incremental: true })
+/** Commits that stored them: decisions per commit is the size of a group. */
+const commits = Metric.counter("parlance_decision_commits_total", { incremental: true })
+
+const keyOf = (decision: Decision): string => `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
+
+const toRow = (decision: Decision) => ({
+  org_slug: decision.org,
+  tracking_id: decision.trackingId,
+  template_id: decision.templateId,
+  copy_id: decision.copyId,
+  user_id: decision.userId,
+  mode: decision.mode,
+  propensity: decision.propensity,
+  weights: decision.weights,
+  segment: decision.segment,
+  policy: decision.policy,
+  lookback_days: decision.window?.lookbackDays,
+  offset_days: decision.window?.offsetDays,
+  decided_at: decision.decidedAtMillis,
+})
+
+/**
+ * Writes decisions in one statement and answers which variant stands for each key. Rows go in the order of their keys,
+ * so that two nodes that hold the same keys wait for each other instead of deadlocking.
+ */
+export const insertDecisions = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<Decision>,
+): Effect.fn.Return<ReadonlyArray<CopyId>, SqlError> {
+  const rows = decisions.map(toRow).sort((a, b) =>
+    a.tracking_id < b.tracking_id ? -1 : a.tracking_id > b.tracking_id ? 1 : a.template_id < b.template_id ? -1 : 1
+  )
+  const result = (yield* sql`
+    INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
+      policy, lookback_days, offset_days, decided_at)
+    SELECT r.org_slug, r.tracking_id, r.template_id, r.copy_id, r.user_id, r.mode, r.propensity, r.weights::json,
+      r.segment, r.policy, r.lookback_days, r.offset_days, to_timestamp(r.decided_at / 1000.0)
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text, template_id text,
+      copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
+      lookback_days float8, offset_days float8, decided_at float8)
+    ON CONFLICT DO NOTHING`.raw) as { readonly rowCount: number }
+  if (result.rowCount === decisions.length) return decisions.map((decision) => decision.copyId)
+  // Somebody was first with some of the keys: theirs stands.
+  const standing = yield* sql<{ orgSlug: string; trackingId: string; templateId: string; copyId: CopyId }>`
+    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM decisions d
+    JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text, template_id text)
+      ON d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
+  const byKey = new Map<string, CopyId>(
+    standing.map((row) => [`${row.orgSlug}\0${row.trackingId}\0${row.templateId}`, row.copyId]),
+  )
+  return decisions.map((decision) => byKey.get(keyOf(decision)) ?? decision.copyId)
+})
+
+/**
+ * Makes decisions durable, in groups that share one commit. The key of a decision is organization, template and tracking
+ * id: a second one under the same key is a retry and changes nothing.
+ */
+export class DecisionLog extends Context.Service<DecisionLog, {
+  /** Answers once the decision is committed, or from memory while the store is down; fails when that memory is full. */
+  readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
+  /** Decisions in memory that are not known to be committed, and whether the store is refusing them. */
+  readonly state: () => { readonly pending: number; readonly down: boolean }
+}>()("parlance/decisions/DecisionLog") {
+  static readonly layer = Layer.effect(
+    DecisionLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* Settings
+      const { kind } = yield* Store
+      const pending = new Map<string, GroupCommit.Ticket<Decision, CopyId>>()
+
+      const commit = yield* GroupCommit.make<Decision, CopyId>({
+        write: (decisions) =>
+          insertDecisions(sql, decisions).pipe(
+            Effect.tap(Effect.andThen(Metric.update(stored, decisions.length), Metric.update(commits, 1))),
+          ),
+        onSettled: (decision) => pending.delete(keyOf(decision)),
+        maxGroup: 1000,
+        // The embedded store has one connection; on a server a second commit overlaps the first one's wait for the disk.
+        concurrency: kind === "embedded" ? 1 : 2,
+        bufferSize: settings.decisionBufferSize,
+        bufferAge: settings.decisionBufferAge,
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      const recorded = (ticket: GroupCommit.Ticket<Decision, CopyId>) =>
+        Effect.map(
+          commit.settled(ticket),
+          (committed): Recorded =>
+            committed.durable
+              ? { copyId: committed.value, durable: true }
+              : { copyId: ticket.entry.copyId, durable: false },
+        )
+
+      const record = (decision: Decision): Effect.Effect<Recorded, GroupCommit.BufferFull> => {
+        const key = keyOf(decision)
+        const earlier = pending.get(key)
+        if (earlier !== undefined) return recorded(earlier)
+        return Effect.flatMap(commit.submit(decision), (ticket) => {
+          pending.set(key, ticket)
+          return recorded(ticket)
+        })
+      }
+
+      return DecisionLog.of({ record, state: () => ({ pending: commit.size(), down: commit.isDown() }) })
+    }),
+  )
+}

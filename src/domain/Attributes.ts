@@ -1,0 +1,122 @@
+import { Result } from "effect"
+
+/**
+ * What a request says about its end user, for targeting and learning: lowercase values by attribute name. Names are
+ * kept as sent, upper and lower case included. Every attribute in the map has at least one value.
+ */
+export type Attributes = ReadonlyMap<string, ReadonlyArray<string>>
+
+/** One reason why `attrs` were refused. */
+export interface AttributeFault {
+  /** JSON pointer (RFC 6901) relative to `attrs`, such as `/tier/0`; empty for `attrs` itself. */
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** Most attributes of one request. */
+export const maxAttributes = 1_000
+
+/** Most elements of one attribute's array, those that are `null` included. */
+export const maxElements = 1_000
+
+/** Most faults reported of one request, so that a small hostile body cannot ask for an answer many times its size. */
+export const maxFaults = 100
+
+/** No attributes at all: what a request without `attrs` has. */
+export const empty: Attributes = new Map()
+
+/** The text an attribute's scalar is compared as: lowercase, by the rules of Unicode whatever the process' locale. */
+export const textOf = (value: string | number | boolean): string =>
+  typeof value === "string" ? value.toLowerCase() : String(value).toLowerCase()
+
+const unstorable = "must be well-formed Unicode without NUL"
+
+/**
+ * Whether Postgres can store a text: it has no NUL and no lone surrogate. Attributes become segments, and one that
+ * cannot be stored would sink the whole group commit it takes part in.
+ */
+export const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
+
+const segment = (name: string) => `/${name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")}`
+
+/** The reason why a value other than `null` cannot be (an element of) an attribute, if there is one. */
+const faultOf = (value: unknown, expected: string): string | undefined => {
+  switch (typeof value) {
+    case "string":
+      return isStorable(value) ? undefined : unstorable
+    case "number":
+      return Number.isFinite(value) ? undefined : "must be a finite number"
+    case "boolean":
+      return undefined
+    default:
+      return `must be ${expected}`
+  }
+}
+
+const isScalar = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" ? isStorable(value) : typeof value === "number" ? Number.isFinite(value) : typeof value === "boolean"
+
+/** Every fault of `attrs`, in the order of its members. Run only once something is known to be wrong. */
+const explain = (input: object): ReadonlyArray<AttributeFault> => {
+  const faults: Array<AttributeFault> = []
+  const entries = Object.entries(input)
+  if (entries.length > maxAttributes) faults.push({ pointer: "", detail: "must have at most 1,000 attributes" })
+  for (const [name, value] of entries.slice(0, maxAttributes)) {
+    if (!isStorable(name)) faults.push({ pointer: segment(name), detail: `the name ${unstorable}` })
+    if (value === null) continue
+    if (!Array.isArray(value)) {
+      const detail = faultOf(value, "a string, a number, a boolean, or an array of them")
+      if (detail !== undefined) faults.push({ pointer: segment(name), detail })
+    } else if (value.length > maxElements) {
+      faults.push({ pointer: segment(name), detail: "must have at most 1,000 elements" })
+    } else {
+      for (let i = 0; i < value.length && faults.length < maxFaults; i++) {
+        const detail = value[i] === null ? undefined : faultOf(value[i], "a string, a number or a boolean")
+        if (detail !== undefined) faults.push({ pointer: `${segment(name)}/${i}`, detail })
+      }
+    }
+    if (faults.length >= maxFaults) break
+  }
+  return faults.slice(0, maxFaults)
+}
+
+/**
+ * Normalises a request's `attrs`. A value is a string, a finite number, a boolean, or an array of these; each becomes
+ * lowercase text (`true` is `"true"`, `1.50` is `"1.5"`). Absent, as if it had not been sent, is an attribute that is
+ * `null`, an array without elements, and a `null` element; an empty string is a value like any other. `undefined`
+ * (no `attrs`) gives no attributes.
+ *
+ * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements in an array, a nested
+ * object or array, a number out of range, or text that cannot be stored (NUL, a lone surrogate). Values are read from
+ * parsed JSON: only own members count, and names such as `__proto__` are names like any other.
+ */
+export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<AttributeFault>> => {
+  if (input === undefined) return Result.succeed(empty)
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return Result.fail([{ pointer: "", detail: "must be an object" }])
+  }
+  const names = Object.keys(input)
+  if (names.length === 0) return Result.succeed(empty)
+  if (names.length > maxAttributes) return Result.fail(explain(input))
+  const record = input as { readonly [name: string]: unknown }
+  const attributes = new Map<string, ReadonlyArray<string>>()
+  for (const name of names) {
+    if (!isStorable(name)) return Result.fail(explain(input))
+    const value = record[name]
+    if (value === null) continue
+    if (isScalar(value)) {
+      attributes.set(name, [textOf(value)])
+    } else if (Array.isArray(value) && value.length <= maxElements) {
+      const values: Array<string> = []
+      for (const element of value) {
+        if (element === null) continue
+        if (!isScalar(element)) return Result.fail(explain(input))
+        values.push(textOf(element))
+      }
+      if (values.length > 0) attributes.set(name, values)
+    } else {
+      return Result.fail(explain(input))
+    }
+  }
+  return Result.succeed(attributes)
+}

@@ -1,0 +1,50 @@
+import { Schema } from "effect"
+
+/** A fault in what a user wrote: where it is (a JSON pointer into the body, or a parameter's name) and what is wrong. */
+export const Fault = Schema.Struct({ pointer: Schema.String, detail: Schema.String })
+export type Fault = typeof Fault.Type
+
+/** Understood as JSON and by shape, yet not acceptable; lists every fault. */
+export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
+  faults: Schema.Array(Fault),
+}) {}
+
+/** There is no organization by that id. */
+export class OrganizationNotFound
+  extends Schema.TaggedError<OrganizationNotFound>()("OrganizationNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no organization ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** There is no API key by that id. */
+export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no API key ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** There is no template by that id. */
+export class TemplateNotFound
+  extends Schema.TaggedError<TemplateNotFound>()("TemplateNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no template ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** There is no variant by that id. */
+export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("VariantNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no variant ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** The id is taken. */
+export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyExists", {
+  what: Schema.Literals(["organization", "template", "variant"]),
+  id: Schema.String,
+}) {
+  override get message() {
+    return `There is already a ${this.what} ${JSON.stringify(this.id)}. Choose another id, or change the existing one.`
+  }
+}

@@ -1,0 +1,283 @@
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ApiKey, Scope } from "../domain/ApiKey.ts"
+import { DisplayName } from "../domain/Ids.ts"
+import { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import {
+  Formats,
+  Template,
+  TemplateInput,
+  TemplatePatch,
+  Variant,
+  VariantInput,
+  VariantPatch,
+  Vars,
+} from "../domain/Template.ts"
+import { AdminRequired } from "./AdminRequired.ts"
+import { BatchBody, GenerateBody } from "./GenerateWire.ts"
+import * as Problems from "./Problems.ts"
+
+// The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
+// the handlers (see Body.ts), because every fault must be listed and no body may be read past its limit.
+
+const path = { org: Schema.String }
+const templatePath = { ...path, template: Schema.String }
+const variantPath = { ...templatePath, variant: Schema.String }
+
+const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+
+/** What Generate answers. `copy` is empty and `message` present when no variant can be had. */
+export const Generated = Schema.Struct({
+  tracking_id: Schema.String,
+  copy: Schema.Struct({
+    id: Schema.optionalKey(Schema.String),
+    vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  }),
+  message: Schema.optionalKey(Schema.String).annotate({ description: "Present only when no variant is found" }),
+  trace: Schema.optionalKey(Schema.Unknown).annotate({
+    description: "With `trace: true`: how the decision came about",
+  }),
+})
+
+const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
+
+const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.Unavailable] as const
+
+class GenerateGroup extends HttpApiGroup.make("generate")
+  .add(
+    HttpApiEndpoint.post("generate", "/api/generate/:org", {
+      params: path,
+      payload: GenerateBody,
+      success: Generated,
+      error: [...bodyProblems, ...keyProblems, Problems.TemplateNotFound, Problems.Unprocessable],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of one template"),
+    HttpApiEndpoint.get("generateByQuery", "/api/generate/:org", {
+      params: path,
+      query: {
+        template_id: Schema.String,
+        user_id: Schema.optionalKey(Schema.String),
+        tracking_id: Schema.optionalKey(Schema.String),
+        fields: Schema.optionalKey(Schema.String).annotate({
+          description: 'One JSON object, `fields={"name":"Ann"}`, or in brackets, `fields[name]=Ann`',
+        }),
+        attrs: Schema.optionalKey(Schema.String).annotate({
+          description: 'One JSON object, `attrs={"tier":"gold"}`, or in brackets, `attrs[tier]=gold`',
+        }),
+      },
+      success: Generated,
+      error: [Problems.InvalidRequest, ...keyProblems, Problems.TemplateNotFound, Problems.Unprocessable],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "The same, for platforms that can only GET"),
+    HttpApiEndpoint.post("batchGenerate", "/api/batch-generate/:org", {
+      params: path,
+      payload: BatchBody,
+      success: Schema.Record(Schema.String, Generated),
+      error: [...bodyProblems, ...keyProblems, Problems.Unprocessable],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates"),
+  )
+  .annotate(OpenApi.Description, "Content selection") {}
+
+class OrganizationsGroup extends HttpApiGroup.make("organizations")
+  .add(
+    HttpApiEndpoint.post("createOrganization", "/organizations", {
+      payload: OrganizationInput,
+      success: Organization.pipe(HttpApiSchema.status(201)),
+      error: [...bodyProblems, Problems.Conflict],
+    }),
+    HttpApiEndpoint.get("listOrganizations", "/organizations", {
+      success: Schema.Struct({ organizations: Schema.Array(Organization) }),
+    }),
+    HttpApiEndpoint.get("getOrganization", "/organizations/:org", {
+      params: path,
+      success: Organization,
+      error: Problems.OrganizationNotFound,
+    }),
+    HttpApiEndpoint.patch("updateOrganization", "/organizations/:org", {
+      params: path,
+      payload: OrganizationPatch,
+      success: Organization,
+      error: [...bodyProblems, Problems.OrganizationNotFound],
+    }),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}
+
+/** What is needed to make a key. Without `scopes`: `generate` and `deliver`; without `expires_at`: until revoked. */
+export const KeyBody = Schema.Struct({
+  name: DisplayName,
+  scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
+})
+
+class KeysGroup extends HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.post("createKey", "/organizations/:org/keys", {
+      params: path,
+      payload: KeyBody,
+      success: Schema.Struct({ ...ApiKey.fields, key: Schema.String }).pipe(HttpApiSchema.status(201)),
+      error: [...bodyProblems, Problems.OrganizationNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "`key` is the secret. It is in this answer only; the service keeps a digest of it.",
+    ),
+    HttpApiEndpoint.get("listKeys", "/organizations/:org/keys", {
+      params: path,
+      success: Schema.Struct({ keys: Schema.Array(ApiKey) }),
+      error: Problems.OrganizationNotFound,
+    }),
+    HttpApiEndpoint.delete("revokeKey", "/organizations/:org/keys/:key", {
+      params: { ...path, key: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: Problems.KeyNotFound,
+    }).annotate(OpenApi.Description, "The key stops working everywhere within 5 seconds."),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}
+
+const ImportBody = Schema.Struct({ templates: Schema.Array(TemplateInput) })
+
+class TemplatesGroup extends HttpApiGroup.make("templates")
+  .add(
+    HttpApiEndpoint.post("createTemplate", "/organizations/:org/templates", {
+      params: path,
+      payload: TemplateInput,
+      success: Template.pipe(HttpApiSchema.status(201)),
+      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Conflict],
+    }),
+    HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
+      params: path,
+      query: {
+        after: Schema.optionalKey(Schema.String),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      },
+      success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Description, "By id. `next` is the value of `after` for the next page, null on the last."),
+    HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
+      params: path,
+      payload: ImportBody,
+      success: Schema.Struct({
+        created: Schema.Array(Schema.String),
+        updated: Schema.Array(Schema.String),
+        unchanged: Schema.Array(Schema.String),
+      }),
+      error: [...bodyProblems, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Description, "All or nothing. Variants that the import does not name are left as they are."),
+    HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
+      params: templatePath,
+      success: Template,
+      error: Problems.TemplateNotFound,
+    }),
+    HttpApiEndpoint.patch("updateTemplate", "/organizations/:org/templates/:template", {
+      params: templatePath,
+      payload: TemplatePatch,
+      success: Template,
+      error: [...bodyProblems, Problems.TemplateNotFound],
+    }),
+    HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
+      params: templatePath,
+      success: HttpApiSchema.NoContent,
+      error: Problems.TemplateNotFound,
+    }),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}
+
+/** What to preview: sources as written, or a stored variant (`copy_id`), for sample `fields` and `attrs`. */
+export const PreviewBody = Schema.Struct({
+  vars: Schema.optionalKey(Vars),
+  formats: Schema.optionalKey(Formats),
+  copy_id: Schema.optionalKey(Schema.String),
+  fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+})
+
+/** `variants` tells of every variant of the template whether it is eligible for these `attrs` now, and why not. */
+export const Preview = Schema.Struct({
+  vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  variants: Schema.Array(Schema.Struct({
+    id: Schema.String,
+    eligible: Schema.Boolean,
+    reason: Schema.optionalKey(Schema.String),
+  })),
+})
+
+class VariantsGroup extends HttpApiGroup.make("variants")
+  .add(
+    HttpApiEndpoint.post("createVariant", "/organizations/:org/templates/:template/variants", {
+      params: templatePath,
+      payload: VariantInput,
+      success: Variant.pipe(HttpApiSchema.status(201)),
+      error: [...bodyProblems, Problems.TemplateNotFound, Problems.Conflict],
+    }),
+    HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
+      params: variantPath,
+      success: Variant,
+      error: [Problems.TemplateNotFound, Problems.VariantNotFound],
+    }),
+    HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
+      params: variantPath,
+      payload: VariantPatch,
+      success: Variant,
+      error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound],
+    }),
+    HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
+      params: variantPath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.TemplateNotFound, Problems.VariantNotFound],
+    }),
+    HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
+      params: templatePath,
+      payload: PreviewBody,
+      success: Preview,
+      error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
+    }),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}
+
+const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
+
+class OperationsGroup extends HttpApiGroup.make("operations")
+  .add(
+    HttpApiEndpoint.get("healthz", "/healthz", { success: Schema.Struct({ status: Schema.Literal("ok") }) })
+      .annotate(OpenApi.Summary, "The process lives"),
+    HttpApiEndpoint.get("readyz", "/readyz", { success: Schema.Unknown, error: Problems.Unavailable })
+      .annotate(OpenApi.Summary, "The store is reachable and migrated; 503 with reasons when not"),
+    HttpApiEndpoint.get("metrics", "/metrics", {
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4" })),
+    }).annotate(OpenApi.Summary, "Metrics for Prometheus"),
+    HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Unknown })
+      .annotate(OpenApi.Summary, "This document"),
+    HttpApiEndpoint.get("docs", "/docs", { success: Html }).annotate(OpenApi.Summary, "This document for people"),
+    HttpApiEndpoint.get("problems", "/problems", { success: Html }).annotate(OpenApi.Summary, "All problem types"),
+    HttpApiEndpoint.get("problem", "/problems/:slug", {
+      params: { slug: Schema.String },
+      success: Html,
+      error: Problems.PathNotFound,
+    }).annotate(OpenApi.Summary, "What a problem type means and what to do"),
+  ) {}
+
+/** Everything this service answers. */
+export class Api extends HttpApi.make("parlance")
+  .add(GenerateGroup, OrganizationsGroup, KeysGroup, TemplatesGroup, VariantsGroup, OperationsGroup)
+  .annotateMerge(OpenApi.annotations({
+    title: "Parlance",
+    version: "0.1.0",
+    description:
+      "Selects the variant of a message that works best for a user's segment, renders it, and learns from what follows. " +
+      "Errors are RFC 9457 problems; every answer carries X-Request-Id.",
+    transform: (document) => {
+      const components = document["components"] as { securitySchemes?: Record<string, unknown> }
+      return {
+        ...document,
+        components: {
+          ...components,
+          securitySchemes: {
+            ...components.securitySchemes,
+            ApiKeyHeader: { type: "apiKey", in: "header", name: "X-Api-Key" },
+            ApiKeyBearer: { type: "http", scheme: "bearer" },
+          },
+        },
+      }
+    },
+  })) {}

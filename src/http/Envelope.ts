@@ -1,0 +1,101 @@
+import { Cause, Effect, Metric, Option } from "effect"
+import {
+  HttpRouter,
+  type HttpServerError,
+  HttpServerRequest,
+  HttpServerRespondable,
+  HttpServerResponse,
+} from "effect/http"
+import { HttpApi } from "effect/http-api"
+import { randomUUID } from "node:crypto"
+import { Api } from "./Api.ts"
+import * as Problems from "./Problems.ts"
+
+// What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
+// status calls for, and a count.
+
+const requests = Metric.counter("parlance_http_requests_total", { incremental: true })
+
+/** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
+const requestIdOf = (request: HttpServerRequest.HttpServerRequest): string => {
+  const given = request.headers["x-request-id"]
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+interface Route {
+  readonly method: string
+  readonly pattern: RegExp
+}
+
+const routes: Array<Route> = []
+HttpApi.reflect(Api, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    const pattern = endpoint.path.replace(/[.]/g, "\\.").replace(/:[^/]+/g, "[^/]+")
+    routes.push({ method: endpoint.method, pattern: new RegExp(`^${pattern}$`) })
+  },
+})
+
+/** Methods that the path takes; empty for a path that does not exist. */
+const methodsOf = (url: string): ReadonlyArray<string> => {
+  const path = url.split("?", 1)[0]!
+  const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+  if (methods.has("GET")) methods.add("HEAD")
+  return [...methods].sort()
+}
+
+const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
+  const methods = methodsOf(request.url)
+  const path = request.url.split("?", 1)[0]!.slice(0, 200)
+  return methods.length === 0
+    ? HttpServerRespondable.toResponse(new Problems.PathNotFound({ detail: `Nothing answers at ${path}` }))
+    : Effect.map(
+      HttpServerRespondable.toResponse(
+        new Problems.MethodNotAllowed({ detail: `${path} takes ${methods.join(", ")}, not ${request.method}` }),
+      ),
+      HttpServerResponse.setHeader("allow", methods.join(", ")),
+    )
+}
+
+const isRouteNotFound = (error: unknown): error is HttpServerError.HttpServerError =>
+  error !== null && typeof error === "object" && "_tag" in error && error._tag === "HttpServerError" &&
+  "reason" in error && (error.reason as { readonly _tag: string })._tag === "RouteNotFound"
+
+/** The answer to anything that was not answered: a problem, and a log entry if it is our fault. */
+const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: string, cause: Cause.Cause<unknown>) => {
+  const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (isRouteNotFound(failure)) return unmatched(request)
+  if (HttpServerRespondable.isRespondable(failure)) return HttpServerRespondable.toResponse(failure)
+  if (Cause.hasInterruptsOnly(cause)) {
+    return HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The service is shutting down" }))
+  }
+  return Effect.andThen(
+    Effect.logError("A request failed inside the service", cause).pipe(
+      Effect.annotateLogs({ requestId, method: request.method, path: request.url.split("?", 1)[0] }),
+    ),
+    HttpServerRespondable.toResponse(
+      new Problems.InternalError({ detail: `The service could not answer; its logs say why under ${requestId}` }),
+    ),
+  )
+}
+
+// Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
+const envelop = <E, R>(
+  next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const requestId = requestIdOf(request)
+    const response = yield* Effect.catchCause(next, (cause) => Effect.orDie(answerTo(request, requestId, cause)))
+    const headers: Record<string, string> = { "x-request-id": requestId }
+    if (response.status >= 400) {
+      if (response.status === 401) headers["www-authenticate"] = 'Bearer realm="parlance"'
+      if (response.status === 503) headers["retry-after"] = "1"
+      headers["cache-control"] = "no-store"
+    }
+    yield* Metric.update(Metric.withAttributes(requests, { status: String(response.status) }), 1)
+    return HttpServerResponse.setHeaders(response, headers)
+  })
+
+/** Wraps every route. */
+export const layer = HttpRouter.use((router) => router.addGlobalMiddleware(envelop))

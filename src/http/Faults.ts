@@ -1,0 +1,26 @@
+import { Result, Schema, SchemaIssue } from "effect"
+import type { Fault } from "../domain/Errors.ts"
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** A JSON pointer (RFC 6901) to `path`. */
+export const pointerTo = (path: ReadonlyArray<PropertyKey>): string =>
+  path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+
+/** Every fault of `issue`, with JSON pointers. */
+export const fromIssue = (issue: SchemaIssue.Issue): ReadonlyArray<Fault> =>
+  format(issue).issues.map(({ message, path }) => ({
+    pointer: pointerTo((path ?? []).map((segment) => typeof segment === "object" ? segment.key : segment)),
+    detail: message,
+  }))
+
+/** Decodes `input`, or lists every fault. Members that the schema does not name are ignored. */
+export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+  const decode = Schema.decodeUnknownResult(schema)
+  // The first pass stops at the first fault, which costs nothing when there is none; only then are all collected.
+  return (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> => {
+    const quick = decode(input)
+    if (Result.isSuccess(quick)) return Result.succeed(quick.success)
+    return Result.mapError(decode(input, { errors: "all" }), (error) => fromIssue(error.issue))
+  }
+}

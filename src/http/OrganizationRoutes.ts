@@ -1,0 +1,75 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Keys } from "../auth/Keys.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { Api, KeyBody } from "./Api.ts"
+import { decoder } from "./Faults.ts"
+import { body, toProblems } from "./Requests.ts"
+
+const organizationInput = decoder(OrganizationInput)
+const organizationPatch = decoder(OrganizationPatch)
+const keyBody = decoder(KeyBody)
+
+// A path that is no slug names no organization: it is looked up and not found like any other.
+const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
+
+export const organizationsLayer = HttpApiBuilder.group(
+  Api,
+  "organizations",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    return handlers
+      .handleRaw(
+        "createOrganization",
+        ({ request }) =>
+          Effect.flatMap(body(request, organizationInput), organizations.create).pipe(
+            toProblems,
+          ),
+      )
+      .handle("listOrganizations", () => Effect.map(organizations.list, (all) => ({ organizations: all })))
+      .handle(
+        "getOrganization",
+        ({ params }) =>
+          organizations.get(slugOf(params)).pipe(
+            toProblems,
+          ),
+      )
+      .handleRaw(
+        "updateOrganization",
+        ({ params, request }) =>
+          Effect.flatMap(body(request, organizationPatch), (patch) => organizations.update(slugOf(params), patch)).pipe(
+            toProblems,
+          ),
+      )
+  }),
+)
+
+export const keysLayer = HttpApiBuilder.group(
+  Api,
+  "keys",
+  Effect.fnUntraced(function* (handlers) {
+    const keys = yield* Keys
+    return handlers
+      .handleRaw(
+        "createKey",
+        ({ params, request }) =>
+          Effect.flatMap(body(request, keyBody), (input) =>
+            keys.create(slugOf(params), {
+              name: input.name,
+              scopes: input.scopes,
+              expiresAt: input.expires_at ?? undefined,
+            })).pipe(toProblems),
+      )
+      .handle("listKeys", ({ params }) =>
+        keys.list(slugOf(params)).pipe(
+          Effect.map((all) => ({ keys: all })),
+          toProblems,
+        ))
+      .handle(
+        "revokeKey",
+        ({ params }) => keys.revoke(slugOf(params), params.key).pipe(toProblems),
+      )
+  }),
+)

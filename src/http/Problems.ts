@@ -1,0 +1,186 @@
+import { Schema } from "effect"
+import { HttpApiError } from "effect/http-api"
+import { Fault } from "../domain/Errors.ts"
+
+// RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
+
+/** What the page of a problem says: what happened, and what to do about it. */
+export interface ProblemPage {
+  readonly slug: string
+  readonly title: string
+  readonly status: number
+  readonly advice: string
+}
+
+const pages: Array<ProblemPage> = []
+
+/** Every problem this service knows, in the order of their declaration. */
+export const problemPages: ReadonlyArray<ProblemPage> = pages
+
+const declare = <const Slug extends string, const Status extends number>(
+  slug: Slug,
+  status: Status,
+  title: string,
+  advice: string,
+) => {
+  pages.push({ slug, title, status, advice })
+  return { type: `/problems/${slug}` as const, status, title }
+}
+
+const faults = { errors: Schema.Array(Fault) }
+
+/** 400: the body is no JSON, or a field or parameter is invalid. `errors` lists every fault. */
+export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
+  "InvalidRequest",
+  declare(
+    "invalid-request",
+    400,
+    "The request is not valid",
+    "Every fault is listed in `errors`: `pointer` is a JSON pointer into the body, or the name of the query parameter. " +
+      "Correct them all and send the request again; nothing of it was done.",
+  ),
+  faults,
+) {}
+
+/** 401: no key, or one that opens nothing. */
+export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
+  "Unauthorized",
+  declare(
+    "unauthorized",
+    401,
+    "The request is not authenticated",
+    "Send a valid API key in the header X-Api-Key or as a Bearer token; management requests take the admin token as a " +
+      "Bearer token. Keys are made in the console under Settings, API Keys, or with `parlance key create`.",
+  ),
+) {}
+
+/** 403: a valid key that does not open this. An unknown organization answers the same as somebody else's. */
+export class Forbidden extends HttpApiError.Problem<Forbidden>()(
+  "Forbidden",
+  declare(
+    "forbidden",
+    403,
+    "The key does not allow this",
+    "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
+      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver, `events` for custom events.",
+  ),
+) {}
+
+/** 404: nothing under this path. */
+export class PathNotFound extends HttpApiError.Problem<PathNotFound>()(
+  "PathNotFound",
+  declare("not-found", 404, "There is nothing under this path", "The paths this service answers are listed at /docs."),
+) {}
+
+/** 404: the organization has no such template. */
+export class TemplateNotFound extends HttpApiError.Problem<TemplateNotFound>()(
+  "TemplateNotFound",
+  declare(
+    "template-not-found",
+    404,
+    "There is no such template",
+    "Check `template_id`; the templates of an organization are listed by `parlance template list`.",
+  ),
+) {}
+
+/** 404: the template has no such variant. */
+export class VariantNotFound extends HttpApiError.Problem<VariantNotFound>()(
+  "VariantNotFound",
+  declare("variant-not-found", 404, "There is no such variant", "Check the id of the variant and its template."),
+) {}
+
+/** 404: the installation has no such organization (management only). */
+export class OrganizationNotFound extends HttpApiError.Problem<OrganizationNotFound>()(
+  "OrganizationNotFound",
+  declare(
+    "organization-not-found",
+    404,
+    "There is no such organization",
+    "Organizations are listed by `parlance org list` and made by `parlance org create`.",
+  ),
+) {}
+
+/** 404: the organization has no such key. */
+export class KeyNotFound extends HttpApiError.Problem<KeyNotFound>()(
+  "KeyNotFound",
+  declare("key-not-found", 404, "There is no such API key", "Keys are listed by `parlance key list`, by their id."),
+) {}
+
+/** 405: the path exists, the method does not. The header `Allow` names those that do. */
+export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
+  "MethodNotAllowed",
+  declare(
+    "method-not-allowed",
+    405,
+    "The path does not take this method",
+    "The header Allow of the answer names the methods it takes.",
+  ),
+) {}
+
+/** 408: the request did not arrive in time. */
+export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
+  "RequestTimeout",
+  declare("request-timeout", 408, "The request took too long to arrive", "Send the whole request without pauses."),
+) {}
+
+/** 409: the id is taken. */
+export class Conflict extends HttpApiError.Problem<Conflict>()(
+  "Conflict",
+  declare("conflict", 409, "The id is already taken", "Choose another id, or change what exists under it with PATCH."),
+) {}
+
+/** 413: the body is larger than the limit. */
+export class PayloadTooLarge extends HttpApiError.Problem<PayloadTooLarge>()(
+  "PayloadTooLarge",
+  declare(
+    "payload-too-large",
+    413,
+    "The body is too large",
+    "Bodies may have 1 MiB, webhooks 8 MiB. Send less at a time.",
+  ),
+) {}
+
+/** 415: the body is not JSON, or is encoded in a way this service does not read. */
+export class UnsupportedMediaType extends HttpApiError.Problem<UnsupportedMediaType>()(
+  "UnsupportedMediaType",
+  declare(
+    "unsupported-media-type",
+    415,
+    "The body is of a type this path does not read",
+    "Send JSON in UTF-8 with `Content-Type: application/json` and without a Content-Encoding.",
+  ),
+) {}
+
+/** 422: understood, but it cannot be done. */
+export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
+  "Unprocessable",
+  declare(
+    "unprocessable",
+    422,
+    "The request is understood but cannot be done",
+    "The detail says what stands in the way, such as a variable that a strict template needs and `fields` lacks.",
+  ),
+  { errors: Schema.optionalKey(Schema.Array(Fault)) },
+) {}
+
+/** 500: a fault of this service. The request id finds it in the logs. */
+export class InternalError extends HttpApiError.Problem<InternalError>()(
+  "InternalError",
+  declare(
+    "internal-error",
+    500,
+    "Something went wrong inside the service",
+    "It is not your fault. The logs of the service tell more under the request id of the answer (X-Request-Id).",
+  ),
+) {}
+
+/** 503: overloaded, shutting down, or the store is away and the buffer in front of it full. */
+export class Unavailable extends HttpApiError.Problem<Unavailable>()(
+  "Unavailable",
+  declare(
+    "unavailable",
+    503,
+    "The service cannot take the request now",
+    "Try again after the seconds in Retry-After. /readyz says what is wrong.",
+  ),
+) {}

@@ -1,0 +1,53 @@
+import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import * as Errors from "../domain/Errors.ts"
+import * as Body from "./Body.ts"
+import * as Problems from "./Problems.ts"
+
+/** A 400 with every fault. */
+export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
+  new Problems.InvalidRequest({
+    detail: faults.length === 1
+      ? `${faults[0]!.pointer === "" ? "The body" : faults[0]!.pointer}: ${faults[0]!.detail}`
+      : `${faults.length} faults, listed in errors`,
+    errors: faults,
+  })
+
+/** Reads the body as JSON and decodes it, or fails with every fault. */
+export const body = <A>(
+  request: HttpServerRequest.HttpServerRequest,
+  decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
+) =>
+  Effect.flatMap(Body.json(request), (input) => {
+    const decoded = decode(input)
+    return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(invalid(decoded.failure))
+  })
+
+/** The parameters of a URL's query. */
+export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {
+  const at = request.url.indexOf("?")
+  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
+}
+
+/** What a domain error is on the wire; anything else stays what it is. */
+type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
+  : E extends Errors.KeyNotFound ? Problems.KeyNotFound
+  : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
+  : E extends Errors.VariantNotFound ? Problems.VariantNotFound
+  : E extends Errors.AlreadyExists ? Problems.Conflict
+  : E extends Errors.InvalidInput ? Problems.InvalidRequest
+  : E
+
+const problemOf = (error: unknown): unknown => {
+  if (error instanceof Errors.OrganizationNotFound) return new Problems.OrganizationNotFound({ detail: error.message })
+  if (error instanceof Errors.KeyNotFound) return new Problems.KeyNotFound({ detail: error.message })
+  if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
+  if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
+  if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
+  if (error instanceof Errors.InvalidInput) return invalid(error.faults)
+  return error
+}
+
+/** Turns the domain's errors into problems, the only errors with a status. */
+export const toProblems = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
+  Effect.mapError(effect, (error) => problemOf(error) as ProblemOf<E>)

@@ -1,0 +1,74 @@
+import { Effect, Result, Schema } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
+import { Templates } from "../templates/Templates.ts"
+import { Api } from "./Api.ts"
+import { decoder } from "./Faults.ts"
+import { body, invalid, query, toProblems } from "./Requests.ts"
+
+const templateInput = decoder(TemplateInput)
+const templatePatch = decoder(TemplatePatch)
+const importBody = decoder(Schema.Struct({ templates: Schema.Array(TemplateInput) }))
+
+const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
+
+const limitOf = (text: string | null): Result.Result<number, string> => {
+  const limit = text === null ? 100 : Number(text)
+  return Number.isInteger(limit) && limit >= 1 && limit <= 1000
+    ? Result.succeed(limit)
+    : Result.fail("must be a whole number from 1 to 1000")
+}
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "templates",
+  Effect.fnUntraced(function* (handlers) {
+    const templates = yield* Templates
+    return handlers
+      .handleRaw(
+        "createTemplate",
+        ({ params, request }) =>
+          Effect.flatMap(body(request, templateInput), (input) => templates.create(slugOf(params), input)).pipe(
+            toProblems,
+          ),
+      )
+      .handleRaw("listTemplates", ({ params, request }) =>
+        Effect.gen(function* () {
+          const asked = query(request)
+          const limit = limitOf(asked.get("limit"))
+          if (Result.isFailure(limit)) return yield* invalid([{ pointer: "limit", detail: limit.failure }])
+          // One more than asked for tells whether there is a next page.
+          const found = yield* templates.list(slugOf(params), {
+            after: asked.get("after") ?? undefined,
+            limit: limit.success + 1,
+          })
+          const page = found.slice(0, limit.success)
+          return { templates: page, next: found.length > page.length ? page.at(-1)!.id : null }
+        }).pipe(toProblems))
+      .handleRaw(
+        "importTemplates",
+        ({ params, request }) =>
+          Effect.flatMap(body(request, importBody), (input) => templates.importAll(slugOf(params), input.templates))
+            .pipe(
+              toProblems,
+            ),
+      )
+      .handle(
+        "getTemplate",
+        ({ params }) => templates.get(slugOf(params), params.template).pipe(toProblems),
+      )
+      .handleRaw(
+        "updateTemplate",
+        ({ params, request }) =>
+          Effect.flatMap(
+            body(request, templatePatch),
+            (patch) => templates.update(slugOf(params), params.template, patch),
+          ).pipe(toProblems),
+      )
+      .handle(
+        "deleteTemplate",
+        ({ params }) => templates.remove(slugOf(params), params.template).pipe(toProblems),
+      )
+  }),
+)

@@ -1,0 +1,65 @@
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Exit, Layer, Logger, References } from "effect"
+import { Command } from "effect/cli"
+import * as Connection from "./cli/Connection.ts"
+import { keyCommand } from "./cli/KeyCommand.ts"
+import { orgCommand } from "./cli/OrgCommand.ts"
+import { report } from "./cli/Report.ts"
+import { root } from "./cli/Root.ts"
+import { templateCommand } from "./cli/TemplateCommand.ts"
+import { variantCommand } from "./cli/VariantCommand.ts"
+import * as Serve from "./Serve.ts"
+import { Settings } from "./Settings.ts"
+import { migrate } from "./store/Migrations.ts"
+import * as StoreFromSettings from "./store/StoreFromSettings.ts"
+
+/** People read lines, machines JSON. */
+const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
+  Layer.merge(
+    Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
+    Layer.succeed(References.MinimumLogLevel, logLevel),
+  )))
+
+// A command prints its result; the log is for what went wrong.
+const layerQuiet = Layer.succeed(References.MinimumLogLevel, "Error")
+
+const serveCommand = Command.make("serve", {}, () => Layer.launch(Serve.layer).pipe(Effect.provide(layerLogs))).pipe(
+  Command.withDescription("Run the service"),
+)
+
+const migrateCommand = Command.make("migrate", {}, () =>
+  migrate.pipe(
+    Effect.flatMap((applied) =>
+      Console.log(
+        applied.length === 0
+          ? "The database is up to date"
+          : applied.map(([id, name]) => `Applied ${String(id).padStart(4, "0")} ${name}`).join("\n"),
+      )
+    ),
+    Effect.provide(StoreFromSettings.layer),
+    Effect.provide(layerQuiet),
+  )).pipe(Command.withDescription("Bring the database's tables up to date; serve does so too"))
+
+const managed = Layer.merge(Connection.layer, layerQuiet)
+
+const program = root.pipe(
+  Command.withSubcommands([
+    serveCommand,
+    migrateCommand,
+    orgCommand.pipe(Command.provide(managed)),
+    keyCommand.pipe(Command.provide(managed)),
+    templateCommand.pipe(Command.provide(managed)),
+    variantCommand.pipe(Command.provide(managed)),
+  ]),
+  Command.run({ version: "0.1.0" }),
+  Effect.provide(Settings.layer),
+  Effect.provide(NodeServices.layer),
+  Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),
+)
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
+  // SIGTERM and SIGINT end the service as intended.
+  teardown: (exit, onExit) =>
+    onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? Number(process.exitCode ?? 0) : 1),
+})

@@ -1,0 +1,80 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { AlreadyExists, OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import { Changes } from "../store/Changes.ts"
+
+interface Row {
+  readonly slug: OrgSlug
+  readonly name: string
+  readonly timeZone: string
+  readonly explorationFloor: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const fromRow = (row: Row): Organization => ({
+  slug: row.slug,
+  name: row.name,
+  time_zone: row.timeZone,
+  exploration_floor: row.explorationFloor,
+  created_at: row.createdAt.toISOString(),
+  updated_at: row.updatedAt.toISOString(),
+})
+
+/** The customers of this installation. A broken store is a defect everywhere here. */
+export class Organizations extends Context.Service<Organizations, {
+  readonly create: (input: OrganizationInput) => Effect.Effect<Organization, AlreadyExists>
+  /** All, by slug. */
+  readonly list: Effect.Effect<ReadonlyArray<Organization>>
+  readonly get: (slug: OrgSlug) => Effect.Effect<Organization, OrganizationNotFound>
+  readonly update: (slug: OrgSlug, patch: OrganizationPatch) => Effect.Effect<Organization, OrganizationNotFound>
+}>()("parlance/organizations/Organizations") {
+  static readonly layer = Layer.effect(
+    Organizations,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const changes = yield* Changes
+
+      const create = Effect.fn("Organizations.create")(function* (input: OrganizationInput) {
+        const now = yield* DateTime.nowAsDate
+        const rows = yield* sql<Row>`
+          INSERT INTO organizations AS o (slug, name, time_zone, created_at, updated_at)
+          VALUES (${input.slug}, ${input.name}, ${input.time_zone ?? "UTC"}, ${now}, ${now})
+          ON CONFLICT DO NOTHING RETURNING o.*`.pipe(Effect.orDie)
+        if (rows[0] === undefined) return yield* new AlreadyExists({ what: "organization", id: input.slug })
+        yield* changes.refresh
+        return fromRow(rows[0])
+      })
+
+      const list = sql<Row>`SELECT o.* FROM organizations o ORDER BY o.slug`.pipe(
+        Effect.map((rows) => rows.map(fromRow)),
+        Effect.orDie,
+        Effect.withSpan("Organizations.list"),
+      )
+
+      const get = Effect.fn("Organizations.get")(function* (slug: OrgSlug) {
+        const [row] = yield* sql<Row>`SELECT o.* FROM organizations o WHERE o.slug = ${slug}`.pipe(Effect.orDie)
+        return row === undefined ? yield* new OrganizationNotFound({ id: slug }) : fromRow(row)
+      })
+
+      const update = Effect.fn("Organizations.update")(function* (slug: OrgSlug, patch: OrganizationPatch) {
+        const now = yield* DateTime.nowAsDate
+        const [row] = yield* sql<Row>`
+          UPDATE organizations o SET
+            name = coalesce(${patch.name ?? null}::text, o.name),
+            time_zone = coalesce(${patch.time_zone ?? null}::text, o.time_zone),
+            exploration_floor = coalesce(${patch.exploration_floor ?? null}::float8, o.exploration_floor),
+            revision = o.revision + 1,
+            updated_at = ${now}
+          WHERE o.slug = ${slug} RETURNING o.*`.pipe(Effect.orDie)
+        if (row === undefined) return yield* new OrganizationNotFound({ id: slug })
+        yield* changes.refresh
+        return fromRow(row)
+      })
+
+      return Organizations.of({ create, list, get, update })
+    }),
+  )
+}

@@ -1,0 +1,69 @@
+import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+
+/** Reads again what it keeps in memory of an organization. */
+export type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
+
+/**
+ * Tells the in-memory views of this process what changed in the store, wherever it was changed. Every writer raises its
+ * organization's revision in its own transaction (`bump`); every node polls the revisions once a second, so that a
+ * change or a revoked key is known everywhere within 5 seconds, and at once on the node that made it (`refresh`).
+ */
+export class Changes extends Context.Service<Changes, {
+  /** Raises the revision of `org`; call it inside the transaction that changes something. */
+  readonly bump: (org: OrgSlug) => Effect.Effect<void, SqlError>
+  /** Brings this process's views up to date now; call it after the transaction. A store that is down is left to the poll. */
+  readonly refresh: Effect.Effect<void>
+  /** Registers a view and loads it for every organization. */
+  readonly subscribe: (reload: Reload) => Effect.Effect<void, SqlError>
+}>()("parlance/store/Changes") {
+  static readonly layer = Layer.effect(
+    Changes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const seen = new Map<OrgSlug, number>()
+      const views: Array<Reload> = []
+      const one = yield* Semaphore.make(1)
+
+      const read = sql<{ slug: OrgSlug; revision: number }>`
+        SELECT o.slug, o.revision::float8 AS revision FROM organizations o`
+
+      const poll = one.withPermits(1)(Effect.gen(function* () {
+        for (const { slug, revision } of yield* read) {
+          if (seen.get(slug) === revision) continue
+          for (const reload of views) yield* reload(slug)
+          seen.set(slug, revision)
+        }
+      }))
+
+      const subscribe = Effect.fn("Changes.subscribe")((reload: Reload) =>
+        one.withPermits(1)(Effect.gen(function* () {
+          for (const { slug } of yield* read) yield* reload(slug)
+          views.push(reload)
+        }))
+      )
+
+      const refresh = poll.pipe(
+        Effect.catch((error) =>
+          Effect.logWarning("Views could not be refreshed, they follow with the next poll", error.message)
+        ),
+        Effect.withSpan("Changes.refresh"),
+      )
+
+      // Failures are frequent while a database restarts and every one is followed by another try.
+      yield* poll.pipe(
+        Effect.catch((error) => Effect.logDebug("Poll for changes failed", error.message)),
+        Effect.repeat(Schedule.spaced("1 second")),
+        Effect.forkScoped,
+      )
+
+      return Changes.of({
+        bump: (org) => Effect.asVoid(sql`UPDATE organizations o SET revision = o.revision + 1 WHERE o.slug = ${org}`),
+        refresh,
+        subscribe,
+      })
+    }),
+  )
+}

@@ -1,0 +1,183 @@
+import { Clock, Duration, Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+
+/** The buffer of writes that wait for the store is full, or its oldest write has waited too long. */
+export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
+
+/** How a write ended: committed, with what the store says of it, or accepted into memory while the store is down. */
+export type Committed<B> = { readonly durable: true; readonly value: B } | { readonly durable: false }
+
+type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
+
+/** One write on its way, with everybody who waits for it. */
+export class Ticket<A, B> {
+  readonly waiters = new Set<(answer: Answer<B>) => void>()
+  /** How the entry left memory; set once. */
+  answer: Answer<B> | undefined
+  constructor(readonly entry: A, readonly atMillis: number) {}
+}
+
+export interface GroupCommitOptions<A, B> {
+  /** Writes a group in one commit and answers per entry, in order. Must be idempotent: a group may be written again. */
+  readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
+  /** Runs when an entry has left memory: committed, or refused by the store. */
+  readonly onSettled: (entry: A) => void
+  /** Entries per commit at most. */
+  readonly maxGroup: number
+  /** Commits under way at once. */
+  readonly concurrency: number
+  /** Entries kept while the store is down, at most. */
+  readonly bufferSize: number
+  /** How long the oldest of them may wait before new ones are refused. */
+  readonly bufferAge: Duration.Duration
+  /** A commit slower than this counts as a store that is down. */
+  readonly timeout: Duration.Duration
+  /** How long closing waits for what is not yet written. */
+  readonly drainTimeout: Duration.Duration
+}
+
+export interface GroupCommit<A, B> {
+  /** Queues `entry`. The ticket must be awaited with `settled`. */
+  readonly submit: (entry: A) => Effect.Effect<Ticket<A, B>, BufferFull>
+  /** Waits until the ticket's entry is committed, or, while the store is down, is at least in memory. */
+  readonly settled: (ticket: Ticket<A, B>) => Answer<B>
+  /** Entries in memory, committed or not known. */
+  readonly size: () => number
+  /** Whether the last commit failed: answers are then given from memory. */
+  readonly isDown: () => boolean
+}
+
+/** Faults of the entry itself (SQLSTATE classes 22 and 23): they would fail again, and fail the group with them. */
+const isPoisoned = (error: SqlError): boolean => {
+  const cause: unknown = "cause" in error.reason ? error.reason.cause : undefined
+  const code: unknown = cause !== null && typeof cause === "object" && "code" in cause ? cause.code : undefined
+  return typeof code === "string" && (code.startsWith("22") || code.startsWith("23"))
+}
+
+/**
+ * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. Built for a hot
+ * path, hence plain callbacks inside.
+ *
+ *     queued ──write──► settled (durable)
+ *       │  store down: waiters are answered "not durable", the entry stays
+ *       └──◄── retried every 250 ms until the store is back
+ */
+export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
+  const clock = yield* Clock.Clock
+  const bufferAgeMillis = Duration.toMillis(options.bufferAge)
+  let queue: Array<Ticket<A, B>> = []
+  let inFlight = 0
+  let down = false
+  let wake: (() => void) | undefined
+
+  const size = () => queue.length + inFlight
+
+  const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
+    for (const resume of ticket.waiters) resume(answer)
+    ticket.waiters.clear()
+  }
+
+  const notDurable: Answer<B> = Effect.succeed({ durable: false })
+  const full: Answer<B> = Effect.fail(new BufferFull())
+
+  /** Keeps a group that could not be written, oldest first, and lets go of those who wait for it. */
+  const keep = (group: ReadonlyArray<Ticket<A, B>>) => {
+    down = true
+    const kept = group.slice(0, Math.max(0, options.bufferSize - queue.length))
+    for (const ticket of kept) answerAll(ticket, notDurable)
+    for (const ticket of group.slice(kept.length)) settle(ticket, full)
+    queue = kept.concat(queue)
+  }
+
+  const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
+    ticket.answer = answer
+    options.onSettled(ticket.entry)
+    answerAll(ticket, answer)
+  }
+
+  const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
+    options.write(group.map((ticket) => ticket.entry)).pipe(
+      Effect.timeoutOption(options.timeout),
+      Effect.matchEffect({
+        onSuccess: (values) =>
+          Effect.sync(() => {
+            if (values._tag === "None") return keep(group)
+            down = false
+            for (let i = 0; i < group.length; i++) {
+              settle(group[i]!, Effect.succeed({ durable: true, value: values.value[i]! }))
+            }
+          }),
+        onFailure: (error) => {
+          if (!isPoisoned(error)) {
+            return Effect.andThen(
+              Effect.sync(() => keep(group)),
+              Effect.logWarning("The store refuses writes, they are kept in memory", error.message),
+            )
+          }
+          if (group.length === 1) return Effect.sync(() => settle(group[0]!, Effect.die(error)))
+          const half = group.length >> 1
+          return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
+        },
+      }),
+    )
+
+  const waitForWork = Effect.callback<void>((resume) => {
+    if (queue.length > 0) return resume(Effect.void)
+    const previous = wake
+    wake = () => {
+      previous?.()
+      resume(Effect.void)
+    }
+  })
+
+  const writer = Effect.gen(function* () {
+    yield* waitForWork
+    if (down) yield* Effect.sleep("250 millis")
+    const group = queue.slice(0, options.maxGroup)
+    queue = queue.slice(group.length)
+    if (group.length === 0) return
+    inFlight += group.length
+    yield* writeGroup(group).pipe(Effect.ensuring(Effect.sync(() => inFlight -= group.length)))
+  })
+
+  for (let i = 0; i < options.concurrency; i++) yield* Effect.forkScoped(Effect.forever(writer))
+
+  // Registered after the writers, so that it runs while they still write.
+  yield* Effect.addFinalizer(() =>
+    Effect.sleep("5 millis").pipe(
+      Effect.repeat({ until: () => size() === 0 }),
+      Effect.timeoutOption(options.drainTimeout),
+      Effect.andThen(Effect.suspend(() =>
+        size() === 0
+          ? Effect.void
+          : Effect.logError(`${size()} writes were in memory only and are lost with this process`)
+      )),
+    )
+  )
+
+  const isFull = () =>
+    size() >= options.bufferSize ||
+    (queue.length > 0 && clock.currentTimeMillisUnsafe() - queue[0]!.atMillis > bufferAgeMillis)
+
+  const submit = (entry: A): Effect.Effect<Ticket<A, B>, BufferFull> => {
+    if (down && isFull()) return new BufferFull()
+    const ticket = new Ticket<A, B>(entry, clock.currentTimeMillisUnsafe())
+    queue.push(ticket)
+    if (wake !== undefined) {
+      const run = wake
+      wake = undefined
+      run()
+    }
+    return Effect.succeed(ticket)
+  }
+
+  const settled = (ticket: Ticket<A, B>): Answer<B> =>
+    Effect.callback((resume) => {
+      if (ticket.answer !== undefined) return resume(ticket.answer)
+      if (down) return resume(notDurable)
+      ticket.waiters.add(resume)
+      return Effect.sync(() => ticket.waiters.delete(resume))
+    })
+
+  return { submit, settled, size, isDown: () => down } satisfies GroupCommit<A, B>
+})

@@ -1,0 +1,117 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { CopyId, type OrgSlug, randomId, type TemplateId } from "../domain/Ids.ts"
+import type { Objective, Template, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+
+// How templates and variants stand in their tables. Written by `Templates` alone, read by it and by `Views`.
+
+export interface TemplateRow {
+  readonly id: TemplateId
+  readonly name: string
+  readonly strict: boolean
+  readonly stickyHours: number
+  readonly objective: Objective
+  readonly revision: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface VariantRow {
+  readonly templateId: TemplateId
+  readonly id: CopyId
+  readonly name: string
+  readonly vars: Variant["vars"]
+  readonly formats: Variant["formats"]
+  readonly active: boolean
+  readonly targeting: Variant["targeting"]
+  readonly seasons: Variant["seasons"]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const variantFromRow = (row: VariantRow): Variant => ({
+  id: row.id,
+  name: row.name,
+  vars: row.vars,
+  formats: row.formats,
+  active: row.active,
+  targeting: row.targeting,
+  seasons: row.seasons,
+  created_at: row.createdAt.toISOString(),
+  updated_at: row.updatedAt.toISOString(),
+})
+
+const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<VariantRow>): ReadonlyArray<Template> => {
+  const byTemplate = Map.groupBy(variants, (variant) => variant.templateId)
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    strict: row.strict,
+    sticky_hours: row.stickyHours,
+    objective: row.objective,
+    revision: row.revision,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+    variants: (byTemplate.get(row.id) ?? []).map(variantFromRow),
+  }))
+}
+
+/** The templates of `ids` that exist, by id, each with its variants in the order they were added. */
+export const readTemplates = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  ids: ReadonlyArray<string>,
+) {
+  const rows = yield* sql<TemplateRow>`
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.revision::float8 AS revision, t.created_at, t.updated_at
+    FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
+  if (rows.length === 0) return []
+  const variants = yield* sql<VariantRow>`
+    SELECT v.template_id, v.id, v.name, v.vars, v.formats, v.active, v.targeting, v.seasons, v.created_at, v.updated_at
+    FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
+  return fromRows(rows, variants)
+})
+
+/** Adds a variant; answers its id, or undefined where that is taken. */
+export const insertVariant = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  template: string,
+  input: VariantInput,
+  now: Date,
+) {
+  const id = input.id ?? CopyId.make(randomId("v"))
+  const rows = yield* sql<{ id: CopyId }>`
+    INSERT INTO variants AS v
+      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, created_at, updated_at)
+    VALUES (${org}, ${template}, ${id}, ${input.name ?? id}, ${JSON.stringify(input.vars)}::text::json,
+      ${JSON.stringify(input.formats ?? {})}::text::json, ${input.active ?? true},
+      ${JSON.stringify(input.targeting ?? [])}::text::json, ${JSON.stringify(input.seasons ?? [])}::text::json,
+      ${now}, ${now})
+    ON CONFLICT DO NOTHING RETURNING v.id`
+  return rows[0]?.id
+})
+
+const json = (value: unknown): string | null => value === undefined ? null : JSON.stringify(value)
+
+/** Changes what `patch` names; answers whether there is such a variant. */
+export const updateVariant = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  template: string,
+  id: string,
+  patch: VariantPatch,
+  now: Date,
+) {
+  const rows = yield* sql`
+    UPDATE variants v SET
+      name = coalesce(${patch.name ?? null}::text, v.name),
+      vars = coalesce(${json(patch.vars)}::text::json, v.vars),
+      formats = coalesce(${json(patch.formats)}::text::json, v.formats),
+      active = coalesce(${patch.active ?? null}::boolean, v.active),
+      targeting = coalesce(${json(patch.targeting)}::text::json, v.targeting),
+      seasons = coalesce(${json(patch.seasons)}::text::json, v.seasons),
+      updated_at = ${now}
+    WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id} RETURNING v.id`
+  return rows.length > 0
+})

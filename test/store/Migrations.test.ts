@@ -1,0 +1,65 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Exit, Layer, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { readFileSync } from "node:fs"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import * as Migrations from "../../src/store/Migrations.ts"
+import { describeOnStores, hasPostgres, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+import { snapshot } from "../support/schemaSnapshot.ts"
+
+const build = <A, E, R>(layer: Layer.Layer<A, E, R>) => Effect.scoped(Effect.asVoid(Layer.build(layer)))
+
+describeOnStores("Migrations", (_, environment) => {
+  layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
+    it.effect("arrive at the tables that schema/snapshot.sql describes", () =>
+      Effect.gen(function* () {
+        const expected = readFileSync(new URL("../../schema/snapshot.sql", import.meta.url), "utf8")
+        assert.strictEqual(yield* snapshot, expected)
+      }))
+
+    it.effect("change nothing when they are applied again", () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* Migrations.migrate, [])
+      }))
+
+    it.effect("are refused by a release that does not know the newest of them", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9999, 'add_the_future')`
+        const error = yield* Effect.flip(Migrations.migrate)
+        assert.strictEqual(error._tag, "SchemaTooNew")
+        assert.include(error.message, "9999")
+        yield* sql`DELETE FROM schema_migrations WHERE migration_id = 9999`
+      }))
+  })
+})
+
+describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
+  it.live("are applied once by nodes that start together", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("postgres")
+      const applied = yield* Ref.make(0)
+      const node = Effect.scoped(Effect.gen(function* () {
+        const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
+        const done = yield* Migrations.migrate.pipe(Effect.provideContext(context))
+        yield* Ref.update(applied, (count) => count + done.length)
+      }))
+      yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })
+      assert.strictEqual(yield* Ref.get(applied), Migrations.files().length)
+    })))
+})
+
+describe("a data directory in use", () => {
+  it.live("is refused to a second opener, and free again when the first is gone", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("embedded")
+      const store = StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env)))
+      yield* Effect.scoped(Effect.gen(function* () {
+        yield* Layer.build(store)
+        const second = yield* Effect.exit(build(store))
+        assert.isTrue(Exit.isFailure(second))
+        assert.include(String(second), "in use by another Parlance process")
+      }))
+      yield* build(store)
+    })))
+})
