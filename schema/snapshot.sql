@@ -65,7 +65,7 @@ CREATE TABLE templates (
   strict boolean NOT NULL DEFAULT false,
   sticky_hours double precision NOT NULL DEFAULT 0,
   objective jsonb NOT NULL DEFAULT '"click"'::jsonb,
-  revision bigint NOT NULL DEFAULT 1,
+  revision bigint NOT NULL DEFAULT nextval('template_revisions'::regclass),
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, id),

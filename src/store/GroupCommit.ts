@@ -69,6 +69,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   let inFlight = 0
   let down = false
   let wake: (() => void) | undefined
+  let drained: (() => void) | undefined
 
   const size = () => queue.length + inFlight
 
@@ -137,15 +138,20 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     queue = queue.slice(group.length)
     if (group.length === 0) return
     inFlight += group.length
-    yield* writeGroup(group).pipe(Effect.ensuring(Effect.sync(() => inFlight -= group.length)))
+    yield* writeGroup(group).pipe(Effect.ensuring(Effect.sync(() => {
+      inFlight -= group.length
+      if (size() === 0) drained?.()
+    })))
   })
 
   for (let i = 0; i < options.concurrency; i++) yield* Effect.forkScoped(Effect.forever(writer))
 
   // Registered after the writers, so that it runs while they still write.
   yield* Effect.addFinalizer(() =>
-    Effect.sleep("5 millis").pipe(
-      Effect.repeat({ until: () => size() === 0 }),
+    Effect.callback<void>((resume) => {
+      if (size() === 0) return resume(Effect.void)
+      drained = () => resume(Effect.void)
+    }).pipe(
       Effect.timeoutOption(options.drainTimeout),
       Effect.andThen(Effect.suspend(() =>
         size() === 0

@@ -156,7 +156,7 @@ export class Templates extends Context.Service<Templates, {
             objective = coalesce(${
           patch.objective === undefined ? null : JSON.stringify(patch.objective)
         }::text::jsonb, t.objective),
-            revision = t.revision + 1,
+            revision = nextval('template_revisions'),
             updated_at = ${now}
           WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`
         if (rows.length === 0) return yield* new TemplateNotFound({ id })

@@ -1,0 +1,53 @@
+import { Effect, Redacted } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { Grant, KeyAuth, KeyRejected } from "../auth/KeyAuth.ts"
+import type { Scope } from "../domain/ApiKey.ts"
+import { Forbidden, Unauthorized } from "./Problems.ts"
+
+const details: { readonly [reason in KeyRejected["reason"]]: string } = {
+  missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
+  // The same for an id that does not exist and a secret that is wrong.
+  unknown: "The API key is not known here",
+  expired: "The API key has expired",
+  revoked: "The API key has been revoked",
+}
+
+const bearer = (header: string | undefined): string | undefined => {
+  const match = header === undefined ? null : /^bearer +(.*)$/i.exec(header)
+  return match === null ? undefined : match[1]!.trim()
+}
+
+/**
+ * The grant of the key a request carries, in `X-Api-Key` or as a Bearer token, for `org` and `scope`. Fails with 401 for
+ * no valid key, also when both headers are there and disagree, and with 403 for a key of another organization (which may
+ * not exist) or without the scope.
+ */
+export const authorize = (
+  auth: KeyAuth["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+  org: string,
+  scope: Scope,
+): Effect.Effect<Grant, Unauthorized | Forbidden> => {
+  const { headers } = request
+  const inHeader = headers["x-api-key"]
+  const asBearer = bearer(headers["authorization"])
+  if (inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer) {
+    return new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" })
+  }
+  return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
+    onFailure: ({ reason }) => new Unauthorized({ detail: details[reason] }),
+    onSuccess: (grant) => {
+      if (grant.org !== org) {
+        return new Forbidden({
+          detail: `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`,
+        })
+      }
+      if (!grant.scopes.has(scope)) {
+        return new Forbidden({
+          detail: `The key has the scopes ${[...grant.scopes].join(", ")}; this needs ${JSON.stringify(scope)}`,
+        })
+      }
+      return Effect.succeed(grant)
+    },
+  })
+}

@@ -1,0 +1,147 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Latch } from "effect"
+import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
+import { TestClock } from "effect/testing"
+import * as GroupCommit from "../../src/store/GroupCommit.ts"
+
+const down = new SqlError({
+  reason: new ConnectionError({ cause: new Error("down"), message: "down", operation: "query" }),
+})
+const poison = new SqlError({
+  reason: new UnknownError({ cause: { code: "22P05" }, message: "no such character", operation: "query" }),
+})
+
+/** A store of lines that a test can switch off, hold back, or poison. */
+const makeStore = Effect.gen(function* () {
+  const written: Array<string> = []
+  const groups: Array<number> = []
+  const settled: Array<string> = []
+  const gate = yield* Latch.make(true)
+  const state = { isDown: false }
+  const write = (entries: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      yield* gate.await
+      if (state.isDown) return yield* down
+      if (entries.includes("poison")) return yield* poison
+      groups.push(entries.length)
+      written.push(...entries)
+      return entries.map((entry) => entry.toUpperCase())
+    })
+  const commit = yield* GroupCommit.make<string, string>({
+    write,
+    onSettled: (entry) => settled.push(entry),
+    maxGroup: 10,
+    concurrency: 1,
+    bufferSize: 5,
+    bufferAge: Duration.seconds(60),
+    timeout: Duration.seconds(3),
+    drainTimeout: Duration.seconds(10),
+  })
+  const put = (entry: string) => Effect.flatMap(commit.submit(entry), commit.settled)
+  // Closing waits for what is queued, and the test clock stands still by then.
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(Effect.sync(() => void (state.isDown = false)), TestClock.adjust("1 seconds"))
+  )
+  return { commit, gate, groups, put, settled, state, written }
+})
+
+const durable = (value: string) => ({ durable: true, value })
+
+describe("GroupCommit", () => {
+  it.effect("answers each writer with its own result once its group is committed", () =>
+    Effect.gen(function* () {
+      const { put, settled } = yield* makeStore
+      const answers = yield* Effect.all(["a", "b", "c"].map(put), { concurrency: "unbounded" })
+      assert.deepStrictEqual(answers, ["A", "B", "C"].map(durable))
+      assert.deepStrictEqual(settled, ["a", "b", "c"])
+    }))
+
+  it.effect("gathers what comes while a commit is under way into the next one, up to the limit", () =>
+    Effect.gen(function* () {
+      const { gate, groups, put } = yield* makeStore
+      yield* gate.close
+      const writers = yield* Effect.forkChild(
+        Effect.all(Array.from({ length: 25 }, (_, i) => put(`e${i}`)), { concurrency: "unbounded" }),
+      )
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      yield* Fiber.join(writers)
+      assert.strictEqual(groups.reduce((sum, size) => sum + size, 0), 25)
+      assert.isTrue(groups.every((size) => size <= 10))
+      assert.isTrue(groups.length <= 4)
+    }))
+
+  it.effect("answers from memory while the store is down, and writes it all once it is back", () =>
+    Effect.gen(function* () {
+      const { commit, put, state, written } = yield* makeStore
+      state.isDown = true
+      assert.deepStrictEqual(yield* put("a"), { durable: false })
+      assert.deepStrictEqual(yield* put("b"), { durable: false })
+      assert.isTrue(commit.isDown())
+      assert.strictEqual(commit.size(), 2)
+      state.isDown = false
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(written, ["a", "b"])
+      assert.isFalse(commit.isDown())
+      assert.strictEqual(commit.size(), 0)
+      assert.deepStrictEqual(yield* put("c"), durable("C"))
+    }))
+
+  it.effect("refuses what its buffer has no room for while the store is down", () =>
+    Effect.gen(function* () {
+      const { put, state, written } = yield* makeStore
+      state.isDown = true
+      for (const entry of ["a", "b", "c", "d", "e"]) assert.deepStrictEqual(yield* put(entry), { durable: false })
+      const refused = yield* Effect.flip(put("f"))
+      assert.strictEqual(refused._tag, "BufferFull")
+      state.isDown = false
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(written, ["a", "b", "c", "d", "e"])
+    }))
+
+  it.effect("refuses new writes once the oldest has waited longer than the buffer's age", () =>
+    Effect.gen(function* () {
+      const { put, state } = yield* makeStore
+      state.isDown = true
+      yield* put("a")
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* Effect.flip(put("b")))._tag, "BufferFull")
+    }))
+
+  it.effect("takes a commit that does not end for a store that is down", () =>
+    Effect.gen(function* () {
+      const { commit, gate, put } = yield* makeStore
+      yield* gate.close
+      const writer = yield* Effect.forkChild(put("a"))
+      yield* TestClock.adjust("4 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(writer), { durable: false })
+      assert.isTrue(commit.isDown())
+      yield* gate.open
+    }))
+
+  it.effect("does not let one entry that the store refuses for good sink the others of its group", () =>
+    Effect.gen(function* () {
+      const { gate, put, written } = yield* makeStore
+      yield* gate.close
+      const good = yield* Effect.forkChild(Effect.all(["a", "b", "c"].map(put), { concurrency: "unbounded" }))
+      const bad = yield* Effect.forkChild(Effect.exit(put("poison")))
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      assert.deepStrictEqual(yield* Fiber.join(good), ["A", "B", "C"].map(durable))
+      assert.strictEqual((yield* Fiber.join(bad))._tag, "Failure")
+      assert.deepStrictEqual([...written].sort(), ["a", "b", "c"])
+    }))
+
+  it.effect("writes what is queued before it closes", () =>
+    Effect.gen(function* () {
+      const written = yield* Effect.scoped(Effect.gen(function* () {
+        const { commit, gate, written } = yield* makeStore
+        yield* gate.close
+        yield* commit.submit("a")
+        yield* commit.submit("b")
+        yield* Effect.addFinalizer(() => gate.open)
+        return written
+      }))
+      assert.deepStrictEqual(written, ["a", "b"])
+    }))
+})
