@@ -3,8 +3,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { Keys } from "./auth/Keys.ts"
+import { Policies } from "./bandit/Policies.ts"
 import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
+import { Previews } from "./decisions/Previews.ts"
 import { StickyChoices } from "./decisions/StickyChoices.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { Api } from "./http/Api.ts"
@@ -22,9 +24,16 @@ import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
 
 /** Everything but HTTP, over a migrated store. */
-export const layerServices = Layer.mergeAll(Decider.layer, Templates.layer, Keys.layer, Organizations.layer).pipe(
+export const layerServices = Layer.mergeAll(
+  Decider.layer,
+  Previews.layer,
+  Templates.layer,
+  Keys.layer,
+  Organizations.layer,
+).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
+      Policies.layer,
       StickyChoices.layer,
       DecisionLog.layer,
       Views.layer,

@@ -48,7 +48,11 @@ const inProcess = Effect.gen(function* () {
     ),
     ({ dispose }) => Effect.promise(dispose),
   )
-  return yield* clientFor("http://parlance.local", token, (input, init) => handler(new Request(input, init)))
+  return yield* clientFor(
+    "http://parlance.local",
+    token,
+    (input, init) => handler(new Request(input, init), services),
+  )
 })
 
 /**

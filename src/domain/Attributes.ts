@@ -54,7 +54,11 @@ const faultOf = (value: unknown, expected: string): string | undefined => {
 }
 
 const isScalar = (value: unknown): value is string | number | boolean =>
-  typeof value === "string" ? isStorable(value) : typeof value === "number" ? Number.isFinite(value) : typeof value === "boolean"
+  typeof value === "string"
+    ? isStorable(value)
+    : typeof value === "number"
+    ? Number.isFinite(value)
+    : typeof value === "boolean"
 
 /** Every fault of `attrs`, in the order of its members. Run only once something is known to be wrong. */
 const explain = (input: object): ReadonlyArray<AttributeFault> => {

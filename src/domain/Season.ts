@@ -37,7 +37,9 @@ const hasOffset = (value: SeasonInstant) => /(?:Z|[+-]\d{2}:\d{2})$/.test(value)
 /** The order of two instants written alike is known without a time zone; one with an offset and one without are not. */
 const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly ends_at?: SeasonInstant }>(
   ({ ends_at, starts_at }) => {
-    if (starts_at === undefined || ends_at === undefined || hasOffset(starts_at) !== hasOffset(ends_at)) return undefined
+    if (starts_at === undefined || ends_at === undefined || hasOffset(starts_at) !== hasOffset(ends_at)) {
+      return undefined
+    }
     const ms = (value: SeasonInstant) => Date.parse(hasOffset(value) || !value.includes("T") ? value : `${value}Z`)
     return ms(starts_at) < ms(ends_at) ? undefined : { path: ["ends_at"], issue: "must be after `starts_at`" }
   },

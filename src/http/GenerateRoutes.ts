@@ -6,8 +6,8 @@ import { Decider, type Outcome } from "../decisions/Decider.ts"
 import { Api } from "./Api.ts"
 import { type Ask, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
 import { authorize } from "./KeyRequired.ts"
-import { TemplateNotFound, Unavailable, Unprocessable } from "./Problems.ts"
-import { body, invalid, query } from "./Requests.ts"
+import { TemplateNotFound, Unavailable, type Unprocessable } from "./Problems.ts"
+import { body, invalid, notRendered, query } from "./Requests.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -16,19 +16,31 @@ const messages = {
 } as const
 
 /** An outcome as the interface describes it. */
-const toWire = (outcome: Outcome) =>
-  outcome._tag === "Chosen"
-    ? {
-      tracking_id: outcome.trackingId,
-      copy: { id: outcome.copyId, vars: outcome.vars },
-      ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
-    }
-    : {
-      tracking_id: outcome.trackingId,
-      copy: {},
-      message: messages[outcome.reason],
-      ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
-    }
+const toWire = (outcome: Outcome) => {
+  switch (outcome._tag) {
+    case "Chosen":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: { id: outcome.copyId, vars: outcome.vars },
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
+    case "None":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: messages[outcome.reason],
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
+    case "NotRendered":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: `Not rendered: ${
+          outcome.error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
+        }`,
+      }
+  }
+}
 
 // What is answered is for one user, and a second call may answer differently.
 const fresh = { "cache-control": "no-store" }
@@ -57,21 +69,18 @@ export const layer = HttpApiBuilder.group(
           attrs: ask.attrs,
         }),
         {
-          onFailure: (error) => {
-            if (error._tag === "BufferFull") return unavailable()
-            return new Unprocessable({
-              detail: `The variant ${JSON.stringify(error.copyId)} of ${
-                JSON.stringify(error.templateId)
-              } cannot be rendered`,
-              errors: error.faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
-            })
+          onFailure: unavailable,
+          onSuccess: (
+            outcome,
+          ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | Unprocessable> => {
+            if (outcome._tag === "NotRendered") return notRendered(outcome.error)
+            if (outcome._tag === "None" && outcome.reason === "template-not-found") {
+              return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
+            }
+            return Effect.succeed(
+              HttpServerResponse.jsonUnsafe(toWire(outcome), { headers: isDurable(outcome) ? fresh : memoryOnly }),
+            )
           },
-          onSuccess: (outcome) =>
-            outcome._tag === "None" && outcome.reason === "template-not-found"
-              ? new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
-              : Effect.succeed(
-                HttpServerResponse.jsonUnsafe(toWire(outcome), { headers: isDurable(outcome) ? fresh : memoryOnly }),
-              ),
         },
       )
 
@@ -89,7 +98,10 @@ export const layer = HttpApiBuilder.group(
         ({ params, request }) =>
           Effect.flatMap(authorize(keys, request, params.org, "generate"), ({ org }) => {
             const ask = generateQuery(query(request))
-            return Result.isSuccess(ask) ? one(org, ask.success) : invalid(ask.failure)
+            return Effect.flatMap(
+              Result.isSuccess(ask) ? Effect.succeed(ask.success) : Effect.fail(invalid(ask.failure)),
+              (ask) => one(org, ask),
+            )
           }),
       )
       .handleRaw(

@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { NotRendered } from "../decisions/Decider.ts"
 import * as Errors from "../domain/Errors.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "./Problems.ts"
@@ -23,6 +24,15 @@ export const body = <A>(
     return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(invalid(decoded.failure))
   })
 
+/** A 422 that names what of which variable stands in the way. */
+export const notRendered = (error: NotRendered): Problems.Unprocessable =>
+  new Problems.Unprocessable({
+    detail:
+      `The variant ${JSON.stringify(error.copyId)} of the template ${JSON.stringify(error.templateId)} cannot be ` +
+      `rendered with these fields: ${error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")}`,
+    errors: error.faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
+  })
+
 /** The parameters of a URL's query. */
 export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {
   const at = request.url.indexOf("?")
@@ -36,6 +46,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
   : E extends Errors.AlreadyExists ? Problems.Conflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
+  : E extends NotRendered ? Problems.Unprocessable
   : E
 
 const problemOf = (error: unknown): unknown => {
@@ -45,6 +56,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
   if (error instanceof Errors.InvalidInput) return invalid(error.faults)
+  if (error instanceof NotRendered) return notRendered(error)
   return error
 }
 

@@ -217,7 +217,7 @@ export class Templates extends Context.Service<Templates, {
               if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
               return yield* readVariant(org, template, id)
             }),
-          )
+          ).pipe(Effect.catchTag("VariantNotFound", Effect.die))
         },
       )
 
@@ -292,7 +292,8 @@ export class Templates extends Context.Service<Templates, {
             org,
             Effect.andThen(requireOrg(org), Effect.forEach(inputs, importOne)),
           ).pipe(
-            Effect.catchIf((error) => error._tag === "AlreadyExists", Effect.die),
+            // Read and written in one transaction that alone may write the organization's content.
+            Effect.catchTags({ AlreadyExists: Effect.die, TemplateNotFound: Effect.die }),
           )
           const by = (outcome: string) => done.filter((one) => one.outcome === outcome).map(({ id }) => id)
           return { created: by("created"), updated: by("updated"), unchanged: by("unchanged") }

@@ -1,0 +1,198 @@
+/**
+ * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
+ * frequent values. Every attribute also has the values `other` and `missing`, and every scheme the built-in attributes
+ * `weekend` and `daypart`, neither of which is listed here.
+ */
+export interface AttributeScheme {
+  readonly keys: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>
+}
+
+/** The scheme of a template without data: the built-in attributes alone. */
+export const emptyScheme: AttributeScheme = { keys: [] }
+
+/** Attributes (lowercased) as a request gives them; of several values the first is learned from. */
+export type Attributes = ReadonlyMap<string, ReadonlyArray<string>>
+
+/** Value of an attribute that is present but not listed in the scheme. */
+export const otherValue = "other"
+
+/** Value of an attribute that the request does not have. */
+export const missingValue = "missing"
+
+/** The built-in attributes with their values; an attribute of the request by one of these names is not learned from. */
+export const builtIns: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }> = [
+  { name: "weekend", values: ["weekday", "weekend"] },
+  { name: "daypart", values: ["night", "morning", "afternoon", "evening"] },
+]
+
+/** Combinations of values one template distinguishes; beyond that the rarest attributes are folded to `other`. */
+export const maximumCells = 512
+
+/** One combination of values of the learning attributes. */
+export interface Cell {
+  /** Canonical: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
+  readonly id: string
+  /** Per attribute of the scheme (built-in ones last) its coefficient in the model, or -1 when the cell lacks it. */
+  readonly features: Int32Array
+}
+
+const encode = (text: string) => encodeURIComponent(text.toWellFormed())
+
+const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+/** Canonical id of a combination of attribute values (name and value), whatever their order. */
+export const encodeCell = (values: Iterable<readonly [name: string, value: string]>): string =>
+  Array.from(values, ([name, value]) => `${encode(name)}=${encode(value)}`).sort(byCodeUnits).join("&")
+
+/** The attribute values by name of a canonical cell id, in its order; the inverse of `encodeCell`. */
+export const decodeCell = (id: string): ReadonlyMap<string, string> =>
+  new Map(
+    id === "" ? [] : id.split("&").map((part) => {
+      const at = part.indexOf("=")
+      return [decodeURIComponent(part.slice(0, at)), decodeURIComponent(part.slice(at + 1))]
+    }),
+  )
+
+/** 0 to 7 for each hour of the week (0 = Monday 00:00 local time): daypart + 4 x weekend. */
+const builtInCodes = Uint8Array.from({ length: 168 }, (_, hour) => (hour >= 120 ? 4 : 0) + Math.floor(hour % 24 / 6))
+
+interface Attribute {
+  readonly name: string
+  readonly values: ReadonlyArray<string>
+  /** Coefficient of the first value; the others follow. */
+  readonly offset: number
+  readonly index: ReadonlyMap<string, number>
+}
+
+/**
+ * A scheme made ready for use: finds the cell of a request, and numbers the coefficients of the model (0 is the
+ * intercept, then the values of each attribute in turn).
+ */
+export class Cells {
+  readonly scheme: AttributeScheme
+  /** Names of the learning attributes, the built-in ones last. */
+  readonly names: ReadonlyArray<string>
+  /** Number of coefficients, the intercept included. */
+  readonly size: number
+  /** Per coefficient the number of its attribute; -1 for the intercept. */
+  readonly attributeOf: Int32Array
+  readonly #attributes: ReadonlyArray<Attribute>
+  readonly #byCode = new Map<number, Cell>()
+
+  /**
+   * `known` are ids of cells that are in use already and shall stay distinguished however many others come; ids that
+   * do not fit the scheme are passed over.
+   */
+  constructor(scheme: AttributeScheme, known: Iterable<string> = []) {
+    this.scheme = scheme
+    const attributes: Array<Attribute> = []
+    let offset = 1
+    const listed = scheme.keys.map(({ name, values }) => ({ name, values: [...values, otherValue, missingValue] }))
+    for (const { name, values } of [...listed, ...builtIns]) {
+      attributes.push({ name, values, offset, index: new Map(values.map((value, i) => [value, i])) })
+      offset += values.length
+    }
+    this.#attributes = attributes
+    this.names = attributes.map(({ name }) => name)
+    this.size = offset
+    this.attributeOf = new Int32Array(offset).fill(-1)
+    attributes.forEach(({ offset, values }, j) => this.attributeOf.fill(j, offset, offset + values.length))
+    for (const id of known) {
+      const { features } = this.parse(id)
+      if (features.every((feature) => feature >= 0)) this.#find(this.#codeOf(features))
+    }
+  }
+
+  /**
+   * The cell of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a whole number
+   * from 0 to 167. Equal combinations give the same object; after 512 combinations a new one is folded into a known one,
+   * the rarest attribute first.
+   */
+  cellOf(attrs: Attributes, hourOfWeek: number): Cell {
+    const attributes = this.#attributes
+    const learned = attributes.length - builtIns.length
+    let code = 0
+    for (let j = 0; j < learned; j++) {
+      const attribute = attributes[j]!
+      const size = attribute.values.length
+      const value = attrs.get(attribute.name)?.[0]
+      code = code * size + (value === undefined ? size - 1 : attribute.index.get(value) ?? size - 2)
+    }
+    code = code * 8 + builtInCodes[hourOfWeek]!
+    return this.#byCode.get(code) ?? this.#find(code)
+  }
+
+  /**
+   * The cell by its id, also by one written under another scheme: attributes that the scheme does not know are left out,
+   * values it does not list become `other`, attributes the id lacks have the feature -1 (nothing is known of them).
+   */
+  parse(id: string): Cell {
+    const given = decodeCell(id)
+    const features = Int32Array.from(this.#attributes, ({ index, name, offset }) => {
+      const value = given.get(name)
+      const at = value === undefined ? undefined : index.get(value) ?? index.get(otherValue)
+      return at === undefined ? -1 : offset + at
+    })
+    return this.#cell(features)
+  }
+
+  /** Per coefficient of this scheme the one of `other` for the same attribute and value, or -1 where it has none. */
+  coefficientsOf(other: Cells): Int32Array {
+    const out = new Int32Array(this.size).fill(-1)
+    out[0] = 0
+    for (const { name, offset, values } of this.#attributes) {
+      const theirs = other.#attributes.find((attribute) => attribute.name === name)
+      values.forEach((value, i) => {
+        const at = theirs?.index.get(value)
+        if (at !== undefined) out[offset + i] = theirs!.offset + at
+      })
+    }
+    return out
+  }
+
+  #cell(features: Int32Array): Cell {
+    const pairs: Array<readonly [string, string]> = []
+    this.#attributes.forEach(({ name, offset, values }, j) => {
+      if (features[j]! >= 0) pairs.push([name, values[features[j]! - offset]!])
+    })
+    return { id: encodeCell(pairs), features }
+  }
+
+  #codeOf(features: Int32Array): number {
+    let code = 0
+    this.#attributes.forEach(({ offset, values }, j) => code = code * values.length + features[j]! - offset)
+    return code
+  }
+
+  #features(code: number): Int32Array {
+    const features = new Int32Array(this.#attributes.length)
+    let rest = code
+    for (let j = features.length - 1; j >= 0; j--) {
+      const { offset, values } = this.#attributes[j]!
+      features[j] = offset + rest % values.length
+      rest = Math.floor(rest / values.length)
+    }
+    return features
+  }
+
+  #find(code: number): Cell {
+    if (!Number.isInteger(code)) throw new RangeError("the hour of the week must be a whole number from 0 to 167")
+    let known = this.#byCode.get(code)
+    const features = this.#features(code)
+    for (
+      let j = this.#attributes.length - builtIns.length - 1;
+      known === undefined && j >= 0 && this.#byCode.size >= maximumCells;
+      j--
+    ) {
+      const { offset, values } = this.#attributes[j]!
+      features[j] = offset + values.length - 2
+      code = this.#codeOf(features)
+      known = this.#byCode.get(code)
+    }
+    if (known === undefined) {
+      known = this.#cell(features)
+      this.#byCode.set(code, known)
+    }
+    return known
+  }
+}

@@ -1,0 +1,161 @@
+import {
+  type Attributes,
+  type AttributeScheme,
+  builtIns,
+  Cells,
+  maximumCells,
+  missingValue,
+  otherValue,
+} from "./Cells.ts"
+
+const dayMillis = 86_400_000
+const censusDays = 14
+const maximumKeys = 6
+const listedValues = 12
+const distinctValues = 50
+
+/** Attributes looked at per day at most, so that callers that invent names cannot fill the memory. */
+const countedKeys = 200
+
+/** Longer names and values are no categories; a key that has one is treated as one with too many values. */
+const longestText = 100
+
+/** How often a key and each of its values came; `undefined` values: too many to be learned from. */
+export interface KeyCount {
+  readonly present: number
+  readonly values: ReadonlyMap<string, number> | undefined
+}
+
+/** What the requests of some time looked like. `sends` counts them all, with attributes or without. */
+export interface CensusTotals {
+  readonly sends: number
+  readonly keys: ReadonlyMap<string, KeyCount>
+}
+
+interface MutableKey {
+  present: number
+  values: Map<string, number> | undefined
+}
+
+interface MutableDay {
+  sends: number
+  readonly keys: Map<string, MutableKey>
+}
+
+/** One UTC day of a census as plain data: its start in Unix milliseconds, sends, and counts by key (and value). */
+export interface CensusDay {
+  readonly start: number
+  readonly sends: number
+  readonly keys: ReadonlyArray<readonly [string, number, ReadonlyArray<readonly [string, number]> | null]>
+}
+
+const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string, KeyCount]>): void => {
+  into.sends += sends
+  for (const [name, { present, values }] of keys) {
+    let key = into.keys.get(name)
+    if (key === undefined) {
+      if (into.keys.size >= countedKeys) continue
+      into.keys.set(name, key = { present: 0, values: new Map() })
+    }
+    key.present += present
+    if (values === undefined) key.values = undefined
+    else if (key.values !== undefined) {
+      for (const [value, count] of values) key.values.set(value, (key.values.get(value) ?? 0) + count)
+      if (key.values.size > distinctValues) key.values = undefined
+    }
+  }
+}
+
+/**
+ * Counts the attributes of the sends of one template over the last 14 days (UTC), to choose the learning attributes
+ * from. Bounded: at most 200 keys of at most 50 values a day, names and values of at most 100 UTF-16 code units.
+ */
+export class Census {
+  readonly #days = new Map<number, MutableDay>()
+
+  /** Counts one send at `sentAt` (Unix milliseconds). */
+  add(attrs: Attributes, sentAt: number): void {
+    const keys: Array<readonly [string, KeyCount]> = []
+    for (const [name, [value]] of attrs) {
+      if (value === undefined || name.length > longestText) continue
+      keys.push([name, { present: 1, values: value.length > longestText ? undefined : new Map([[value, 1]]) }])
+    }
+    addTo(this.#day(sentAt), 1, keys)
+  }
+
+  /** Adds what another census counted. */
+  merge(days: Iterable<CensusDay>): void {
+    for (const { keys, sends, start } of days) {
+      addTo(
+        this.#day(start),
+        sends,
+        keys.map((
+          [name, present, values],
+        ) => [name, { present, values: values === null ? undefined : new Map(values) }]),
+      )
+    }
+  }
+
+  /** Sums over the 14 days up to the one of `now`. */
+  totals(now: number): CensusTotals {
+    const totals: MutableDay = { sends: 0, keys: new Map() }
+    const today = Math.floor(now / dayMillis)
+    for (const [day, { keys, sends }] of this.#days) {
+      if (day > today - censusDays && day <= today) addTo(totals, sends, keys)
+    }
+    return totals
+  }
+
+  /** The days counted, oldest first, as plain data. */
+  days(): ReadonlyArray<CensusDay> {
+    return [...this.#days].sort(([a], [b]) => a - b).map(([day, { keys, sends }]) => ({
+      start: day * dayMillis,
+      sends,
+      keys: Array.from(keys, ([name, { present, values }]) => [name, present, values ? [...values] : null] as const),
+    }))
+  }
+
+  /** Forgets what lies more than 14 days before `now`. */
+  prune(now: number): void {
+    for (const day of this.#days.keys()) {
+      if (day <= Math.floor(now / dayMillis) - censusDays) this.#days.delete(day)
+    }
+  }
+
+  #day(sentAt: number): MutableDay {
+    const index = Math.floor(sentAt / dayMillis)
+    let day = this.#days.get(index)
+    if (day === undefined) this.#days.set(index, day = { sends: 0, keys: new Map() })
+    return day
+  }
+}
+
+/**
+ * The learning attributes by section 1 of the design of the bandit: keys present in more than half of the sends, with
+ * at most 50 distinct values that are not mostly unique (at least two sends per value on average), the most present
+ * first, at most 6; of each the 12 most frequent values. Ties go to the smaller name. `cells` are the ids of the cells
+ * in use: while they make more than 512 combinations under the scheme, its rarest key is left out.
+ */
+export const schemeOf = (totals: CensusTotals, cells: Iterable<string> = []): AttributeScheme => {
+  const reserved = new Set(builtIns.map(({ name }) => name))
+  const byFrequency = (a: readonly [string, number], b: readonly [string, number]) =>
+    b[1] - a[1] || (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
+  const usable: Array<readonly [string, number]> = []
+  for (const [name, { present, values }] of totals.keys) {
+    if (reserved.has(name) || values === undefined || values.size > distinctValues) continue
+    if (2 * present > totals.sends && 2 * values.size <= present) usable.push([name, present])
+  }
+  const keys = usable.sort(byFrequency).slice(0, maximumKeys).map(([name]) => ({
+    name,
+    values: [...totals.keys.get(name)!.values!]
+      .filter(([value]) => value !== otherValue && value !== missingValue)
+      .sort(byFrequency).slice(0, listedValues).map(([value]) => value),
+  }))
+  const ids = [...cells]
+  while (keys.length > 0) {
+    const compiled = new Cells({ keys })
+    if (new Set(ids.map((id) => compiled.parse(id).id)).size <= maximumCells) break
+    keys.pop()
+  }
+  return { keys }
+}

@@ -1,0 +1,259 @@
+import { type BaseRate, cellFactors, improveBaseRate } from "./BaseRate.ts"
+import { Cells } from "./Cells.ts"
+import { packedIndex, packedLength } from "./Cholesky.ts"
+import type { Counts } from "./Counts.ts"
+import type { DelayCurve } from "./Maturity.ts"
+import { logBaseRate, type ModelSnapshot, startingTau, type VariantPosterior } from "./Model.ts"
+import { type Observations, observe, rowsOf } from "./Observations.ts"
+import type { OrganizationPriors } from "./Priors.ts"
+import { eta, fitVariant, workspace } from "./VariantFit.ts"
+
+/** Rounds of the loop after a warm start, and from nothing. */
+const warmRounds = 2
+const coldRounds = 10
+
+const sweepsPerRound = 2
+
+/** Effects are never shrunk harder than to this standard deviation. */
+const smallestTau = 0.01
+
+/** Pooled rates above this make the Poisson variance noticeably too large. */
+const highRate = 0.15
+
+/** Only variants with more expected clicks than this say where the middle of the variants is. */
+const centeringClicks = 5
+
+/** What a fit needs. */
+export interface FitInput {
+  /** Name of the snapshot to be made, such as `t:412`. */
+  readonly version: string
+  readonly counts: Counts
+  readonly scheme: ModelSnapshot["scheme"]
+  readonly window: ModelSnapshot["window"]
+  readonly curve: DelayCurve
+  /** Unix milliseconds. */
+  readonly now: number
+  readonly organization: OrganizationPriors
+  /** Ids of the variants that can be served; all of them unless given. */
+  readonly active?: ReadonlySet<string>
+  /** A former snapshot of the template to start from, of any window and scheme. Without one the start is cold. */
+  readonly start?: ModelSnapshot
+  /** Rounds of the loop: 2 unless given, 10 from a cold start. */
+  readonly rounds?: number
+  /** Keeps the standard deviations of `start` instead of learning them, for windows that hold little. */
+  readonly holdShrinkage?: boolean
+}
+
+interface State extends BaseRate {
+  tau0: number
+  readonly taus: Float64Array
+  gamma0: number
+  /** Per variant of the observations. */
+  readonly beta: ReadonlyArray<Float64Array>
+  readonly covariance: ReadonlyArray<Float64Array>
+}
+
+const begin = (input: FitInput, cells: Cells, observations: Observations): State => {
+  const { organization, start } = input
+  const attributes = cells.names.length
+  const state: State = {
+    a0: start?.a0 ?? organization.a0,
+    f: new Float64Array(cells.size),
+    g: new Float64Array(observations.days.length),
+    tau0: start?.tau0 ?? organization.tau0,
+    taus: new Float64Array(attributes).fill(startingTau(attributes)),
+    gamma0: 0,
+    beta: observations.variants.map(() => new Float64Array(cells.size)),
+    covariance: observations.variants.map(() => new Float64Array(packedLength(cells.size))),
+  }
+  if (start === undefined) return state
+  const before = new Cells(start.scheme)
+  before.names.forEach((name, j) => {
+    const now = cells.names.indexOf(name)
+    if (now >= 0) state.taus[now] = start.taus[j]!
+  })
+  const carried = cells.coefficientsOf(before)
+  carried.forEach((old, i) => {
+    if (old >= 0) state.f[i] = start.f[old]!
+  })
+  const days = new Map(start.days)
+  observations.days.forEach((day, d) => state.g[d] = days.get(day) ?? 0)
+  const variants = new Map(start.variants.map((variant) => [variant.id, variant]))
+  observations.variants.forEach(({ id }, v) => {
+    const old = variants.get(id)
+    if (old !== undefined) carried.forEach((from, i) => state.beta[v]![i] = from >= 0 ? old.beta[from]! : 0)
+  })
+  return state
+}
+
+/**
+ * One fixed-point step of the evidence for the standard deviations of intercepts and of each attribute's effects
+ * (D. MacKay, "Bayesian interpolation", 1992). With `hold` only the number of determined intercepts is found.
+ */
+const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPriors, hold: boolean): void => {
+  const attributes = cells.names.length
+  const squares = new Float64Array(attributes)
+  const determined = new Float64Array(attributes)
+  let squares0 = 0
+  state.gamma0 = 0
+  state.beta.forEach((beta, v) => {
+    const covariance = state.covariance[v]!
+    squares0 += beta[0]! ** 2
+    state.gamma0 += Math.max(0, 1 - covariance[0]! / state.tau0 ** 2)
+    for (let i = 1; i < cells.size; i++) {
+      const j = cells.attributeOf[i]!
+      squares[j] = squares[j]! + beta[i]! ** 2
+      determined[j] = determined[j]! + Math.max(0, 1 - covariance[packedIndex(i, i)]! / state.taus[j]! ** 2)
+    }
+  })
+  if (hold) return
+  const s = startingTau(attributes)
+  for (let j = 0; j < attributes; j++) {
+    state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * s ** 2 + squares[j]!) / (4 + determined[j]!)))
+  }
+  state.tau0 = Math.max(
+    smallestTau,
+    Math.sqrt((4 * 0.2 ** 2 + organization.squares + squares0) / (4 + organization.determined + state.gamma0)),
+  )
+}
+
+const poolRate = ({ clicks, variants }: Observations): number => {
+  let sends = 0
+  for (const { effectiveSends } of variants) sends += effectiveSends
+  return sends > 0 ? clicks / sends : 0
+}
+
+/**
+ * Fits the hierarchical gamma-Poisson model of section 3 of the design of the bandit to a template's counts: base rate,
+ * variants (each a penalised Poisson regression with its Laplace covariance) and shrinkage strengths in turn, then the
+ * variants recentred. The result depends on the counts, not on the order in which they came; from a warm start also on
+ * where it started.
+ */
+export const fit = (input: FitInput): ModelSnapshot => {
+  const { active, counts, curve, now, organization, scheme, window } = input
+  const cells = new Cells(scheme)
+  const seen = observe(counts, cells, window, curve, now)
+  const { cellOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
+  const dayCount = seen.days.length
+  const pairCount = cellOfPair.length
+  const state = begin(input, cells, seen)
+  const { beta, covariance, f, g, taus } = state
+  const work = workspace(design.size)
+
+  const rate = Math.min(0.95, poolRate(seen))
+  const binomial = rate > highRate ? 1 / (1 - rate) : 1
+  const clicksOfPair = seen.clicksOfPair.map((y) => y * binomial)
+  const exposure = new Float64Array(seen.cells * dayCount)
+  const relative = new Float64Array(pairCount)
+  const expected = new Float64Array(pairCount)
+  const factors = new Float64Array(seen.cells)
+  const dayFactors = new Float64Array(dayCount)
+  const precision = new Float64Array(design.size)
+
+  const rounds = input.rounds ?? (input.start === undefined ? coldRounds : warmRounds)
+  for (let round = 0; round < rounds; round++) {
+    for (let v = 0; v < beta.length; v++) {
+      for (let p = seen.pairs[v]!; p < seen.pairs[v + 1]!; p++) {
+        relative[p] = Math.exp(eta(design, beta[v]!, cellOfPair[p]!))
+      }
+    }
+    exposure.fill(0)
+    for (let e = 0; e < seen.entries; e++) {
+      const pair = pairOfEntry[e]!
+      const at = cellOfPair[pair]! * dayCount + dayOfEntry[e]!
+      exposure[at] = exposure[at]! + exposureOfEntry[e]! * relative[pair]!
+    }
+    improveBaseRate(state, { ...seen, days: dayCount }, exposure, organization.a0, sweepsPerRound)
+
+    cellFactors(design, f, factors)
+    for (let d = 0; d < dayCount; d++) dayFactors[d] = Math.exp(g[d]!)
+    expected.fill(0)
+    for (let e = 0; e < seen.entries; e++) {
+      const pair = pairOfEntry[e]!
+      expected[pair] = expected[pair]! + exposureOfEntry[e]! * dayFactors[dayOfEntry[e]!]!
+    }
+    const level = Math.exp(state.a0) * binomial
+    for (let p = 0; p < pairCount; p++) expected[p] = expected[p]! * level * factors[cellOfPair[p]!]!
+
+    precision[0] = 1 / state.tau0 ** 2
+    for (let i = 1; i < design.size; i++) precision[i] = 1 / taus[cells.attributeOf[i]!]! ** 2
+    for (let v = 0; v < beta.length; v++) {
+      fitVariant(design, rowsOf(seen, v, expected, clicksOfPair), precision, beta[v]!, work)
+      covariance[v]!.set(work.hessian)
+    }
+    learnShrinkage(state, cells, organization, input.holdShrinkage ?? false)
+    recenter(state, seen, expected, binomial, active)
+  }
+  return snapshot(input, seen, state)
+}
+
+/**
+ * Moves the middle of the variants' intercepts into the base rate, so that a new variant, at 0, is a draw from the
+ * variants' own spread. A variant without sends is such a one, whatever a former fit said.
+ */
+const recenter = (
+  state: State,
+  { pairs, variants }: Observations,
+  expected: Float64Array,
+  binomial: number,
+  active: ReadonlySet<string> | undefined,
+): void => {
+  let sum = 0
+  let count = 0
+  variants.forEach(({ id }, v) => {
+    let clicks = 0
+    for (let p = pairs[v]!; p < pairs[v + 1]!; p++) clicks += expected[p]! / binomial
+    if (clicks > centeringClicks && (active === undefined || active.has(id))) {
+      sum += state.beta[v]![0]!
+      count++
+    }
+  })
+  const mean = count === 0 ? 0 : sum / count
+  state.a0 += mean
+  variants.forEach(({ effectiveSends }, v) => {
+    const beta = state.beta[v]!
+    if (effectiveSends > 0) beta[0] = beta[0]! - mean
+    else beta.fill(0)
+  })
+}
+
+const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnapshot => {
+  const variants: ReadonlyArray<VariantPosterior> = seen.variants.map((totals, v) => ({
+    id: totals.id,
+    beta: Array.from(state.beta[v]!),
+    covariance: Array.from(state.covariance[v]!),
+    sends: totals.sends,
+    maturedSends: totals.maturedSends,
+    effectiveSends: totals.effectiveSends,
+    clicks: totals.clicks,
+  }))
+  const model: ModelSnapshot = {
+    version: input.version,
+    fittedAt: input.now,
+    window: input.window,
+    scheme: input.scheme,
+    a0: state.a0,
+    f: Array.from(state.f),
+    days: seen.days.map((day, d) => [day, state.g[d]!]),
+    tau0: state.tau0,
+    taus: Array.from(state.taus),
+    gamma0: state.gamma0,
+    variants,
+    clicksNext14Days: null,
+    traffic: seen.traffic,
+    firstSendAt: seen.firstSendAt,
+  }
+  return seen.firstSendAt === null ? model : { ...model, clicksNext14Days: forecast(model, seen) }
+}
+
+const forecast = (model: ModelSnapshot, { recent, recentTo14Days }: Observations): number => {
+  const betas = new Map(model.variants.map(({ beta, id }) => [id, beta]))
+  let clicks = 0
+  for (const { features, sends, variant } of recent) {
+    const beta = betas.get(variant)
+    let log = logBaseRate(model, { id: "", features }) + (beta?.[0] ?? 0)
+    if (beta !== undefined) { for (const feature of features) if (feature >= 0) log += beta[feature]! }
+    clicks += sends * Math.exp(log)
+  }
+  return clicks * recentTo14Days
+}

@@ -1,0 +1,154 @@
+import { Schema } from "effect"
+import { type Cell, Cells } from "./Cells.ts"
+import { packedIndex } from "./Cholesky.ts"
+import type { OrganizationPriors } from "./Priors.ts"
+
+const Numbers = Schema.Array(Schema.Finite)
+
+const WindowSchema = Schema.Union([
+  Schema.Struct({ mode: Schema.Literal("adaptive"), halfLifeDays: Schema.Finite }),
+  Schema.Struct({ mode: Schema.Literal("window"), lookbackDays: Schema.Finite, offsetDays: Schema.Finite }),
+])
+
+/**
+ * What a model knows of one variant. `beta`: effects on the log rate, by coefficient of the scheme (0 is the intercept);
+ * `covariance`: their posterior covariance, packed lower triangle row by row. Counts of the sends in the window: `sends`
+ * and `clicks` as they are, `maturedSends` times the share of clicks due at their age, `effectiveSends` also times the
+ * window's weight.
+ */
+export const VariantPosterior = Schema.Struct({
+  id: Schema.String,
+  beta: Numbers,
+  covariance: Numbers,
+  sends: Schema.Finite,
+  maturedSends: Schema.Finite,
+  effectiveSends: Schema.Finite,
+  clicks: Schema.Finite,
+})
+export type VariantPosterior = typeof VariantPosterior.Type
+
+/**
+ * All that deciding needs of what was learned for one template under one window. Plain data: survives JSON to the last
+ * bit. Rates are clicks per send; times are Unix milliseconds.
+ */
+export const ModelSnapshot = Schema.Struct({
+  /** Names this snapshot among those of the organization, such as `t:412`. */
+  version: Schema.String,
+  fittedAt: Schema.Finite,
+  window: WindowSchema,
+  scheme: Schema.Struct({
+    keys: Schema.Array(Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String) })),
+  }),
+  /** Log of the base rate. */
+  a0: Schema.Finite,
+  /** Effects of the attribute values on the base rate, by coefficient; 0 for the intercept. */
+  f: Numbers,
+  /** Effects of the days on the base rate: start of the day (or week) and effect. */
+  days: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite])),
+  /** Standard deviation of the variants' intercepts. */
+  tau0: Schema.Finite,
+  /** Standard deviation of the variants' effects, by attribute of the scheme, the built-in ones last. */
+  taus: Numbers,
+  /** How many of the variants' intercepts the data determine, 0 to the number of variants. */
+  gamma0: Schema.Finite,
+  /** Variants with data, by id; every other one has the prior. */
+  variants: Schema.Array(VariantPosterior),
+  /** Clicks expected in the next 14 days at the last 3 days' traffic; null before any traffic. */
+  clicksNext14Days: Schema.NullOr(Schema.Finite),
+  /** Sends of the last 14 days by cell. */
+  traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
+  /** Start of the oldest bucket that is known, whatever the window; null before any send. */
+  firstSendAt: Schema.NullOr(Schema.Finite),
+})
+export type ModelSnapshot = typeof ModelSnapshot.Type
+
+/** Starting standard deviation of all effects of one attribute, when there are `attributes` of them. */
+export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
+
+/**
+ * The model of a template without data: the organization's base rate and spread of variants (log 0.03 and 0.2 where the
+ * organization has none either), so that all variants have equal weights.
+ */
+export const priorModel = (options: {
+  readonly version: string
+  readonly now: number
+  readonly window: ModelSnapshot["window"]
+  readonly scheme: ModelSnapshot["scheme"]
+  readonly organization: OrganizationPriors
+}): ModelSnapshot => {
+  const cells = new Cells(options.scheme)
+  return {
+    version: options.version,
+    fittedAt: options.now,
+    window: options.window,
+    scheme: options.scheme,
+    a0: options.organization.a0,
+    f: new Array<number>(cells.size).fill(0),
+    days: [],
+    tau0: options.organization.tau0,
+    taus: cells.names.map(() => startingTau(cells.names.length)),
+    gamma0: 0,
+    variants: [],
+    clicksNext14Days: null,
+    traffic: [],
+    firstSendAt: null,
+  }
+}
+
+/** Log of the base rate in a cell, for a day like the average one. `cell` belongs to the model's scheme. */
+export const logBaseRate = ({ a0, f }: ModelSnapshot, { features }: Cell): number => {
+  let sum = a0
+  for (const feature of features) if (feature >= 0) sum += f[feature]!
+  return sum
+}
+
+/** Mean and standard deviation of a log rate relative to the base rate. */
+export interface Posterior {
+  readonly mean: number
+  readonly sd: number
+}
+
+/**
+ * Posterior of a variant in a cell of the model's scheme: log rate relative to the cell's base rate. `undefined` stands
+ * for a variant without data, a draw from the variants' spread: mean 0. A value the variant has never met adds the
+ * attribute's own variance, so that a new segment falls back on what is known of the variant.
+ */
+export const posterior = (model: ModelSnapshot, variant: VariantPosterior | undefined, cell: Cell): Posterior => {
+  const { features } = cell
+  if (variant === undefined) {
+    let variance = model.tau0 ** 2
+    features.forEach((feature, j) => {
+      if (feature >= 0) variance += model.taus[j]! ** 2
+    })
+    return { mean: 0, sd: Math.sqrt(variance) }
+  }
+  const { beta, covariance } = variant
+  let mean = beta[0]!
+  let variance = covariance[0]!
+  for (let j = 0; j < features.length; j++) {
+    const feature = features[j]!
+    if (feature < 0) continue
+    mean += beta[feature]!
+    // Features ascend, so that the earlier ones are the columns of this row of the lower triangle.
+    const row = packedIndex(feature, 0)
+    let cross = covariance[row]!
+    for (let k = 0; k < j; k++) if (features[k]! >= 0) cross += covariance[row + features[k]!]!
+    variance += covariance[row + feature]! + 2 * cross
+  }
+  return { mean, sd: Math.sqrt(Math.max(0, variance)) }
+}
+
+/** Clicks per send expected of a variant in a cell, on a day like the average one. */
+export const rate = (model: ModelSnapshot, variant: VariantPosterior | undefined, cell: Cell): number =>
+  Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell).mean)
+
+/** 95 % credible interval of `rate`, lower end first. The base rate counts as known. */
+export const interval = (
+  model: ModelSnapshot,
+  variant: VariantPosterior | undefined,
+  cell: Cell,
+): readonly [number, number] => {
+  const { mean, sd } = posterior(model, variant, cell)
+  const center = logBaseRate(model, cell) + mean
+  return [Math.exp(center - 1.96 * sd), Math.exp(center + 1.96 * sd)]
+}

@@ -1,0 +1,218 @@
+import type { Cells } from "./Cells.ts"
+import type { Counts } from "./Counts.ts"
+import { type DelayCurve, maturity } from "./Maturity.ts"
+import type { Design, Rows } from "./VariantFit.ts"
+import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Window, windowBounds } from "./Window.ts"
+
+/** Days of traffic that `clicksNext14Days` and the cells' shares are taken from. */
+const recentDays = 3
+const trafficDays = 14
+
+/** Sums over one variant's sends inside the window, as in `VariantPosterior`. */
+export interface VariantTotals {
+  readonly id: string
+  sends: number
+  maturedSends: number
+  effectiveSends: number
+  clicks: number
+}
+
+/**
+ * The counts of a template as a fit wants them. An *entry* is one variant, cell and day with its weighted, matured sends;
+ * a *pair* is one variant and cell. Pairs run by variant, entries by pair.
+ */
+export interface Observations {
+  readonly design: Design
+  /** Per row of the design. */
+  readonly cells: number
+  /** Starts of the days (or weeks), ascending. */
+  readonly days: ReadonlyArray<number>
+  /** Variants with counts of positive weight, by id. */
+  readonly variants: ReadonlyArray<VariantTotals>
+  /** First pair of each variant; one number more than variants. */
+  readonly pairs: Int32Array
+  readonly cellOfPair: Int32Array
+  /** Weighted clicks of each pair. */
+  readonly clicksOfPair: Float64Array
+  readonly entries: number
+  readonly pairOfEntry: Int32Array
+  readonly dayOfEntry: Int32Array
+  readonly exposureOfEntry: Float64Array
+  readonly clicksByFeature: Float64Array
+  readonly clicksByDay: Float64Array
+  readonly clicks: number
+  /** Sends of the last 14 days by cell id, sorted by it. */
+  readonly traffic: ReadonlyArray<{ readonly cell: string; readonly sends: number }>
+  /** Sends of the last 3 days by variant and cell, as rows for a forecast, and what turns their number into 14 days'. */
+  readonly recent: ReadonlyArray<{ readonly variant: string; readonly features: Int32Array; readonly sends: number }>
+  readonly recentTo14Days: number
+  readonly firstSendAt: number | null
+}
+
+const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+/**
+ * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
+ * scheme of `cells`. Cells written under another scheme are read as far as the two agree.
+ */
+export const observe = (
+  counts: Counts,
+  cells: Cells,
+  window: Window,
+  curve: DelayCurve,
+  now: number,
+): Observations => {
+  const series = counts.series()
+  let rows = 0
+  let oldest = Infinity
+  let newest = -Infinity
+  for (const { starts } of series) {
+    rows += starts.length
+    oldest = Math.min(oldest, starts[0] ?? Infinity)
+    newest = Math.max(newest, starts[starts.length - 1] ?? -Infinity)
+  }
+  const firstSendAt = rows === 0 ? null : bucketAt(oldest, now).start
+
+  // What is to be known of an hour's bucket, by hour since `base`, found out at its first send. Buckets are taken as of
+  // `now`, so that counts that wait for their roll-up already count like the bucket they will be in.
+  const reach = Math.min(windowBounds(window, now).from, now - trafficDays * dayMillis)
+  const base = Math.floor(bucketAt(Math.max(oldest, reach), now).start / dayMillis) * dayMillis
+  const hours = rows === 0 ? 0 : Math.max(0, Math.floor((Math.min(newest, now) - base) / hourMillis) + 1)
+  const weights = new Float64Array(hours).fill(NaN)
+  const maturities = new Float64Array(hours)
+  const starts = new Float64Array(hours)
+  const look = (hour: number): number => {
+    const bucket = bucketAt(base + hour * hourMillis, now)
+    const weight = bucketWeight(window, bucket, now)
+    starts[hour] = bucket.start
+    maturities[hour] = maturity(curve, bucketAgeHours(bucket, now))
+    return weights[hour] = weight
+  }
+
+  const parsed = new Map<string, { readonly id: string; readonly features: Int32Array }>()
+  const rowOfCell = new Map<string, number>()
+  const features: Array<Int32Array> = []
+  const variants: Array<VariantTotals> = []
+  const firstPair: Array<number> = []
+  const cellOfPair: Array<number> = []
+  const clicksOfPair: Array<number> = []
+  const pairOfRow = new Map<number, number>()
+  const pairOfEntry = new Int32Array(rows)
+  const rawDayOfEntry = new Int32Array(rows)
+  const exposureOfEntry = new Float64Array(rows)
+  const clicksByRawDay = new Float64Array(Math.ceil(hours / 24))
+  const dayUsed = new Uint8Array(clicksByRawDay.length)
+  const clicksByFeature = new Float64Array(cells.size)
+  const trafficByCell = new Map<string, number>()
+  const recent: Array<{ variant: string; features: Int32Array; sends: number }> = []
+  let entries = 0
+  let clicks = 0
+
+  for (const { cell: id, clicks: ys, sends: ns, starts: at, variant } of series) {
+    let cell = parsed.get(id)
+    if (cell === undefined) parsed.set(id, cell = cells.parse(id))
+    let pair = -1
+    let lastSends = 0
+    let traffic = 0
+    for (let i = 0; i < at.length; i++) {
+      const hour = Math.floor((at[i]! - base) / hourMillis)
+      if (hour < 0 || hour >= hours) continue
+      let weight = weights[hour]!
+      if (Number.isNaN(weight)) weight = look(hour)
+      const start = starts[hour]!
+      const n = ns[i]!
+      if (start >= now - trafficDays * dayMillis) {
+        traffic += n
+        if (start >= now - recentDays * dayMillis) lastSends += n
+      }
+      if (weight === 0) continue
+
+      if (pair < 0) {
+        if (variants[variants.length - 1]?.id !== variant) {
+          variants.push({ id: variant, sends: 0, maturedSends: 0, effectiveSends: 0, clicks: 0 })
+          firstPair.push(cellOfPair.length)
+          pairOfRow.clear()
+        }
+        let row = rowOfCell.get(cell.id)
+        if (row === undefined) {
+          rowOfCell.set(cell.id, row = features.length)
+          features.push(cell.features)
+        }
+        pair = pairOfRow.get(row) ?? -1
+        if (pair < 0) {
+          pairOfRow.set(row, pair = cellOfPair.length)
+          cellOfPair.push(row)
+          clicksOfPair.push(0)
+        }
+      }
+
+      const totals = variants[variants.length - 1]!
+      const y = ys[i]!
+      const matured = n * maturities[hour]!
+      totals.sends += n
+      totals.maturedSends += matured
+      totals.effectiveSends += weight * matured
+      totals.clicks += y
+      clicks += weight * y
+      clicksOfPair[pair] = clicksOfPair[pair]! + weight * y
+      const day = Math.floor((start - base) / dayMillis)
+      dayUsed[day] = 1
+      clicksByRawDay[day] = clicksByRawDay[day]! + weight * y
+      if (entries > 0 && pairOfEntry[entries - 1] === pair && rawDayOfEntry[entries - 1] === day) {
+        exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + weight * matured
+      } else {
+        pairOfEntry[entries] = pair
+        rawDayOfEntry[entries] = day
+        exposureOfEntry[entries] = weight * matured
+        entries++
+      }
+    }
+    if (traffic > 0) trafficByCell.set(cell.id, (trafficByCell.get(cell.id) ?? 0) + traffic)
+    if (lastSends > 0) recent.push({ variant, features: cell.features, sends: lastSends })
+  }
+
+  const days: Array<number> = []
+  const dayIndex = Int32Array.from(dayUsed, (used, day) => used ? days.push(base + day * dayMillis) - 1 : -1)
+  const stride = cells.names.length
+  const design: Design = { size: cells.size, stride, features: new Int32Array(features.length * stride) }
+  features.forEach((list, row) => design.features.set(list, row * stride))
+  clicksOfPair.forEach((y, pair) => {
+    for (const feature of features[cellOfPair[pair]!]!) {
+      if (feature >= 0) clicksByFeature[feature] = clicksByFeature[feature]! + y
+    }
+  })
+  // A template of a few hours is taken for one of a day: its first burst says little about its week.
+  const seenDays = Math.min(recentDays, Math.max(1, (now - (firstSendAt ?? now)) / dayMillis))
+  return {
+    design,
+    cells: features.length,
+    days,
+    variants,
+    pairs: Int32Array.from([...firstPair, cellOfPair.length]),
+    cellOfPair: Int32Array.from(cellOfPair),
+    clicksOfPair: Float64Array.from(clicksOfPair),
+    entries,
+    pairOfEntry,
+    dayOfEntry: rawDayOfEntry.map((day, entry) => entry < entries ? dayIndex[day]! : 0),
+    exposureOfEntry,
+    // An outcome with a cost can sum to less than nothing, of which no logarithm exists.
+    clicksByFeature: clicksByFeature.map((y) => Math.max(0, y)),
+    clicksByDay: Float64Array.from(
+      days,
+      (start) => Math.max(0, clicksByRawDay[(start - base) / dayMillis]!),
+    ),
+    clicks: Math.max(0, clicks),
+    traffic: [...trafficByCell].sort(([a], [b]) => byCodeUnits(a, b)).map(([cell, sends]) => ({ cell, sends })),
+    recent,
+    recentTo14Days: 14 / seenDays,
+    firstSendAt,
+  }
+}
+
+/** The rows of variant number `v`, given the clicks expected of (and observed in) each pair. */
+export const rowsOf = (
+  { cellOfPair, pairs }: Observations,
+  v: number,
+  expected: Float64Array,
+  clicks: Float64Array,
+): Rows => ({ cells: cellOfPair, expected, clicks, from: pairs[v]!, to: pairs[v + 1]! })

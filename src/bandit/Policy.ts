@@ -1,0 +1,191 @@
+import { type Attributes, type Cell, Cells, decodeCell } from "./Cells.ts"
+import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
+import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
+import { windowBounds } from "./Window.ts"
+
+/** Numbers a policy keeps per snapshot at most: 2 million, 16 MB. */
+const cachedNumbers = 2_000_000
+
+/** Numbers one cached choice is charged with besides its arrays. */
+const choiceOverhead = 30
+
+/** Share of the traffic that is spread evenly unless the organization says otherwise. */
+export const defaultFloor = 0.01
+
+/**
+ * A set of variants that may be chosen, made once and kept by whoever decides (per template snapshot and outcome of
+ * targeting), because its key is what a decision looks up.
+ */
+export interface EligibleSet {
+  /** Names the set; equal keys mean equal sets. */
+  readonly key: string
+  /** Distinct ids in the order of their UTF-16 code units. */
+  readonly ids: ReadonlyArray<string>
+}
+
+/** The set of these variants, in any order and with repetitions. `key` is made from the ids unless given. */
+export const eligibleSet = (ids: Iterable<string>, key?: string): EligibleSet => {
+  const sorted = [...new Set(ids)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
+  // Ids hold no control characters, so that the joined text is unambiguous.
+  return { key: key ?? sorted.join("\u0000"), ids: sorted }
+}
+
+/** With which probability each eligible variant is to be chosen. Draw with `sample(choice.weights, u)`. */
+export interface Choice {
+  /** `single` when there is only one; `epsilon` when the caller gave one. */
+  readonly mode: "bandit" | "epsilon" | "single"
+  readonly ids: ReadonlyArray<string>
+  /** Sums to 1; the weight of the variant drawn is its propensity. */
+  readonly weights: Float64Array
+  /** Posterior of the log relative rates, untempered. */
+  readonly means: Float64Array
+  readonly sds: Float64Array
+  /** Tempering of the posterior in (0, 1); null when it played no part. */
+  readonly kappa: number | null
+  /** Share spread evenly; null when it played no part. */
+  readonly floor: number | null
+  readonly epsilon: number | null
+}
+
+/** One eligible variant as a trace shows it. Counts as in `VariantPosterior`, 0 for a variant without data. */
+export interface TracedCandidate {
+  readonly id: string
+  readonly sends: number
+  readonly effectiveSends: number
+  readonly clicks: number
+  readonly rate: number
+  readonly interval: readonly [number, number]
+  /** Probability of being the best, untempered and without floor. */
+  readonly pBest: number
+  readonly weight: number
+}
+
+/** Why a choice came out as it did. */
+export interface Trace {
+  readonly mode: Choice["mode"]
+  readonly policyVersion: string
+  /** Attribute values by name. */
+  readonly cell: Readonly<Record<string, string>>
+  readonly window: {
+    readonly mode: "adaptive" | "window"
+    readonly lookbackDays: number | null
+    readonly offsetDays: number | null
+    /** Send times that count, `[from, to)` in Unix milliseconds, as of the fit. */
+    readonly from: number
+    readonly to: number
+  }
+  readonly epsilon: number | null
+  readonly kappa: number | null
+  readonly floor: number | null
+  /** Null in window mode. */
+  readonly halfLifeDays: number | null
+  /** Clicks per send in this cell on a day like the average one, for a variant like the average one. */
+  readonly baseRate: number
+  readonly candidates: ReadonlyArray<TracedCandidate>
+}
+
+/** The choices that follow from one model snapshot. Keeps the weights it has computed, up to a bounded amount. */
+export class Policy {
+  readonly model: ModelSnapshot
+  /** Share spread evenly, 0 to 0.2. */
+  readonly floor: number
+  /** Tempering of the posterior, in (0, 1). */
+  readonly kappa: number
+  /** The model's scheme. Cells of another scheme must not be used here. */
+  readonly cells: Cells
+  readonly #variants: ReadonlyMap<string, VariantPosterior>
+  readonly #choices = new Map<string, Map<string, Choice>>()
+  #cached = 0
+
+  constructor(model: ModelSnapshot, floor = defaultFloor) {
+    this.model = model
+    this.floor = floor
+    this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined)
+    this.cells = new Cells(model.scheme, model.traffic.map(({ cell }) => cell))
+    this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
+  }
+
+  /** The cell of a request; `hourOfWeek` as in `Cells.cellOf`. */
+  cellOf(attrs: Attributes, hourOfWeek: number): Cell {
+    return this.cells.cellOf(attrs, hourOfWeek)
+  }
+
+  /**
+   * The weights of the eligible variants in a cell. `epsilon` in [0, 1] (otherwise a `RangeError`) replaces tempering and
+   * floor alike. One variant has weight 1, and none gives no weights.
+   */
+  choice(cell: Cell, eligible: EligibleSet, epsilon?: number): Choice {
+    const known = this.#choices.get(cell.id)?.get(eligible.key)
+    const choice = known ?? this.#keep(cell, eligible, this.#choose(cell, eligible))
+    if (epsilon === undefined || eligible.ids.length < 2) return choice
+    const weights = epsilonWeights(choice.ids, choice.means, epsilon)
+    return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
+  }
+
+  /** How `choice` with the same arguments came about. */
+  trace(cell: Cell, eligible: EligibleSet, epsilon?: number): Trace {
+    const { model } = this
+    const choice = this.choice(cell, eligible, epsilon)
+    const best = bestArmProbabilities(choice.means, choice.sds)
+    const { window } = model
+    return {
+      mode: choice.mode,
+      policyVersion: model.version,
+      cell: Object.fromEntries(decodeCell(cell.id)),
+      window: {
+        mode: window.mode,
+        lookbackDays: window.mode === "window" ? window.lookbackDays : null,
+        offsetDays: window.mode === "window" ? window.offsetDays : null,
+        ...windowBounds(window, model.fittedAt),
+      },
+      epsilon: choice.epsilon,
+      kappa: choice.kappa,
+      floor: choice.floor,
+      halfLifeDays: window.mode === "adaptive" ? window.halfLifeDays : null,
+      baseRate: Math.exp(logBaseRate(model, cell)),
+      candidates: choice.ids.map((id, i) => {
+        const variant = this.#variants.get(id)
+        return {
+          id,
+          sends: variant?.sends ?? 0,
+          effectiveSends: variant?.effectiveSends ?? 0,
+          clicks: variant?.clicks ?? 0,
+          rate: rate(model, variant, cell),
+          interval: interval(model, variant, cell),
+          pBest: best[i]!,
+          weight: choice.weights[i]!,
+        }
+      }),
+    }
+  }
+
+  #choose(cell: Cell, { ids }: EligibleSet): Choice {
+    const means = new Float64Array(ids.length)
+    const sds = new Float64Array(ids.length)
+    ids.forEach((id, i) => {
+      const { mean, sd } = posterior(this.model, this.#variants.get(id), cell)
+      means[i] = mean
+      sds[i] = sd
+    })
+    if (ids.length < 2) {
+      const weights = new Float64Array(ids.length).fill(1)
+      return { mode: "single", ids, weights, means, sds, kappa: null, floor: null, epsilon: null }
+    }
+    const q = bestArmProbabilities(means, sds.map((sd) => this.kappa * sd))
+    const weights = mixFloor(q, this.floor)
+    return { mode: "bandit", ids, weights, means, sds, kappa: this.kappa, floor: this.floor, epsilon: null }
+  }
+
+  #keep(cell: Cell, { ids, key }: EligibleSet, choice: Choice): Choice {
+    this.#cached += 3 * ids.length + choiceOverhead
+    if (this.#cached > cachedNumbers) {
+      // What is in use comes back at once, what is not is gone; nothing has to be tracked on the way of a decision.
+      this.#choices.clear()
+      this.#cached = 3 * ids.length + choiceOverhead
+    }
+    const choices = this.#choices.get(cell.id)
+    if (choices === undefined) this.#choices.set(cell.id, new Map([[key, choice]]))
+    else choices.set(key, choice)
+    return choice
+  }
+}

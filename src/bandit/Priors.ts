@@ -1,0 +1,67 @@
+import type { ModelSnapshot } from "./Model.ts"
+
+/** A template teaches its organization from this many clicks on. */
+const smallestClicks = 30
+
+/** What one fitted template says about the templates to come. Plain data, replaced at each of its fits. */
+export interface Contribution {
+  /** Sum of the squares of its variants' intercepts. */
+  readonly squares: number
+  /** How many of them the data determine. */
+  readonly determined: number
+  /** Log of its base rate. */
+  readonly a0: number
+}
+
+/** What a template starts from. */
+export interface OrganizationPriors {
+  /** Sum of the squares of the variants' intercepts over the organization's other templates. */
+  readonly squares: number
+  /** How many of those intercepts the data determine. */
+  readonly determined: number
+  /** Log of the base rate. */
+  readonly a0: number
+  /** Standard deviation of the variants' intercepts. */
+  readonly tau0: number
+}
+
+/** The priors of an organization that knows nothing: base rate 0.03, standard deviation 0.2. */
+export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0: Math.log(0.03), tau0: 0.2 }
+
+/** What a fitted template contributes; nothing below 30 clicks in its window. */
+export const contributionOf = (model: ModelSnapshot): Contribution | undefined => {
+  let clicks = 0
+  let squares = 0
+  for (const variant of model.variants) {
+    clicks += variant.clicks
+    squares += variant.beta[0]! ** 2
+  }
+  return clicks < smallestClicks ? undefined : { squares, determined: model.gamma0, a0: model.a0 }
+}
+
+/**
+ * Priors of an organization from the contributions of its templates. `except` names the template that is about to be
+ * fitted, which must not learn from itself.
+ */
+export const organizationPriors = (
+  contributions: ReadonlyMap<string, Contribution>,
+  except?: string,
+): OrganizationPriors => {
+  let templates = 0
+  let squares = 0
+  let determined = 0
+  let a0 = 0
+  for (const [template, contribution] of contributions) {
+    if (template === except) continue
+    templates++
+    squares += contribution.squares
+    determined += contribution.determined
+    a0 += contribution.a0
+  }
+  return templates === 0 ? defaultPriors : {
+    squares,
+    determined,
+    a0: a0 / templates,
+    tau0: Math.sqrt((4 * 0.2 ** 2 + squares) / (4 + determined)),
+  }
+}

@@ -1,0 +1,111 @@
+import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
+
+/** Log relative rates beyond this are cut off: e^6 is four hundred times the base rate. */
+const largestEta = 6
+
+/** No coefficient moves further than this in one step. */
+const largestStep = 1
+
+/** Which coefficients each row (a cell) of the regression has, besides the intercept 0. */
+export interface Design {
+  /** Number of coefficients, the intercept included. */
+  readonly size: number
+  /** Attributes per cell. */
+  readonly stride: number
+  /** Coefficients of cell c at `c * stride`, ascending; -1 where the cell lacks the attribute. */
+  readonly features: Int32Array
+}
+
+/** Log relative rate of a cell under coefficients `beta`, cut off at -6 and 6. */
+export const eta = ({ features, stride }: Design, beta: Float64Array, cell: number): number => {
+  let sum = beta[0]!
+  for (let j = cell * stride, end = j + stride; j < end; j++) {
+    const feature = features[j]!
+    if (feature >= 0) sum += beta[feature]!
+  }
+  return Math.max(-largestEta, Math.min(largestEta, sum))
+}
+
+/** The observations of one variant: rows `from` to `to` (exclusive) of the parallel arrays. */
+export interface Rows {
+  readonly cells: Int32Array
+  /** Clicks expected at the base rate. */
+  readonly expected: Float64Array
+  readonly clicks: Float64Array
+  readonly from: number
+  readonly to: number
+}
+
+/** Memory that a fit of `size` coefficients needs, to be used again for the next variant. */
+export const workspace = (size: number) => ({
+  hessian: new Float64Array(packedLength(size)),
+  step: new Float64Array(size),
+})
+export type Workspace = ReturnType<typeof workspace>
+
+const accumulate = (
+  design: Design,
+  rows: Rows,
+  precision: Float64Array,
+  beta: Float64Array,
+  { hessian, step: gradient }: Workspace,
+): void => {
+  const { features, size, stride } = design
+  hessian.fill(0)
+  for (let i = 0; i < size; i++) {
+    hessian[packedIndex(i, i)] = precision[i]!
+    gradient[i] = -precision[i]! * beta[i]!
+  }
+  for (let r = rows.from; r < rows.to; r++) {
+    const cell = rows.cells[r]!
+    const lambda = rows.expected[r]! * Math.exp(eta(design, beta, cell))
+    const residual = rows.clicks[r]! - lambda
+    gradient[0] = gradient[0]! + residual
+    hessian[0] = hessian[0]! + lambda
+    const start = cell * stride
+    for (let j = start; j < start + stride; j++) {
+      const feature = features[j]!
+      if (feature < 0) continue
+      gradient[feature] = gradient[feature]! + residual
+      const row = packedIndex(feature, 0)
+      hessian[row] = hessian[row]! + lambda
+      hessian[row + feature] = hessian[row + feature]! + lambda
+      for (let k = start; k < j; k++) {
+        const other = features[k]!
+        if (other >= 0) hessian[row + other] = hessian[row + other]! + lambda
+      }
+    }
+  }
+}
+
+/**
+ * Fits the coefficients of one variant: clicks are Poisson with mean `expected * exp(eta)`, coefficient i is normal with
+ * mean 0 and precision `precision[i]` > 0. At most `steps` Newton steps on the penalised likelihood from `beta`, which is
+ * changed in place; afterwards `work.hessian` holds the posterior covariance (Laplace approximation, packed lower
+ * triangle). Source: section 3 of the design of the bandit; D. Agarwal et al., "LASER" (2014), for the method at scale.
+ */
+export const fitVariant = (
+  design: Design,
+  rows: Rows,
+  precision: Float64Array,
+  beta: Float64Array,
+  work: Workspace,
+  steps = 3,
+): void => {
+  const { size } = design
+  for (let n = 0; n < steps; n++) {
+    accumulate(design, rows, precision, beta, work)
+    factor(work.hessian, size)
+    solve(work.hessian, size, work.step)
+    let largest = 0
+    for (let i = 0; i < size; i++) {
+      const step = Math.max(-largestStep, Math.min(largestStep, work.step[i]!))
+      beta[i] = beta[i]! + step
+      largest = Math.max(largest, Math.abs(step))
+    }
+    if (largest < 1e-9) break
+  }
+  accumulate(design, rows, precision, beta, work)
+  factor(work.hessian, size)
+  invert(work.hessian, size)
+}

@@ -1,0 +1,331 @@
+import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
+import { randomUUID } from "node:crypto"
+import { Policies } from "../bandit/Policies.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import * as Renderer from "../rendering/Renderer.ts"
+import type { BufferFull } from "../store/GroupCommit.ts"
+import { type TemplateView, type VariantView, Views } from "../templates/Views.ts"
+import type { Decision, Window } from "./Decision.ts"
+import { DecisionLog, type Recorded } from "./DecisionLog.ts"
+import * as Selection from "./Selection.ts"
+import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
+
+/** The chosen variant cannot be rendered with these fields; nothing was recorded. */
+export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
+  templateId: Schema.String,
+  copyId: Schema.String,
+  faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
+}) {}
+
+/** What a caller wants of one template. */
+export interface Ask {
+  readonly templateId: TemplateId
+  readonly trackingId: string | undefined
+  readonly userId: string | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly attrs: Attributes
+  /** Forces this variant: skips selection and targeting. */
+  readonly copyId?: CopyId | undefined
+  /** Send times to learn from; undefined: adaptive. */
+  readonly window?: Window | undefined
+  /** In [0, 1]; undefined: Thompson sampling. */
+  readonly epsilon?: number | undefined
+  /** False brings the model up to date first. */
+  readonly useCache?: boolean | undefined
+  readonly trace?: boolean | undefined
+}
+
+/** What a caller wants of several templates. */
+export interface BatchAsk extends Pick<Ask, "userId" | "fields" | "attrs" | "epsilon"> {
+  readonly items: ReadonlyArray<Pick<Ask, "templateId" | "trackingId"> & { readonly copyId: CopyId | undefined }>
+  readonly lookbackDays: number
+  readonly offsetDays: number
+  readonly useCache: boolean
+  readonly trace: boolean
+}
+
+/** A variant with its words, or why there is none. Nothing is recorded in the second case. */
+export type Outcome =
+  | {
+    readonly _tag: "Chosen"
+    readonly trackingId: string
+    readonly copyId: CopyId
+    readonly vars: Readonly<Record<string, string>>
+    /** False while the store is down: the decision is in memory only. */
+    readonly durable: boolean
+    readonly trace?: unknown
+  }
+  | {
+    readonly _tag: "None"
+    readonly trackingId: string
+    readonly reason: "no-candidate" | "template-not-found" | "variant-not-found"
+    readonly trace?: unknown
+  }
+  | {
+    readonly _tag: "NotRendered"
+    readonly trackingId: string
+    readonly error: NotRendered
+  }
+
+const hourMillis = 3_600_000
+
+/** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
+export class Decider extends Context.Service<Decider, {
+  readonly decide: (org: string, ask: Ask) => Effect.Effect<Outcome, BufferFull>
+  /** One outcome per item, in their order; what goes wrong with one does not touch the others. */
+  readonly decideBatch: (
+    org: string,
+    ask: BatchAsk,
+  ) => Effect.Effect<ReadonlyArray<readonly [TemplateId, Outcome]>, BufferFull>
+}>()("parlance/decisions/Decider") {
+  static readonly layer = Layer.effect(
+    Decider,
+    Effect.gen(function* () {
+      const views = yield* Views
+      const log = yield* DecisionLog
+      const policies = yield* Policies
+      const sticky = yield* StickyChoices
+      const clock = yield* Clock.Clock
+      const random = yield* Random.Random
+
+      const render = (
+        view: TemplateView,
+        variant: VariantView,
+        ask: Ask,
+        now: number,
+      ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
+        const refuse = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
+          Result.fail(
+            new NotRendered({
+              templateId: view.id,
+              copyId: variant.id,
+              faults: faults.map(({ message, variable }) => ({ variable, detail: message })),
+            }),
+          )
+        const parsed = Renderer.parseVars(variant.vars, variant.formats)
+        if (Result.isFailure(parsed)) return refuse(parsed.failure)
+        const options = { strict: view.strict, now, timeZone: view.org.timeZone }
+        const rendered = Renderer.render(parsed.success, ask.fields, options)
+        return Result.isFailure(rendered) ? refuse(rendered.failure) : Result.succeed(rendered.success)
+      }
+
+      /** The answer with a variant's words. */
+      const chosen = (
+        view: TemplateView,
+        variant: VariantView,
+        ask: Ask,
+        now: number,
+        trackingId: string,
+        durable: boolean,
+        trace?: unknown,
+      ): Outcome => {
+        const rendered = render(view, variant, ask, now)
+        return Result.isFailure(rendered)
+          ? { _tag: "NotRendered", trackingId, error: rendered.failure }
+          : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }
+      }
+
+      /** Records a decision whose words are rendered, and answers with those of the variant that stands for it. */
+      const record = (
+        view: TemplateView,
+        ask: Ask,
+        decision: Decision,
+        first: Outcome & { readonly _tag: "Chosen" },
+      ): Effect.Effect<Outcome, BufferFull> =>
+        Effect.map(log.record(decision), (recorded) => settled(view, ask, decision, first, recorded))
+
+      const settled = (
+        view: TemplateView,
+        ask: Ask,
+        decision: Decision,
+        first: Outcome & { readonly _tag: "Chosen" },
+        { copyId, durable }: Recorded,
+      ): Outcome => {
+        if (copyId === decision.copyId) return durable ? first : { ...first, durable }
+        // A retry: what was chosen then is given again. If its variant has been removed there is nothing to give.
+        const variant = view.variantsById.get(copyId)
+        return variant === undefined
+          ? { _tag: "None", trackingId: decision.trackingId, reason: "no-candidate" }
+          : chosen(view, variant, ask, decision.decidedAtMillis, decision.trackingId, durable, first.trace)
+      }
+
+      const force = (view: TemplateView, ask: Ask, copyId: CopyId, trackingId: string, now: number) => {
+        const variant = view.variantsById.get(copyId)
+        if (variant === undefined) {
+          return Effect.succeed<Outcome>({ _tag: "None", trackingId, reason: "variant-not-found" })
+        }
+        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
+        const trace = ask.trace === true
+          ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
+            attributes: ask.attrs,
+            nowMillis: now,
+            epsilon: undefined,
+            window: ask.window,
+            useCache: ask.useCache ?? true,
+            chosen: variant.id,
+            mode: "forced",
+            propensity: null,
+          })
+          : undefined
+        const first = chosen(view, variant, ask, now, trackingId, true, trace)
+        if (first._tag !== "Chosen") return Effect.succeed(first)
+        return record(view, ask, {
+          org: view.org.slug,
+          templateId: view.id,
+          trackingId,
+          copyId: variant.id,
+          userId: ask.userId,
+          mode: "forced",
+          propensity: null,
+          weights: null,
+          segment: cell.id,
+          policy: policy.model.version,
+          window: ask.window,
+          decidedAtMillis: now,
+        }, first)
+      }
+
+      const select = (
+        view: TemplateView,
+        ask: Ask,
+        trackingId: string,
+        now: number,
+        standing: StickyChoice | undefined,
+      ): Effect.Effect<Outcome, BufferFull> => {
+        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
+        const set = Selection.eligible(view, ask.attrs, now)
+        const traced = (chosen: CopyId | null, mode: string, propensity: number | null) =>
+          ask.trace === true
+            ? Selection.traceOf(view, policy, cell, set, {
+              attributes: ask.attrs,
+              nowMillis: now,
+              epsilon: ask.epsilon,
+              window: ask.window,
+              useCache: ask.useCache ?? true,
+              chosen,
+              mode,
+              propensity,
+            })
+            : undefined
+        if (set.ids.length === 0) {
+          return Effect.succeed<Outcome>({
+            _tag: "None",
+            trackingId,
+            reason: "no-candidate",
+            trace: traced(null, "none", null),
+          })
+        }
+        if (standing !== undefined && set.ids.includes(standing.copyId)) {
+          return repeat(view, ask, standing, trackingId, now, traced(standing.copyId, "sticky", null))
+        }
+        const drawn = Selection.draw(view, policy, cell, set, ask.epsilon, random.nextDoubleUnsafe())
+        const { choice, propensity, variant } = drawn
+        const first = chosen(
+          view,
+          variant,
+          ask,
+          now,
+          trackingId,
+          true,
+          traced(variant.id, choice.mode, propensity),
+        )
+        if (first._tag !== "Chosen") return Effect.succeed(first)
+        const decision: Decision = {
+          org: view.org.slug,
+          templateId: view.id,
+          trackingId,
+          copyId: variant.id,
+          userId: ask.userId,
+          mode: choice.mode,
+          propensity,
+          weights: Selection.weightsText(choice),
+          segment: cell.id,
+          policy: policy.model.version,
+          window: ask.window,
+          decidedAtMillis: now,
+        }
+        return view.stickyHours > 0 && ask.userId !== undefined
+          ? claim(view, ask, { ...decision, userId: ask.userId }, first, standing)
+          : record(view, ask, decision, first)
+      }
+
+      /** A sticky repeat is no new decision: the tracking id it came under stands for the first one's. */
+      const repeat = (
+        view: TemplateView,
+        ask: Ask,
+        standing: StickyChoice,
+        trackingId: string,
+        now: number,
+        trace: unknown,
+      ): Effect.Effect<Outcome> => {
+        const given = ask.trackingId === undefined ? standing.trackingId : trackingId
+        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask, now, given, true, trace)
+        if (given === standing.trackingId || answer._tag !== "Chosen") return Effect.succeed(answer)
+        return sticky.alias(view.org.slug, view.id, given, standing.trackingId).pipe(
+          Effect.as(answer),
+          Effect.catch(() => Effect.succeed({ ...answer, durable: false })),
+        )
+      }
+
+      const claim = (
+        view: TemplateView,
+        ask: Ask,
+        decision: Decision & { readonly userId: string },
+        first: Outcome & { readonly _tag: "Chosen" },
+        replaces: StickyChoice | undefined,
+      ): Effect.Effect<Outcome, BufferFull> =>
+        sticky.claim(decision, decision.decidedAtMillis + view.stickyHours * hourMillis, replaces).pipe(
+          Effect.matchEffect({
+            // The store is down: the decision goes the way of all others, into memory.
+            onFailure: () => record(view, ask, decision, first),
+            onSuccess: (standing) =>
+              standing.trackingId === decision.trackingId
+                ? Effect.succeed(settled(view, ask, decision, first, { copyId: standing.copyId, durable: true }))
+                : repeat(view, ask, standing, decision.trackingId, decision.decidedAtMillis, first.trace),
+          }),
+        )
+
+      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> => {
+        const trackingId = ask.trackingId ?? randomUUID()
+        const view = views.template(org, ask.templateId)
+        if (view === undefined) return Effect.succeed({ _tag: "None", trackingId, reason: "template-not-found" })
+        const now = clock.currentTimeMillisUnsafe()
+        if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
+        if (view.stickyHours === 0 || ask.userId === undefined) return select(view, ask, trackingId, now, undefined)
+        return sticky.find(view.org.slug, view.id, ask.userId).pipe(
+          // Without the store nobody knows what the user had before; a fresh choice is better than none.
+          Effect.catch(() => Effect.succeed(undefined)),
+          Effect.flatMap((standing) => select(view, ask, trackingId, now, standing)),
+        )
+      }
+
+      const decideBatch = (org: string, batch: BatchAsk) =>
+        Effect.forEach(
+          batch.items,
+          (item) =>
+            Effect.map(
+              decide(org, {
+                templateId: item.templateId,
+                trackingId: item.trackingId,
+                copyId: item.copyId,
+                userId: batch.userId,
+                fields: batch.fields,
+                attrs: batch.attrs,
+                window: { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays },
+                epsilon: batch.epsilon,
+                useCache: batch.useCache,
+                trace: batch.trace,
+              }),
+              (outcome) => [item.templateId, outcome] as const,
+            ),
+          // All at once, so that they share a commit.
+          { concurrency: "unbounded" },
+        )
+
+      return Decider.of({ decide, decideBatch })
+    }),
+  )
+}

@@ -1,0 +1,236 @@
+import {
+  Filter,
+  type FilteredValueToken,
+  type PropertyAccessToken,
+  type RangeToken,
+  type Token,
+  TypeGuards,
+  type Value,
+} from "liquidjs"
+import { escaped, filters } from "./Filters.ts"
+import * as Limits from "./Limits.ts"
+import type { Run } from "./Run.ts"
+import { blank, contains, empty, equals, integer, isTrue, member, order } from "./Values.ts"
+
+/**
+ * liquidjs parses; this evaluates. Its own evaluation cannot be bounded from outside: `(9007199254740992..9007199254740994)`
+ * never ends and no limit of its stops it, comparing or printing a list that holds another many times over takes
+ * exponential time, and `forloop` hands out its prototype. Here an expression is compiled once to a function that charges
+ * all it does, and what the compiler does not know it refuses.
+ */
+export type Evaluate = (run: Run) => unknown
+
+/** Thrown while compiling; caught in `parse`. `begin` is the offset in the source. */
+export class Refused extends Error {
+  constructor(message: string, readonly begin: number) {
+    super(message)
+  }
+}
+
+type Compile = (token: Token, lenient: boolean, depth: number) => Evaluate
+
+const excerpt = (token: Token): string => {
+  const source = token.getText().trim()
+  return JSON.stringify(source.length > 40 ? `${source.slice(0, 40)}…` : source)
+}
+
+const constant = (value: unknown): Evaluate => () => value
+
+/** `lenient`: an undefined variable is no fault even in strict mode, because the template asks whether there is one. */
+const compileToken: Compile = (token, lenient, depth) => {
+  if (depth > Limits.nesting) throw new Refused(`is nested deeper than ${Limits.nesting} levels`, token.begin)
+  if (TypeGuards.isNumberToken(token) || TypeGuards.isQuotedToken(token)) return constant(token.content)
+  if (TypeGuards.isLiteralToken(token)) {
+    switch (token.literal) {
+      case "true":
+        return constant(true)
+      case "false":
+        return constant(false)
+      case "empty":
+        return constant(empty)
+      case "blank":
+        return constant(blank)
+      case "nil":
+      case "null":
+        return constant(null)
+    }
+  }
+  if (TypeGuards.isPropertyAccessToken(token)) return compileAccess(token, lenient, depth)
+  if (TypeGuards.isRangeToken(token)) return compileRange(token, depth)
+  if (TypeGuards.isFilteredValueToken(token)) return compileValue(token, lenient).evaluate
+  throw new Refused(`does not understand ${excerpt(token)}`, token.begin)
+}
+
+/** A value used by a tag, such as the list of a loop. */
+export const compileOperand = (token: Token, lenient = false): Evaluate => compileToken(token, lenient, 0)
+
+const compileRange = (token: RangeToken, depth: number): Evaluate => {
+  const low = compileToken(token.lhs, false, depth + 1)
+  const high = compileToken(token.rhs, false, depth + 1)
+  return (run) => {
+    const from = integer(low(run))
+    const length = integer(high(run)) - from + 1
+    if (length <= 0) return []
+    run.spend(length)
+    return Array.from({ length }, (_, index) => from + index)
+  }
+}
+
+/** The innermost loop variable of the name, else what was assigned, counted, or is among the fields. */
+const variable = (name: string, run: Run): unknown => {
+  for (let index = run.loops.length - 1; index >= 0; index--) {
+    const loop = run.loops[index]!
+    if (loop.name === name) return loop.value
+  }
+  if (run.locals.size > 0 && run.locals.has(name)) return run.locals.get(name)
+  if (run.counters.size > 0 && run.counters.has(name)) return run.counters.get(name)
+  return Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined
+}
+
+const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: number): Evaluate => {
+  const { begin } = token
+  const base = token.variable === undefined ? undefined : compileToken(token.variable, lenient, depth + 1)
+  const keys = token.props.map((prop) =>
+    TypeGuards.isWordToken(prop) ? constant(prop.content) : compileToken(prop, false, depth + 1)
+  )
+  if (base === undefined && keys.length === 1 && TypeGuards.isWordToken(token.props[0])) {
+    const name = token.props[0].content
+    return (run) => {
+      run.spend(1)
+      const value = variable(name, run)
+      if (value === undefined && !lenient) run.lacks(name, begin)
+      return value
+    }
+  }
+  return (run) => {
+    run.spend(1 + keys.length)
+    // Names are put together only where they can be asked for.
+    const path: Array<string> | undefined = run.options.strict && !lenient ? [] : undefined
+    let value = base?.(run)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!(run)
+      path?.push(typeof key === "string" || typeof key === "number" ? String(key).slice(0, 100) : "?")
+      if (index === 0 && base === undefined) {
+        value = typeof key === "string" || typeof key === "number" ? variable(String(key), run) : undefined
+      } else {
+        // What null has is null; that the field is null was the caller's word.
+        if (value === null) return null
+        value = member(value, key, run)
+      }
+      if (value === undefined) {
+        if (path !== undefined) run.lacks(path.join(".").slice(0, 200), begin)
+        return undefined
+      }
+    }
+    return value
+  }
+}
+
+type Operate = (left: unknown, right: unknown, run: Run) => unknown
+
+const binary: Record<string, Operate> = {
+  "==": equals,
+  "!=": (left, right, run) => !equals(left, right, run),
+  ">": (left, right, run) => order(left, right, run) > 0,
+  "<": (left, right, run) => order(left, right, run) < 0,
+  ">=": (left, right, run) => order(left, right, run) >= 0,
+  "<=": (left, right, run) => order(left, right, run) <= 0,
+  contains,
+  and: (left, right) => isTrue(left) && isTrue(right),
+  or: (left, right) => isTrue(left) || isTrue(right),
+}
+
+/** Compiles operands and operators in postfix order. As in all of Liquid, `and` and `or` group to the right. */
+const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean): Evaluate => {
+  const malformed = () => new Refused(`cannot be read as a value: ${excerpt(whole)}`, whole.begin)
+  if (postfix.length === 1 && !TypeGuards.isOperatorToken(postfix[0])) return compileToken(postfix[0]!, lenient, 0)
+  const program: Array<Evaluate | "not" | Operate> = []
+  const operations = new Set<number>()
+  let height = 0
+  for (const token of postfix) {
+    if (!TypeGuards.isOperatorToken(token)) {
+      program.push(compileToken(token, lenient, 0))
+      height++
+    } else if (token.operator === "not") {
+      if (height < 1) throw malformed()
+      program.push("not")
+    } else {
+      const operate = binary[token.operator]
+      if (operate === undefined || height < 2) throw malformed()
+      operations.add(program.push(operate) - 1)
+      height--
+    }
+  }
+  if (height !== 1) throw malformed()
+  return (run) => {
+    const stack: Array<unknown> = []
+    for (let index = 0; index < program.length; index++) {
+      run.spend(1)
+      const step = program[index]!
+      if (step === "not") stack.push(!isTrue(stack.pop()))
+      else if (operations.has(index)) {
+        const right = stack.pop()
+        stack.push((step as Operate)(stack.pop(), right, run))
+      } else stack.push((step as Evaluate)(run))
+    }
+    return stack[0]
+  }
+}
+
+type Step = (input: unknown, run: Run) => unknown
+
+type FilterUse = Filter | FilteredValueToken["filters"][number]
+
+const noNamed: ReadonlyMap<string, unknown> = new Map()
+
+const compileFilter = (token: FilterUse): Step => {
+  const place: Token = token instanceof Filter ? token["token"] : token
+  const entry = filters.get(token.name)
+  if (entry === undefined) throw new Refused(`there is no filter ${JSON.stringify(token.name)}`, place.begin)
+  const { apply } = entry
+  const args: Array<Evaluate> = []
+  const named: Array<readonly [string, Evaluate]> = []
+  for (const arg of token.args) {
+    if (!Array.isArray(arg)) args.push(compileToken(arg, false, 0))
+    else if (arg[0] !== undefined && arg[1] !== undefined) named.push([arg[0], compileToken(arg[1], false, 0)])
+  }
+  if (args.length < entry.needs) {
+    const some = entry.needs === 1 ? "an argument" : `${entry.needs} arguments`
+    throw new Refused(`the filter ${JSON.stringify(token.name)} needs ${some}`, place.begin)
+  }
+  return (input, run) => {
+    run.spend(2)
+    const given = args.map((arg) => arg(run))
+    const names = named.length === 0 ? noNamed : new Map(named.map(([key, arg]) => [key, arg(run)]))
+    const made = apply(input, given, run, names)
+    if (typeof made === "string") {
+      run.room(made.length)
+      run.scan(made.length, 3)
+    } else if (typeof made === "number") {
+      return Number.isFinite(made) ? made : undefined
+    } else if (Array.isArray(made)) run.spend(made.length)
+    return made
+  }
+}
+
+/** A value with its filters, and whether its text goes into HTML as it is. */
+export interface CompiledValue {
+  readonly evaluate: Evaluate
+  readonly escaped: boolean
+}
+
+/** Compiles `value | filter: argument | …`. `| default:` asks whether there is a value, so its input may be undefined. */
+export const compileValue = (
+  value: Value | FilteredValueToken,
+  lenient = false,
+  at?: Token,
+): CompiledValue => {
+  const names = value.filters.map(({ name }: FilterUse) => name)
+  const whole = at ?? value.initial.postfix[0]!
+  const initial = compileExpression(value.initial.postfix, whole, lenient || names[0] === "default")
+  const steps = value.filters.map(compileFilter)
+  const evaluate: Evaluate = steps.length === 0
+    ? initial
+    : (run) => steps.reduce((input, step) => step(input, run), initial(run))
+  return { evaluate, escaped: escaped.has(names.at(-1) ?? "") }
+}

@@ -1,0 +1,103 @@
+import { date, dateToString } from "./Dates.ts"
+import { listFilters } from "./ListFilters.ts"
+import type { Run } from "./Run.ts"
+import { textFilters } from "./TextFilters.ts"
+import { integer, isTrue, json, number } from "./Values.ts"
+
+/**
+ * A filter. It takes values of any type and never throws but `LimitReached`: what it cannot work with it complains about
+ * (`Run.complain`) and answers with its input, or with nothing.
+ */
+export interface FilterEntry {
+  /** Fewest arguments. */
+  readonly needs: number
+  readonly apply: (
+    input: unknown,
+    args: ReadonlyArray<unknown>,
+    run: Run,
+    named: ReadonlyMap<string, unknown>,
+  ) => unknown
+}
+
+/** Takes numbers, 0 for what is none. */
+const onNumbers = (needs: number, make: (input: number, arg: number, run: Run) => unknown): FilterEntry => ({
+  needs,
+  apply: (input, [arg], run) => make(number(input), number(arg), run),
+})
+
+const decimals = (value: number, exponent: number): number => {
+  const [digits, power = "0"] = String(value).split("e")
+  return Number(`${digits}e${Number(power) + exponent}`)
+}
+
+/** Rounds half away from zero, to `places` decimals; below zero to tens, hundreds and so on. */
+const round = (value: number, places: number): number => {
+  const scaled = decimals(Math.abs(value), places)
+  if (!(scaled <= Number.MAX_SAFE_INTEGER)) return value
+  return Math.sign(value) * decimals(Math.round(scaled), -places)
+}
+
+const byZero = (name: string, run: Run): undefined => {
+  run.complain(`${name}: the divisor is 0`)
+  return undefined
+}
+
+const toJson: FilterEntry = {
+  needs: 0,
+  apply: (input, [indent], run) => json(input, run, Math.min(Math.max(integer(indent), 0), 10)),
+}
+
+const otherFilters: Record<string, FilterEntry> = {
+  abs: onNumbers(0, (value) => Math.abs(value)),
+  ceil: onNumbers(0, (value) => Math.ceil(value)),
+  floor: onNumbers(0, (value) => Math.floor(value)),
+  round: onNumbers(0, (value, places) => round(value, Math.min(Math.max(Math.trunc(places), -400), 400))),
+  at_least: onNumbers(1, (value, least) => Math.max(value, least)),
+  at_most: onNumbers(1, (value, most) => Math.min(value, most)),
+  plus: onNumbers(1, (left, right) => left + right),
+  minus: onNumbers(1, (left, right) => left - right),
+  times: onNumbers(1, (left, right) => left * right),
+  /** Takes the sign of the divisor, as Ruby's does. Nothing when the divisor is 0. */
+  modulo: onNumbers(1, (left, right, run) => right === 0 ? byZero("modulo", run) : ((left % right) + right) % right),
+  /** Keeps decimals (10 by 4 is 2.5) unless the third argument is true. Nothing when the divisor is 0. */
+  divided_by: {
+    needs: 1,
+    apply: (input, [divisor, whole], run) => {
+      if (number(divisor) === 0) return byZero("divided_by", run)
+      const quotient = number(input) / number(divisor)
+      return isTrue(whole) ? Math.floor(quotient) : quotient
+    },
+  },
+  to_integer: { needs: 0, apply: (input) => integer(input) },
+
+  date: { needs: 0, apply: (input, [format, zone], run) => date(input, format, zone, run) },
+  date_to_xmlschema: { needs: 0, apply: (input, _, run) => date(input, "%Y-%m-%dT%H:%M:%S%:z", undefined, run) },
+  date_to_rfc822: { needs: 0, apply: (input, _, run) => date(input, "%a, %d %b %Y %H:%M:%S %z", undefined, run) },
+  date_to_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%b", type, style, run) },
+  date_to_long_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%B", type, style, run) },
+
+  /** The argument in place of nothing, `false`, an empty text or an empty list; `allow_false: true` keeps `false`. */
+  default: {
+    needs: 1,
+    apply: (input, [otherwise], _, named) => {
+      if (typeof input === "string" || Array.isArray(input)) return input.length > 0 ? input : otherwise
+      if (input === false && isTrue(named.get("allow_false"))) return false
+      return isTrue(input) ? input : otherwise
+    },
+  },
+  raw: { needs: 0, apply: (input) => input },
+  json: toJson,
+  jsonify: toJson,
+  inspect: toJson,
+}
+
+/**
+ * All filters by name: liquidjs's, except those that read an expression out of a value while rendering (`where_exp` and
+ * its like: data must not become code) and `sample` (a retry has to render the same).
+ */
+export const filters: ReadonlyMap<string, FilterEntry> = new Map(
+  Object.entries({ ...textFilters, ...listFilters, ...otherFilters }),
+)
+
+/** Filters whose result goes into HTML as it is: `raw`, and those that have escaped it already. */
+export const escaped: ReadonlySet<string> = new Set(["raw", "escape", "xml_escape", "escape_once"])

@@ -1,0 +1,120 @@
+import {
+  CaptureTag,
+  CaseTag,
+  ForTag,
+  IfTag,
+  Liquid,
+  LiquidTag,
+  type Parser,
+  TablerowTag,
+  Tag,
+  type TagToken,
+  type Template,
+  type TopLevelToken,
+  UnlessTag,
+} from "liquidjs"
+import { Refused } from "./Expressions.ts"
+import { filters } from "./Filters.ts"
+import * as Limits from "./Limits.ts"
+
+type TagClass = new (token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid, parser: Parser) => Tag
+
+const tooDeep = (begin: number) => new Refused(`is nested deeper than ${Limits.nesting} levels`, begin)
+
+const depths = new WeakMap<Parser, number>()
+
+/**
+ * A block tag that may not be nested without end: parsing and rendering recurse, and `{% liquid liquid … %}` is read in
+ * quadratic time.
+ */
+const nested = (Block: TagClass): TagClass =>
+  class extends Block {
+    constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid, parser: Parser) {
+      const depth = (depths.get(parser) ?? 0) + 1
+      if (depth > Limits.nesting) throw tooDeep(token.begin)
+      depths.set(parser, depth)
+      super(token, rest, liquid, parser)
+      depths.set(parser, depth - 1)
+    }
+    override render(): void {}
+  }
+
+/** `{% # … %}`. liquidjs's own looks for lines without `#` by a pattern that takes quadratic time on empty lines. */
+export class Remark extends Tag {
+  constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {
+    super(token, rest, liquid)
+    const lines = token.args.split("\n").slice(1).map((line) => line.trim())
+    if (lines.some((line) => line !== "" && !line.startsWith("#"))) {
+      throw new Refused("every line of an inline comment must start with #", token.begin)
+    }
+  }
+  override render(): void {}
+}
+
+class Unavailable extends Tag {
+  constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {
+    super(token, rest, liquid)
+    throw new Refused(`the tag "${token.name}" is not available: a variant cannot use other templates`, token.begin)
+  }
+  override render(): void {}
+}
+
+// It only parses: rendering is `Tags.ts`. The limits stand should a tag of its own ever be asked to render all the same.
+const liquid = new Liquid({
+  ownPropertyOnly: true,
+  strictFilters: true,
+  dynamicPartials: false,
+  relativeReference: false,
+  fs: {
+    exists: () => Promise.resolve(false),
+    existsSync: () => false,
+    contains: () => Promise.resolve(false),
+    containsSync: () => false,
+    readFile: () => Promise.reject(new Error("there are no files")),
+    readFileSync: () => {
+      throw new Error("there are no files")
+    },
+    resolve: (_, file) => file,
+  },
+  parseLimit: Limits.sourceLength,
+  memoryLimit: Limits.outputLength,
+  renderLimit: 50,
+  locale: "en-US",
+  timezoneOffset: 0,
+})
+for (const name of Object.keys(liquid.filters)) if (!filters.has(name)) liquid.unregisterFilter(name)
+for (
+  const [name, Block] of Object.entries<TagClass>({
+    capture: CaptureTag,
+    case: CaseTag,
+    for: ForTag,
+    if: IfTag,
+    liquid: LiquidTag,
+    tablerow: TablerowTag,
+    unless: UnlessTag,
+  })
+) liquid.registerTag(name, nested(Block))
+for (const name of ["include", "render", "layout", "block"]) liquid.registerTag(name, Unavailable)
+liquid.registerTag("#", Remark)
+
+/** Brackets nested too deeply inside tags and outputs, where reading them recurses. */
+const requireShallow = (source: string): void => {
+  let depth = 0
+  let inside = false
+  for (let index = 0; index < source.length; index++) {
+    const sign = source[index]
+    const next = source[index + 1]
+    if (sign === "{" && (next === "{" || next === "%")) {
+      inside = true
+      depth = 0
+    } else if (next === "}" && (sign === "}" || sign === "%")) inside = false
+    else if (inside && (sign === "[" || sign === "(") && ++depth > Limits.nesting) throw tooDeep(index)
+    else if (depth > 0 && (sign === "]" || sign === ")")) depth--
+  }
+}
+
+/** Parses a source of at most `Limits.sourceLength`. Throws `Refused` or an error of liquidjs. */
+export const read = (source: string): ReadonlyArray<Template> => {
+  requireShallow(source)
+  return liquid.parse(source)
+}

@@ -1,0 +1,113 @@
+import type { FilterEntry } from "./Filters.ts"
+import type { Run } from "./Run.ts"
+import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"
+
+/** The member of an element at a path such as `price.amount`; the element itself without a path. */
+const at = (path: unknown, run: Run): (element: unknown) => unknown => {
+  if (isNothing(path)) return (element) => element
+  const whole = text(path, run)
+  run.scan(whole.length, 2)
+  const keys = whole.split(".")
+  return (element) => {
+    run.spend(keys.length)
+    return keys.reduce((value: unknown, key) => member(value, key, run), element)
+  }
+}
+
+const onList = (
+  needs: number,
+  make: (elements: ReadonlyArray<unknown>, args: ReadonlyArray<unknown>, run: Run) => unknown,
+): FilterEntry => ({ needs, apply: (input, args, run) => make(list(input, run), args, run) })
+
+/** Whether an element's member equals the value asked for, or is true where none is. */
+const holds = ([path, expected]: ReadonlyArray<unknown>, run: Run): (element: unknown) => boolean => {
+  const value = at(path, run)
+  return expected === undefined
+    ? (element) => isTrue(value(element))
+    : (element) => equals(value(element), expected, run)
+}
+
+const sorted = (
+  parts: ReadonlyArray<unknown>,
+  keyOf: (element: unknown) => unknown,
+  run: Run,
+): ReadonlyArray<unknown> =>
+  parts
+    .map((element) => ({ element, key: keyOf(element) }))
+    .sort((left, right) =>
+      isNothing(left.key) || isNothing(right.key)
+        ? Number(isNothing(left.key)) - Number(isNothing(right.key))
+        : order(left.key, right.key, run) || 0
+    )
+    .map(({ element }) => element)
+
+const first = (text: string): string => Array.from(text.slice(0, 2))[0] ?? ""
+const last = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? ""
+
+export const listFilters: Record<string, FilterEntry> = {
+  first: {
+    needs: 0,
+    apply: (input) => Array.isArray(input) ? input[0] : typeof input === "string" ? first(input) : undefined,
+  },
+  last: {
+    needs: 0,
+    apply: (input) => Array.isArray(input) ? input.at(-1) : typeof input === "string" ? last(input) : undefined,
+  },
+  reverse: onList(0, (parts) => parts.toReversed()),
+  compact: onList(0, (parts, [path], run) => {
+    const value = at(path, run)
+    return parts.filter((element) => !isNothing(value(element)))
+  }),
+  uniq: onList(0, (parts, [path], run) => {
+    if (isNothing(path)) return [...new Set(parts)]
+    const value = at(path, run)
+    const seen = new Set()
+    return parts.filter((element) => {
+      const key = value(element)
+      return !seen.has(key) && seen.add(key)
+    })
+  }),
+  map: onList(1, (parts, [path], run) => parts.map(at(path, run))),
+  sum: onList(0, (parts, [path], run) => {
+    const value = at(path, run)
+    return parts.reduce((total: number, element) => total + number(value(element)), 0)
+  }),
+  /** By number or text; elements without the member come last, and such as have no order stay where they are. */
+  sort: onList(0, (parts, [path], run) => sorted(parts, at(path, run), run)),
+  sort_natural: onList(0, (parts, [path], run) => {
+    const value = at(path, run)
+    return sorted(parts, (element) => {
+      const key = value(element)
+      if (isNothing(key)) return key
+      const name = text(key, run)
+      run.scan(name.length, 2)
+      return name.toLowerCase()
+    }, run)
+  }),
+  concat: onList(1, (parts, [more], run) => [...parts, ...list(more, run)]),
+  push: onList(1, (parts, [element]) => [...parts, element]),
+  unshift: onList(1, (parts, [element]) => [element, ...parts]),
+  pop: onList(0, (parts) => parts.slice(0, -1)),
+  shift: onList(0, (parts) => parts.slice(1)),
+  where: onList(1, (parts, args, run) => parts.filter(holds(args, run))),
+  reject: onList(1, (parts, args, run) => {
+    const holding = holds(args, run)
+    return parts.filter((element) => !holding(element))
+  }),
+  find: onList(1, (parts, args, run) => parts.find(holds(args, run))),
+  find_index: onList(1, (parts, args, run) => {
+    const index = parts.findIndex(holds(args, run))
+    return index === -1 ? undefined : index
+  }),
+  has: onList(1, (parts, args, run) => parts.some(holds(args, run))),
+  group_by: {
+    needs: 1,
+    apply: (input, [path], run) => {
+      const value = at(path, run)
+      const parts = elements(input, run)
+      run.spend(parts.length)
+      const groups = Map.groupBy(parts, (element) => value(element))
+      return Array.from(groups, ([name, items]) => ({ name, items }))
+    },
+  },
+}

@@ -1,0 +1,177 @@
+import { Result, Schema } from "effect"
+import type { Format, Formats, Vars } from "../domain/Template.ts"
+import * as Limits from "./Limits.ts"
+import { ParsedSources } from "./ParsedSources.ts"
+import { LimitReached, Run } from "./Run.ts"
+import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
+
+export type { LiquidFault, Parsed } from "./Source.ts"
+
+/** A fault of one variable's source; `line` and `column` count from 1, columns in UTF-16 code units. */
+export const SourceFault = Schema.Struct({
+  variable: Schema.String,
+  line: Schema.Int,
+  column: Schema.Int,
+  message: Schema.String,
+})
+export type SourceFault = typeof SourceFault.Type
+
+/** A variant's Liquid cannot be used; at most one fault for each variable, in the order of the variables. */
+export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaults", {
+  faults: Schema.Array(SourceFault),
+}) {
+  override get message() {
+    return this.faults.map(describe).join("; ")
+  }
+}
+
+/**
+ * Why one variable could not be rendered: Liquid variables that are `undefined` (strict mode), a value that is `invalid`
+ * for what is done with it (strict mode), or a `limit` of work or length (always).
+ */
+export const VariableFault = Schema.Struct({
+  ...SourceFault.fields,
+  kind: Schema.Literals(["undefined", "invalid", "limit"]),
+  /** All names the rendering met that are not among the fields, such as `user.name`; empty for other kinds. */
+  undefinedVariables: Schema.Array(Schema.String),
+})
+export type VariableFault = typeof VariableFault.Type
+
+/** Rendering a variant failed; lists all faults of all its variables, of which there is at least one. */
+export class RenderFault extends Schema.TaggedError<RenderFault>()("RenderFault", {
+  faults: Schema.Array(VariableFault),
+}) {
+  override get message() {
+    return this.faults.map(describe).join("; ")
+  }
+}
+
+const describe = ({ column, line, message, variable }: SourceFault) =>
+  `${variable}, line ${line}, column ${column}: ${message}`
+
+/** The variables of one variant, ready to render. */
+export interface ParsedVars {
+  readonly entries: ReadonlyArray<readonly [name: string, parsed: Parsed]>
+  /** How much of the variant's length is text without Liquid. */
+  readonly constantLength: number
+}
+
+export interface RenderOptions {
+  /** Makes every unknown variable and unusable value a fault; false renders them as nothing. */
+  readonly strict: boolean
+  /** What `"now" | date` is: milliseconds since 1970. */
+  readonly now: number
+  /** IANA name of the zone in which dates are read and written. Defaults to UTC. */
+  readonly timeZone?: string
+}
+
+// Sources are the same on every node and for every render, so one store of them serves the process.
+const sources = new ParsedSources({ maxBytes: 64 * 1_048_576 })
+
+/**
+ * Parses one variable, or finds it parsed already. Faults are returned, not thrown: a source longer than 65,536
+ * characters, malformed Liquid, unknown filters and tags, and tags that read other templates.
+ */
+export const parse = (source: string, format: Format): Result.Result<Parsed, LiquidFault> => {
+  const parsed = sources.parse(source, format)
+  return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
+}
+
+/** Parses all variables of a variant; those without a format are `text`. Fails with the faults of all of them at once. */
+export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
+  const entries: Array<readonly [string, Parsed]> = []
+  const faults: Array<SourceFault> = []
+  let constantLength = 0
+  for (const [variable, source] of Object.entries(vars)) {
+    const one = sources.parse(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text")
+    if (!isParsed(one)) {
+      faults.push({ variable, ...one })
+      continue
+    }
+    entries.push([variable, one])
+    if (typeof one.render !== "string") continue
+    constantLength += one.render.length
+    if (constantLength > Limits.variantLength) {
+      const message = `makes the variant longer than ${Limits.variantLength} characters`
+      faults.push({ variable, message, line: 1, column: 1 })
+    }
+  }
+  return faults.length === 0 ? Result.succeed({ entries, constantLength }) : Result.fail(new LiquidFaults({ faults }))
+}
+
+/**
+ * Renders all variables of a variant with `fields`, any JSON object; only own properties of it are seen, under any name.
+ * Values are never read as Liquid. Variables do not see what others assign.
+ *
+ * Synchronous and bounded: a variable renders to at most 1,048,576 characters, a variant to 2,097,152, with at most
+ * 1,000,000 steps of work (100 ms at the very worst). Past that it fails with `limit` faults. Without `strict` nothing
+ * else fails: unknown variables, and results of filters that cannot work with what they got, are nothing.
+ */
+export const render = (
+  parsed: ParsedVars,
+  fields: Readonly<Record<string, unknown>>,
+  options: RenderOptions,
+): Result.Result<Record<string, string>, RenderFault> => {
+  const rendered: Record<string, string> = {}
+  let faults: Array<VariableFault> | undefined
+  let run: Run | undefined
+  for (const [variable, { render, source }] of parsed.entries) {
+    if (typeof render === "string") {
+      put(rendered, variable, render)
+      continue
+    }
+    run ??= new Run(
+      fields,
+      { strict: options.strict, now: options.now, timeZone: options.timeZone ?? "UTC" },
+      parsed.constantLength,
+    )
+    run.begin()
+    try {
+      render(run)
+    } catch (error) {
+      faults ??= []
+      faults.push({ variable, ...limitOf(error), ...placeOf(source, run.at) })
+    }
+    run.end()
+    if (run.missing.size > 0 || run.complaints.length > 0) (faults ??= []).push(...strictFaults(variable, source, run))
+    else put(rendered, variable, run.out)
+  }
+  return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
+}
+
+const put = (rendered: Record<string, string>, variable: string, text: string): void => {
+  // Assigning to `__proto__` would set the prototype instead of a member.
+  if (variable !== "__proto__") rendered[variable] = text
+  else Object.defineProperty(rendered, variable, { value: text, enumerable: true, writable: true, configurable: true })
+}
+
+const limitOf = (error: unknown): Pick<VariableFault, "kind" | "message" | "undefinedVariables"> => ({
+  kind: "limit",
+  message: error instanceof LimitReached
+    ? error.message
+    : error instanceof RangeError
+    ? "takes too much memory to render"
+    : "cannot be rendered",
+  undefinedVariables: [],
+})
+
+const strictFaults = (variable: string, source: string, run: Run): ReadonlyArray<VariableFault> => {
+  const faults: Array<VariableFault> = run.complaints.map(({ begin, message }) => ({
+    variable,
+    kind: "invalid",
+    message,
+    undefinedVariables: [],
+    ...placeOf(source, begin),
+  }))
+  const names = [...run.missing.keys()]
+  if (names.length === 0) return faults
+  const begin = Math.min(...run.missing.values())
+  const plural = names.length === 1 ? "variable" : "variables"
+  return [{
+    variable,
+    kind: "undefined",
+    message: `undefined ${plural}: ${names.join(", ")}`,
+    undefinedVariables: names,
+    ...placeOf(source, begin),
+  }, ...faults]
+}

@@ -1,0 +1,67 @@
+import { LiquidError } from "liquidjs"
+import type { Format } from "../domain/Template.ts"
+import { Refused } from "./Expressions.ts"
+import { read } from "./Grammar.ts"
+import * as Limits from "./Limits.ts"
+import { compile, type Render } from "./Tags.ts"
+
+/** What is wrong with a source, for showing at its place: line and column count from 1, columns in UTF-16 code units. */
+export interface LiquidFault {
+  readonly message: string
+  readonly line: number
+  readonly column: number
+}
+
+/** A parsed source. Immutable: it may be kept, and used by any number of renders. */
+export interface Parsed {
+  readonly source: string
+  /** A text where the source has no Liquid in it. */
+  readonly render: Render | string
+}
+
+/** The line and column, from 1, of an offset in a source. */
+export const placeOf = (source: string, begin: number): { readonly line: number; readonly column: number } => {
+  const before = source.slice(0, begin)
+  return { line: before.split("\n").length, column: begin - before.lastIndexOf("\n") }
+}
+
+const unknown = /^(?:undefined filter: (?<filter>.+)|tag "(?<tag>.+)" not found)$/s
+
+/** liquidjs's words, without the place it adds, and not longer than a screen holds. */
+const reword = (message: string): string => {
+  const plain = message.replace(/, line:\d+, col:\d+$/, "")
+  const { filter, tag } = unknown.exec(plain)?.groups ?? {}
+  if (filter !== undefined) return `there is no filter "${filter.slice(0, 100)}"`
+  if (tag !== undefined) return `there is no tag "${tag.slice(0, 100)}"`
+  return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain
+}
+
+const faultOf = (source: string, error: unknown): LiquidFault => {
+  if (error instanceof Refused) return { message: error.message, ...placeOf(source, error.begin) }
+  if (LiquidError.is(error)) {
+    const { originalError } = error
+    if (originalError instanceof Refused) return faultOf(source, originalError)
+    return { message: reword(originalError?.message ?? error.message), ...placeOf(source, error.token.begin) }
+  }
+  return { message: reword(error instanceof Error ? error.message : String(error)), line: 1, column: 1 }
+}
+
+/** Whether parsing came to an end with something to render. */
+export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "render" in parsed
+
+/**
+ * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, filters and tags
+ * there are none of, and tags that would read other templates (`include`, `render`, `layout`, `block`). Takes up to some
+ * 50 ms for the longest sources, so what people write is parsed in `SourceCheck` first.
+ */
+export const parse = (source: string, format: Format): Parsed | LiquidFault => {
+  if (source.length > Limits.sourceLength) {
+    return { message: `is longer than ${Limits.sourceLength} characters`, line: 1, column: 1 }
+  }
+  if (!source.includes("{{") && !source.includes("{%")) return { source, render: source }
+  try {
+    return { source, render: compile(read(source), format === "html") }
+  } catch (error) {
+    return faultOf(source, error)
+  }
+}

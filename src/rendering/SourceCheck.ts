@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import process from "node:process"
+import { fileURLToPath } from "node:url"
+import { Context, Duration, Effect, Layer, Semaphore } from "effect"
+import type { Formats, Vars } from "../domain/Template.ts"
+import type { CheckAnswer, CheckRequest } from "./CheckProtocol.ts"
+import { LiquidFaults, type SourceFault } from "./Renderer.ts"
+
+export interface SourceCheckOptions {
+  /** How long one variant may take. Defaults to 1 second. */
+  readonly deadline?: Duration.Input
+  /** How long the process is kept without work. Defaults to 1 minute; it holds some 60 MB. */
+  readonly idle?: Duration.Input
+  /** The module the process runs. Defaults to `check.process.ts`. */
+  readonly program?: URL
+}
+
+/**
+ * Tries what people write before it is saved, away from the service: in a process of its own, which is started at the
+ * first use, asked again while it is warm, and killed when it takes longer than the deadline. It is a process and not a
+ * worker because a worker on Deno cannot be ended: `terminate()` leaves a busy one running and a core lost
+ * (denoland/deno#35657; seen on 2.9.6 with `Worker` and `node:worker_threads` alike).
+ */
+export class SourceCheck extends Context.Service<SourceCheck, {
+  /**
+   * Parses all variables of a variant and renders them once, with `fields` or with none (unknown variables are no fault
+   * here). Fails with the faults of all variables at once, at most one for each. One variant is checked at a time; the
+   * others wait, and waiting does not count.
+   */
+  readonly check: (
+    vars: Vars,
+    formats: Formats,
+    fields?: Readonly<Record<string, unknown>>,
+  ) => Effect.Effect<void, LiquidFaults>
+}>()("parlance/rendering/SourceCheck") {
+  static readonly layerWith = (options: SourceCheckOptions) =>
+    Layer.effect(
+      SourceCheck,
+      Effect.gen(function* () {
+        const deadline = Duration.fromInputUnsafe(options.deadline ?? "1 second")
+        const idleMillis = Duration.toMillis(options.idle ?? "1 minute")
+        const program = options.program ?? new URL("./check.process.ts", import.meta.url)
+        const one = yield* Semaphore.make(1)
+        let warm: CheckProcess | undefined
+        let idle: ReturnType<typeof setTimeout> | undefined
+
+        const end = () => {
+          clearTimeout(idle)
+          warm?.end()
+          warm = undefined
+        }
+        yield* Effect.addFinalizer(() => Effect.sync(end))
+
+        const started = Effect.suspend(() => {
+          clearTimeout(idle)
+          if (warm?.alive) return Effect.succeed(warm)
+          return CheckProcess.start(program).pipe(
+            Effect.tap((child) => Effect.sync(() => void (warm = child))),
+          )
+        })
+
+        const rest = Effect.sync(() => {
+          idle = setTimeout(end, idleMillis)
+          idle.unref?.()
+        })
+
+        const ask = (request: CheckRequest) =>
+          Effect.gen(function* () {
+            const child = yield* started
+            const faults = yield* child.ask(request, deadline)
+            if (faults.length > 0) return yield* new LiquidFaults({ faults })
+          }).pipe(
+            // Whoever stopped waiting leaves a process busy with nobody's question.
+            Effect.onInterrupt(() => Effect.sync(end)),
+            Effect.ensuring(rest),
+            one.withPermits(1),
+          )
+
+        const check = Effect.fn("SourceCheck.check")(
+          (vars: Vars, formats: Formats, fields: Readonly<Record<string, unknown>> = {}) =>
+            ask({ vars, formats, fields }),
+        )
+        return SourceCheck.of({ check })
+      }),
+    )
+
+  static readonly layer = this.layerWith({})
+}
+
+/** How long the process may take to start, on a machine however busy. */
+const startMillis = 30_000
+
+/** A running `check.process.ts`. Its clock is the machine's: it stands for processor time, which no test clock moves. */
+class CheckProcess {
+  alive = true
+  #variable = ""
+  #rest = ""
+  #complaint = ""
+  #receive: (answer: CheckAnswer | { readonly type: "ended"; readonly reason: string }) => void = () => {}
+  readonly #child: ChildProcess
+
+  /** Starts one and waits until it is ready; dies when it cannot be started. */
+  static start(program: URL): Effect.Effect<CheckProcess> {
+    return Effect.callback<CheckProcess>((resume) => {
+      const started = new CheckProcess(program)
+      const fail = (reason: string) => {
+        started.end()
+        resume(Effect.die(new Error(`The process that checks Liquid did not start: ${reason}`)))
+      }
+      const timer = setTimeout(() => fail("it took too long"), startMillis)
+      started.#receive = (answer) => {
+        clearTimeout(timer)
+        if (answer.type === "ended") fail(answer.reason)
+        else resume(Effect.succeed(started))
+      }
+      return Effect.sync(() => {
+        clearTimeout(timer)
+        started.end()
+      })
+    })
+  }
+
+  private constructor(program: URL) {
+    const flags = ["--no-prompt", "--no-lock", "--quiet", "--v8-flags=--max-old-space-size=256"]
+    this.#child = spawn(process.execPath, ["run", ...flags, fileURLToPath(program)], {
+      stdio: "pipe",
+      // Only what Deno needs to find its cache: the service's environment holds secrets.
+      env: Object.fromEntries(
+        ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR"].flatMap((name) => {
+          const value = process.env[name]
+          return value === undefined ? [] : [[name, value]]
+        }),
+      ),
+    })
+    this.#child.stdout!.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk))
+    this.#child.stderr!.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#complaint = (this.#complaint + chunk).slice(-2_000)
+    })
+    // Writing to a process that has just ended fails; that it ended is told by `exit`.
+    this.#child.stdin!.on("error", () => {})
+    this.#child.on("error", (error) => this.#ended(error.message))
+    this.#child.on("exit", (code, signal) => this.#ended(this.#complaint || `exit ${code ?? signal}`))
+  }
+
+  ask(request: CheckRequest, deadline: Duration.Duration): Effect.Effect<ReadonlyArray<SourceFault>> {
+    return Effect.callback<ReadonlyArray<SourceFault>>((resume) => {
+      this.#variable = Object.keys(request.vars)[0] ?? ""
+      const finish = (faults: ReadonlyArray<SourceFault>) => {
+        clearTimeout(timer)
+        resume(Effect.succeed(faults))
+      }
+      const refuse = (message: string) => {
+        this.end()
+        finish([{ variable: this.#variable, line: 1, column: 1, message }])
+      }
+      const timer = setTimeout(
+        () => refuse(`takes longer than ${Duration.format(deadline)} to check`),
+        Duration.toMillis(deadline),
+      )
+      this.#receive = (answer) => {
+        if (answer.type === "begun") this.#variable = answer.variable
+        else if (answer.type === "faults") finish(answer.faults)
+        else if (answer.type === "ended") refuse("takes too much memory to check")
+      }
+      this.#child.stdin!.write(`${JSON.stringify(request)}\n`)
+    })
+  }
+
+  end(): void {
+    this.alive = false
+    this.#receive = () => {}
+    this.#child.kill("SIGKILL")
+  }
+
+  #read(chunk: string): void {
+    const lines = (this.#rest + chunk).split("\n")
+    this.#rest = lines.pop()!
+    for (const line of lines) this.#receive(JSON.parse(line) as CheckAnswer)
+  }
+
+  #ended(reason: string): void {
+    this.alive = false
+    this.#receive({ type: "ended", reason })
+  }
+}

@@ -1,0 +1,285 @@
+import {
+  AssignTag,
+  BreakTag,
+  CaptureTag,
+  CaseTag,
+  CommentTag,
+  ContinueTag,
+  CycleTag,
+  DecrementTag,
+  EchoTag,
+  type FilteredValueToken,
+  ForTag,
+  type Hash,
+  IfTag,
+  IncrementTag,
+  LiquidTag,
+  Output,
+  RawTag,
+  TablerowTag,
+  type Template,
+  type Token,
+  TypeGuards,
+  UnlessTag,
+  type Value,
+} from "liquidjs"
+import { escape } from "./Escaping.ts"
+import { type CompiledValue, compileOperand, compileValue, type Evaluate, Refused } from "./Expressions.ts"
+import { Remark } from "./Grammar.ts"
+import { Jump, type Run } from "./Run.ts"
+import { elements, equals, integer, isNothing, isTrue, Loop, number, text } from "./Values.ts"
+
+/** Renders one text, output or tag into the run. */
+export type Render = (run: Run) => void
+
+/** Renders templates one after the other, until one of them breaks or continues a loop around. */
+const all = (renders: ReadonlyArray<Render>): Render => {
+  if (renders.length === 1) return renders[0]!
+  return (run) => {
+    for (let index = 0; index < renders.length; index++) {
+      renders[index]!(run)
+      if (run.jump !== Jump.none) return
+    }
+  }
+}
+
+/** Compiles parsed templates for one format: `html` escapes substituted values unless their last filter says otherwise. */
+export const compile = (templates: ReadonlyArray<Template>, html: boolean): Render =>
+  all(templates.map((template) => compileTemplate(template, html)).filter((render) => render !== undefined))
+
+const write = ({ escaped, evaluate }: CompiledValue, begin: number, html: boolean): Render =>
+  html && !escaped
+    ? (run) => {
+      run.at = begin
+      run.write(escape(text(evaluate(run), run), run))
+    }
+    : (run) => {
+      run.at = begin
+      run.write(text(evaluate(run), run))
+    }
+
+const compileTemplate = (template: Template, html: boolean): Render | undefined => {
+  const { token } = template
+  const { begin } = token
+  const body = (templates: ReadonlyArray<Template> | undefined) => compile(templates ?? [], html)
+  if (TypeGuards.isHTMLToken(token)) {
+    const constant = token.getContent()
+    return constant === "" ? undefined : (run) => run.write(constant)
+  }
+  if (template instanceof Output) return write(compileValue(template.value, false, token), begin, html)
+  if (template instanceof EchoTag) {
+    const value: Value | undefined = template["value"]
+    return value && write(compileValue(value, false, token), begin, html)
+  }
+  if (template instanceof AssignTag) {
+    const name: string = template["key"]
+    const value: Value = template["value"]
+    const { evaluate } = compileValue(value, false, token)
+    return (run) => {
+      run.at = begin
+      run.locals.set(name, evaluate(run))
+    }
+  }
+  if (template instanceof CaptureTag) return capture(template.variable, body(template.templates))
+  if (template instanceof IfTag) {
+    return branches(
+      template.branches.map(({ templates, value }) => ({
+        holds: condition(compileValue(value, true, token).evaluate, true),
+        render: body(templates),
+      })),
+      body(template.elseTemplates),
+      begin,
+    )
+  }
+  if (template instanceof UnlessTag) {
+    return branches(
+      template.branches.map(({ templates, value }, index) => ({
+        holds: condition(compileValue(value, true, token).evaluate, index > 0),
+        render: body(templates),
+      })),
+      body(template.elseTemplates),
+      begin,
+    )
+  }
+  if (template instanceof CaseTag) return compileCase(template, begin, body)
+  if (template instanceof ForTag) return compileFor(template, begin, body)
+  if (template instanceof TablerowTag) return compileTablerow(template, begin, body)
+  if (template instanceof LiquidTag) return body(template.templates)
+  if (template instanceof RawTag) {
+    const parts: ReadonlyArray<Token> = template["tokens"]
+    const constant = parts.map((part) => part.getText()).join("")
+    return (run) => run.write(constant)
+  }
+  if (template instanceof CycleTag) return compileCycle(template, begin, html)
+  if (template instanceof IncrementTag) return count(template["variable"], 1, begin)
+  if (template instanceof DecrementTag) return count(template["variable"], -1, begin)
+  if (template instanceof BreakTag) {
+    return (run) => {
+      run.jump = Jump.break
+    }
+  }
+  if (template instanceof ContinueTag) {
+    return (run) => {
+      run.jump = Jump.continue
+    }
+  }
+  if (template instanceof CommentTag || template instanceof Remark) return undefined
+  throw new Refused("is not available here", begin)
+}
+
+/** The captured text counts as output of its own: doubling it in a loop ends at the limit, not in gigabytes. */
+const capture = (name: string, body: Render): Render => (run) => {
+  const outside = run.out
+  run.out = ""
+  body(run)
+  run.locals.set(name, run.out)
+  run.out = outside
+}
+
+const condition = (evaluate: Evaluate, expected: boolean) => (run: Run): boolean => isTrue(evaluate(run)) === expected
+
+interface Branch {
+  readonly holds: (run: Run) => boolean
+  readonly render: Render
+}
+
+const branches = (choices: ReadonlyArray<Branch>, otherwise: Render, begin: number): Render => (run) => {
+  run.at = begin
+  for (const { holds, render } of choices) {
+    run.spend(1)
+    if (holds(run)) return render(run)
+  }
+  otherwise(run)
+}
+
+type Body = (templates: ReadonlyArray<Template> | undefined) => Render
+
+/** Every `when` that has an equal value renders, and `else` when there was none. */
+const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
+  const target = compileValue(template.value, true, template.token).evaluate
+  const choices = template.branches.map(({ templates, values }) => ({
+    values: values.map((value) => compileOperand(value, true)),
+    render: body(templates),
+  }))
+  const otherwise = body(template.elseTemplates)
+  return (run) => {
+    run.at = begin
+    const value = target(run)
+    let hit = false
+    for (const { render, values } of choices) {
+      if (!values.some((candidate) => equals(value, candidate(run), run))) continue
+      hit = true
+      render(run)
+      if (run.jump !== Jump.none) return
+    }
+    if (!hit) otherwise(run)
+  }
+}
+
+/** An argument such as `limit: 3`; undefined when it is not given or nothing. */
+const argument = (hash: Hash, name: string): (run: Run) => number | undefined => {
+  const token = Object.hasOwn(hash.hash, name) ? hash.hash[name] : undefined
+  if (token === undefined) return () => undefined
+  const evaluate = compileOperand(token)
+  return (run) => {
+    const value = evaluate(run)
+    return isNothing(value) ? undefined : Math.trunc(number(value))
+  }
+}
+
+const compileFor = (template: ForTag, begin: number, body: Body): Render => {
+  const { hash, variable } = template
+  const collection = compileOperand(template.collection)
+  const source = template.collection.getText()
+  const position = `offset ${variable} ${source}`
+  const continues = Object.hasOwn(hash.hash, "offset") && hash.hash["offset"]?.getText() === "continue"
+  const offset = continues ? (run: Run) => run.positions.get(position) ?? 0 : argument(hash, "offset")
+  const limit = argument(hash, "limit")
+  const reversed = Object.hasOwn(hash.hash, "reversed")
+  const render = body(template.templates)
+  const otherwise = body(template.elseTemplates)
+  return (run) => {
+    run.at = begin
+    let parts = elements(collection(run), run)
+    if (parts.length === 0) return otherwise(run)
+    const from = offset(run)
+    const most = limit(run)
+    if (from !== undefined || most !== undefined || reversed) {
+      run.spend(parts.length)
+      parts = parts.slice(from ?? 0).slice(0, most)
+      if (reversed) parts = parts.toReversed()
+    }
+    run.positions.set(position, (from ?? 0) + parts.length)
+    const loop = new Loop(parts.length, undefined)
+    const current: { readonly name: string; value: unknown } = { name: variable, value: undefined }
+    run.loops.push({ name: "forloop", value: loop }, current)
+    for (; loop.index < parts.length; loop.index++) {
+      run.spend(1)
+      current.value = parts[loop.index]
+      render(run)
+      if (run.jump === Jump.break) break
+      run.jump = Jump.none
+    }
+    run.jump = Jump.none
+    run.loops.length -= 2
+  }
+}
+
+const compileTablerow = (template: TablerowTag, begin: number, body: Body): Render => {
+  const { args, variable } = template
+  const collection = compileOperand(template.collection)
+  const offset = argument(args, "offset")
+  const limit = argument(args, "limit")
+  const columns = argument(args, "cols")
+  const render = body(template.templates)
+  return (run) => {
+    run.at = begin
+    const whole = elements(collection(run), run)
+    run.spend(whole.length)
+    const parts = whole.slice(offset(run) ?? 0).slice(0, limit(run))
+    const loop = new Loop(parts.length, Math.max(columns(run) || parts.length, 1))
+    const current: { readonly name: string; value: unknown } = { name: variable, value: undefined }
+    run.loops.push({ name: "tablerowloop", value: loop }, current)
+    for (; loop.index < parts.length; loop.index++) {
+      run.spend(1)
+      current.value = parts[loop.index]
+      if (loop.get("col_first")) {
+        if (loop.index > 0) run.write("</tr>")
+        run.write(`<tr class="row${loop.get("row")}">`)
+      }
+      run.write(`<td class="col${loop.get("col")}">`)
+      render(run)
+      run.write("</td>")
+      if (run.jump === Jump.break) break
+      run.jump = Jump.none
+    }
+    run.jump = Jump.none
+    if (parts.length > 0) run.write("</tr>")
+    run.loops.length -= 2
+  }
+}
+
+const compileCycle = (template: CycleTag, begin: number, html: boolean): Render => {
+  const candidates: ReadonlyArray<FilteredValueToken> = template["candidates"]
+  const grouped: Token | undefined = template["group"]
+  const group = grouped && compileOperand(grouped)
+  const position = candidates.map((candidate) => candidate.getText()).join(",")
+  const writes = candidates.map((candidate) => write(compileValue(candidate, false, template.token), begin, html))
+  return (run) => {
+    run.at = begin
+    const key = `cycle ${group === undefined ? "" : text(group(run), run).slice(0, 100)}:${position}`
+    run.scan(key.length, 2)
+    const index = run.positions.get(key) ?? 0
+    run.positions.set(key, (index + 1) % writes.length)
+    writes[index]!(run)
+  }
+}
+
+/** `increment` writes, then adds one; `decrement` takes one off, then writes. Both begin at 0, or at a field's number. */
+const count = (name: string, step: 1 | -1, begin: number): Render => (run) => {
+  run.at = begin
+  const field = Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined
+  const before = run.counters.get(name) ?? (typeof field === "number" ? integer(field) : 0)
+  run.counters.set(name, before + step)
+  run.write(String(step === 1 ? before : before + step))
+}

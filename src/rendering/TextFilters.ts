@@ -1,0 +1,209 @@
+import { Context, filters as liquid } from "liquidjs"
+import { escape, unescape } from "./Escaping.ts"
+import type { FilterEntry } from "./Filters.ts"
+import type { Run } from "./Run.ts"
+import { elements, integer, isNothing, isRecord, list, text } from "./Values.ts"
+
+/** Takes its input and arguments as text; an argument not given is the empty text. */
+const onText = (
+  needs: number,
+  make: (run: Run, input: string, ...args: ReadonlyArray<string>) => unknown,
+  shift = 3,
+): FilterEntry => ({
+  needs,
+  apply: (input, args, run) => {
+    const source = text(input, run)
+    run.scan(source.length, shift)
+    return make(run, source, ...args.map((arg) => text(arg, run)))
+  },
+})
+
+// liquidjs's own filters charge this context, which has no limits: ours are charged before they are called.
+const context = new Context()
+
+/** One of liquidjs's filters that look at nothing but their arguments, which must be of the types it expects. */
+const borrowed = (name: string) => {
+  const found = liquid[name]!
+  const handler = typeof found === "function" ? found : found.handler
+  return (...args: [unknown, ...Array<unknown>]): unknown => Reflect.apply(handler, { context }, args)
+}
+
+/** The text in pieces; an empty separator parts characters, and never halves of one. */
+const pieces = (run: Run, source: string, separator: string): Array<string> => {
+  run.search(source.length, separator.length)
+  const parts = separator === "" ? Array.from(source) : source.split(separator)
+  run.spend(parts.length)
+  return parts
+}
+
+const replace = (run: Run, source: string, found: string, replacement: string): string => {
+  const parts = pieces(run, source, found)
+  run.room(source.length + (parts.length - 1) * (replacement.length - found.length))
+  return parts.join(replacement)
+}
+
+const replaceAt = (source: string, index: number, found: string, replacement: string): string =>
+  index === -1 ? source : source.slice(0, index) + replacement + source.slice(index + found.length)
+
+const replaceFirst = (run: Run, source: string, found: string, replacement: string): string => {
+  run.search(source.length, found.length)
+  return replaceAt(source, source.indexOf(found), found, replacement)
+}
+
+const replaceLast = (run: Run, source: string, found: string, replacement: string): string => {
+  run.search(source.length, found.length)
+  return replaceAt(source, source.lastIndexOf(found), found, replacement)
+}
+
+const strip = (name: "strip" | "lstrip" | "rstrip"): FilterEntry => {
+  const trim = borrowed(name)
+  return onText(0, (_, source, chars) => trim(source, chars === "" ? undefined : chars), 2)
+}
+
+const slugify = borrowed("slugify")
+const slugs = new Set(["raw", "default", "pretty", "ascii", "latin", "none"])
+const truncate = borrowed("truncate")
+const truncatewords = borrowed("truncatewords")
+const countWords = borrowed("number_of_words")
+const stripHtml = borrowed("strip_html")
+const slice = borrowed("slice")
+const decodeBase64 = borrowed("base64_decode")
+const encodeBase64 = borrowed("base64_encode")
+const sha256 = borrowed("sha256")
+const hmac = borrowed("hmac_sha256")
+
+const plus = (encoded: string) => encoded.replace(/%20/g, "+")
+
+export const textFilters: Record<string, FilterEntry> = {
+  append: onText(1, (_, source, end) => source + end),
+  prepend: onText(1, (_, source, start) => start + source),
+  downcase: onText(0, (_, source) => source.toLowerCase()),
+  upcase: onText(0, (_, source) => source.toUpperCase()),
+  capitalize: onText(0, (_, source) => source.charAt(0).toUpperCase() + source.slice(1).toLowerCase()),
+  strip: strip("strip"),
+  lstrip: strip("lstrip"),
+  rstrip: strip("rstrip"),
+  strip_newlines: onText(0, (_, source) => source.replace(/\r?\n/g, ""), 1),
+  squish: onText(0, (_, source) => source.replace(/\s+/g, " ").trim(), 1),
+  normalize_whitespace: onText(0, (_, source) => source.replace(/\s+/g, " "), 1),
+  newline_to_br: onText(0, (_, source) => source.replace(/\r?\n/g, "<br />\n"), 1),
+  strip_html: onText(0, (_, source) => stripHtml(source), 1),
+  escape: onText(0, (run, source) => escape(source, run)),
+  xml_escape: onText(0, (run, source) => escape(source, run)),
+  escape_once: onText(0, (run, source) => escape(unescape(source, run), run)),
+
+  remove: onText(1, (run, source, found) => replace(run, source, found, "")),
+  remove_first: onText(1, (run, source, found) => replaceFirst(run, source, found, "")),
+  remove_last: onText(1, (run, source, found) => replaceLast(run, source, found, "")),
+  replace: onText(1, (run, source, found, replacement = "") => replace(run, source, found, replacement)),
+  replace_first: onText(1, (run, source, found, replacement = "") => replaceFirst(run, source, found, replacement)),
+  replace_last: onText(1, (run, source, found, replacement = "") => replaceLast(run, source, found, replacement)),
+  split: onText(1, (run, source, separator) => {
+    const parts = pieces(run, source, separator)
+    // As Ruby does: no empty pieces at the end.
+    while (parts.at(-1) === "") parts.pop()
+    return parts
+  }),
+
+  truncate: {
+    needs: 0,
+    apply: (input, [length, end], run) => {
+      const source = text(input, run)
+      const mark = isNothing(end) ? "..." : text(end, run)
+      run.scan(source.length + mark.length, 2)
+      return truncate(source, integer(length, 50), mark)
+    },
+  },
+  truncatewords: {
+    needs: 0,
+    apply: (input, [words, end], run) => {
+      const source = text(input, run)
+      run.scan(source.length, 0)
+      return truncatewords(source, integer(words, 15), isNothing(end) ? "..." : text(end, run))
+    },
+  },
+  number_of_words: onText(0, (_, source, mode) => countWords(source, mode), 0),
+  /** Characters or elements from `begin`, one unless a length is given; below zero counts from the end. */
+  slice: {
+    needs: 1,
+    apply: (input, [begin, length], run) => {
+      const source = Array.isArray(input) ? list(input, run) : text(input, run)
+      run.scan(source.length, 2)
+      return slice(source, integer(begin), integer(length, 1))
+    },
+  },
+  slugify: onText(0, (_, source, mode = "default") => slugify(source, slugs.has(mode) ? mode : "default"), 0),
+
+  url_encode: onText(0, (_, source) => plus(encodeURIComponent(source.toWellFormed())), 1),
+  cgi_escape: onText(
+    0,
+    (_, source) =>
+      plus(encodeURIComponent(source.toWellFormed()))
+        .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`),
+    1,
+  ),
+  uri_escape: onText(
+    0,
+    (_, source) => encodeURI(source.toWellFormed()).replace(/%5B/g, "[").replace(/%5D/g, "]"),
+    1,
+  ),
+  /** A text that is not URL-encoded stays as it is. */
+  url_decode: onText(0, (run, source) => {
+    try {
+      return decodeURIComponent(source.replace(/\+/g, " "))
+    } catch {
+      run.complain("url_decode: the text is not URL-encoded")
+      return source
+    }
+  }, 1),
+  base64_encode: onText(0, (_, source) => encodeBase64(source.toWellFormed()), 2),
+  /** Nothing for what is not Base64. */
+  base64_decode: onText(0, (run, source) => {
+    try {
+      return decodeBase64(source)
+    } catch {
+      run.complain("base64_decode: the text is not Base64")
+      return undefined
+    }
+  }, 2),
+  sha256: onText(0, (_, source) => sha256(source), 2),
+  hmac_sha256: onText(1, (_, source, key) => hmac(source, key), 2),
+
+  join: {
+    needs: 0,
+    apply: (input, [separator], run) =>
+      joined(list(input, run), isNothing(separator) ? " " : text(separator, run), run),
+  },
+  array_to_sentence_string: {
+    needs: 0,
+    apply: (input, [connector], run) => {
+      const parts = list(input, run)
+      const last = parts.length - 1
+      const word = isNothing(connector) ? "and" : text(connector, run)
+      if (last < 1) return text(parts, run)
+      const comma = last > 1 ? "," : ""
+      return `${joined(parts.slice(0, last), ", ", run)}${comma} ${word} ${text(parts[last], run)}`
+    },
+  },
+  /** Code units of a text, elements of a list, members of an object; 0 for the rest. */
+  size: {
+    needs: 0,
+    apply: (input, _, run) =>
+      typeof input === "string"
+        ? input.length
+        : Array.isArray(input) || isRecord(input)
+        ? elements(input, run).length
+        : 0,
+  },
+}
+
+const joined = (parts: ReadonlyArray<unknown>, separator: string, run: Run): string => {
+  let whole = ""
+  for (const [index, part] of parts.entries()) {
+    const next = text(part, run)
+    run.scan(next.length + separator.length)
+    run.room(whole.length + next.length + separator.length)
+    whole += index === 0 ? next : separator + next
+  }
+  return whole
+}

@@ -1,0 +1,243 @@
+import * as Limits from "./Limits.ts"
+import { LimitReached, type Run } from "./Run.ts"
+
+/** The literals `empty` and `blank`: they mean something in comparisons only, and are no text. */
+export class Emptiness {
+  constructor(readonly blank: boolean) {}
+
+  matches(value: unknown, run: Run): boolean {
+    if (value instanceof Emptiness) return false
+    if (typeof value === "string") {
+      if (!this.blank) return value === ""
+      run.scan(value.length)
+      return value.trim() === ""
+    }
+    if (Array.isArray(value)) return value.length === 0
+    if (this.blank && (value === undefined || value === null || value === false)) return true
+    return isRecord(value) && keys(value, run).length === 0
+  }
+}
+export const empty = new Emptiness(false)
+export const blank = new Emptiness(true)
+
+/** `forloop` and `tablerowloop`. */
+export class Loop {
+  index = 0
+  constructor(readonly length: number, readonly columns: number | undefined) {}
+
+  get(key: PropertyKey): unknown {
+    switch (key) {
+      case "index":
+        return this.index + 1
+      case "index0":
+        return this.index
+      case "rindex":
+        return this.length - this.index
+      case "rindex0":
+        return this.length - this.index - 1
+      case "first":
+        return this.index === 0
+      case "last":
+        return this.index === this.length - 1
+      case "length":
+        return this.length
+    }
+    if (this.columns === undefined) return undefined
+    const column = this.index % this.columns
+    switch (key) {
+      case "row":
+        return Math.floor(this.index / this.columns) + 1
+      case "col":
+        return column + 1
+      case "col0":
+        return column
+      case "col_first":
+        return column === 0
+      case "col_last":
+        return column + 1 === this.columns
+    }
+    return undefined
+  }
+}
+
+/** An object of the data, as opposed to an array or to one of the evaluator's own. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Emptiness) &&
+  !(value instanceof Loop)
+
+const keys = (value: Record<string, unknown>, run: Run): ReadonlyArray<string> => {
+  const own = Object.keys(value)
+  run.spend(4 * own.length)
+  return own
+}
+
+export const isNothing = (value: unknown): value is undefined | null => value === undefined || value === null
+
+/** In Liquid everything is true but `false` and nothing: also 0, the empty text and the empty list. */
+export const isTrue = (value: unknown): boolean => value !== false && value !== undefined && value !== null
+
+const tooDeep = () => new LimitReached(`has data nested deeper than ${Limits.nesting} levels`)
+
+/**
+ * What a value is as text: nothing and numbers that are not finite are empty, an array is its elements one after
+ * another, an object is its JSON. A list may hold another many times over, so that a short one can be a text without
+ * end: every element is charged.
+ */
+export const text = (value: unknown, run: Run, depth = 0): string => {
+  switch (typeof value) {
+    case "string":
+      return value
+    case "number":
+      return Number.isFinite(value) ? String(value) : ""
+    case "boolean":
+      return value ? "true" : "false"
+    case "object": {
+      if (Array.isArray(value)) {
+        if (depth === Limits.nesting) throw tooDeep()
+        let whole = ""
+        for (const element of value) {
+          const part = text(element, run, depth + 1)
+          run.scan(part.length)
+          run.room(whole.length + part.length)
+          whole += part
+        }
+        return whole
+      }
+      return isRecord(value) ? json(value, run) : ""
+    }
+    default:
+      return ""
+  }
+}
+
+const requireShallow = (value: unknown, run: Run, depth: number): void => {
+  run.spend(2)
+  if (typeof value !== "object" || value === null) return
+  if (depth === Limits.nesting) throw tooDeep()
+  for (const key in value) {
+    if (Object.hasOwn(value, key)) requireShallow((value as Record<string, unknown>)[key], run, depth + 1)
+  }
+}
+
+/** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */
+export const json = (value: unknown, run: Run, indent = 0): string => {
+  // Depth first: it also bounds what indentation can add, and the recursion of JSON.stringify.
+  requireShallow(value, run, 0)
+  let length = 0
+  const made = JSON.stringify(
+    value,
+    (key, member: unknown) => {
+      length += key.length + 8 + indent * Limits.nesting + (typeof member === "string" ? member.length : 0)
+      run.spend(2)
+      run.room(length)
+      return member instanceof Emptiness || member instanceof Loop ? null : member
+    },
+    indent,
+  ) ?? "null"
+  run.scan(made.length)
+  return made
+}
+
+/** A number, or 0 for what is none. Text is read as a decimal number. */
+export const number = (value: unknown): number => {
+  const read = typeof value === "number"
+    ? value
+    : typeof value === "string" && value.length <= 400
+    ? Number(value)
+    : value === true
+    ? 1
+    : 0
+  return Number.isFinite(read) ? read : 0
+}
+
+/** An integer towards zero, or `otherwise` for nothing. */
+export const integer = (value: unknown, otherwise = 0): number =>
+  isNothing(value) ? otherwise : Math.trunc(number(value))
+
+export const equals = (left: unknown, right: unknown, run: Run, depth = 0): boolean => {
+  run.spend(1)
+  if (left instanceof Emptiness) return left.matches(right, run)
+  if (right instanceof Emptiness) return right.matches(left, run)
+  if (isNothing(left)) return isNothing(right)
+  if (typeof left === "string" && typeof right === "string") {
+    if (left.length !== right.length) return false
+    run.scan(left.length, 8)
+    return left === right
+  }
+  if (Array.isArray(left) && Array.isArray(right)) {
+    if (left.length !== right.length) return false
+    if (depth === Limits.nesting) throw tooDeep()
+    return left.every((element, index) => equals(element, right[index], run, depth + 1))
+  }
+  return left === right
+}
+
+/** Below zero, zero or above as `left` sorts before, with or after `right`; NaN when the two have no order. */
+export const order = (left: unknown, right: unknown, run: Run): number => {
+  run.spend(1)
+  if (typeof left === "string" && typeof right === "string") {
+    run.scan(Math.min(left.length, right.length), 8)
+    return left < right ? -1 : left > right ? 1 : 0
+  }
+  const first = scalar(left)
+  const second = scalar(right)
+  return first === second ? 0 : first - second
+}
+
+const scalar = (value: unknown): number =>
+  typeof value === "number"
+    ? value
+    : typeof value === "string" && value.length <= 400
+    ? Number(value)
+    : typeof value === "boolean"
+    ? Number(value)
+    : NaN
+
+/** Whether the list has an equal element, or the text the other as a part. */
+export const contains = (whole: unknown, part: unknown, run: Run): boolean => {
+  if (Array.isArray(whole)) return whole.some((element) => equals(element, part, run))
+  if (typeof whole !== "string" || isNothing(part)) return false
+  const needle = text(part, run)
+  run.search(whole.length, needle.length)
+  return whole.includes(needle)
+}
+
+/**
+ * A member of a value: own properties only, whatever they are called, and `size`, `first` and `last` where the data has
+ * no such member of its own. `undefined` when there is none.
+ */
+export const member = (value: unknown, key: unknown, run: Run): unknown => {
+  if (typeof key !== "string" && typeof key !== "number") {
+    return typeof key === "boolean" ? member(value, String(key), run) : undefined
+  }
+  if (Array.isArray(value)) {
+    if (typeof key === "number") return value.at(key)
+    if (key === "size" || key === "length") return value.length
+    if (key === "first") return value[0]
+    if (key === "last") return value.at(-1)
+    return Object.hasOwn(value, key) ? value[Number(key)] : undefined
+  }
+  if (typeof value === "string") {
+    if (key === "size" || key === "length") return value.length
+    return typeof key === "number" ? value[key] : undefined
+  }
+  if (value instanceof Loop) return value.get(key)
+  if (!isRecord(value)) return undefined
+  if (Object.hasOwn(value, key)) return value[key]
+  return key === "size" ? keys(value, run).length : undefined
+}
+
+/** What a loop goes through: a list's elements, an object's `[key, value]` pairs, a text that is not empty once. */
+export const elements = (value: unknown, run: Run): ReadonlyArray<unknown> => {
+  if (Array.isArray(value)) return value
+  if (typeof value === "string") return value === "" ? [] : [value]
+  if (!isRecord(value)) return []
+  return keys(value, run).map((key) => [key, value[key]])
+}
+
+/** A value as a list for list filters: itself, nothing as no elements, anything else as one. */
+export const list = (value: unknown, run: Run): ReadonlyArray<unknown> => {
+  if (!Array.isArray(value)) return isNothing(value) ? [] : [value]
+  run.spend(value.length)
+  return value
+}

@@ -1,0 +1,112 @@
+import type { MonthDay, Season, SeasonInstant, Seasons } from "../domain/Season.ts"
+import * as LocalTime from "./LocalTime.ts"
+
+/** A variant's seasons, ready to be checked many times. Instants are milliseconds since 1970-01-01T00:00Z. */
+export interface Calendar {
+  /** Whether any season holds at an instant. */
+  readonly holds: (nowMs: number) => boolean
+  /**
+   * Why the variant is out of season, such as `season: not between 11-15 and 01-06`; `undefined` when it is in season.
+   * What fails within one season is joined by commas, seasons by semicolons. Of more than five seasons the first five
+   * are explained and the others counted.
+   */
+  readonly whyNot: (nowMs: number) => string | undefined
+}
+
+/** One member of a season and what to say when it does not hold. */
+interface Window {
+  readonly holds: (nowMs: number, local: LocalTime.Local) => boolean
+  readonly otherwise: string
+}
+
+/** The instant a season starts or ends; without an offset it is read on the zone's clocks, a date as its midnight. */
+export const instantOf = (value: SeasonInstant, zone: LocalTime.LocalTime): number =>
+  /(?:Z|[+-]\d{2}:\d{2})$/.test(value)
+    ? Date.parse(value)
+    : zone.instantOf(Date.parse(value.includes("T") ? `${value}Z` : value))
+
+/** Days of the year in calendar order, not dense: 02-29 lies between 02-28 and 03-01 in every year. */
+const ordinal = (value: MonthDay): number => Number(value.slice(0, 2)) * 100 + Number(value.slice(3))
+
+/** Whether `value` is in `[from, to)` of a cycle; a range that does not end after it starts runs over the turn. */
+const within = (value: number, from: number, to: number): boolean =>
+  from < to ? value >= from && value < to : value >= from || value < to
+
+const clock = (hour: number): string => `${String(hour).padStart(2, "0")}:00`
+
+const windowsOf = (season: Season, zone: LocalTime.LocalTime): ReadonlyArray<Window> => {
+  const windows: Array<Window> = []
+  if (season.starts_at !== undefined) {
+    const startMs = instantOf(season.starts_at, zone)
+    windows.push({ holds: (nowMs) => nowMs >= startMs, otherwise: `starts ${season.starts_at}` })
+  }
+  if (season.ends_at !== undefined) {
+    const endMs = instantOf(season.ends_at, zone)
+    windows.push({ holds: (nowMs) => nowMs < endMs, otherwise: `ended ${season.ends_at}` })
+  }
+  if (season.annual !== undefined) {
+    const from = ordinal(season.annual.from)
+    const to = ordinal(season.annual.to)
+    windows.push({
+      holds: (_, { day, month }) => within(month * 100 + day, from, to),
+      otherwise: `not between ${season.annual.from} and ${season.annual.to}`,
+    })
+  }
+  if (season.days !== undefined) {
+    const days = new Set(season.days)
+    windows.push({ holds: (_, { weekday }) => days.has(weekday), otherwise: `not on ${[...days].join("/")}` })
+  }
+  if (season.hours !== undefined) {
+    const { from, to } = season.hours
+    windows.push({
+      holds: (_, { hour }) => within(hour, from, to),
+      otherwise: `not between ${clock(from)} and ${clock(to)}`,
+    })
+  }
+  return windows
+}
+
+const always: Calendar = { holds: () => true, whyNot: () => undefined }
+
+const maxExplained = 5
+
+/**
+ * Compiles a variant's seasons for an organization's time zone. In season while any season holds; a season holds while
+ * all its members do; no seasons, or a season without members, is always.
+ *
+ * - Ranges are half-open. `annual` and `hours` run over the turn of the year or day when `from` is after `to`, and span
+ *   all of it when both are equal.
+ * - `02-29` in a year without one counts as the turn from 28 February to 1 March: a range to it ends, and one from it
+ *   starts, when March does.
+ * - `days` and `hours` are what the clocks show at the moment itself: `days: [fri]` with `hours` 22 to 6 is Friday
+ *   until 6 and from 22 on, not the night to Saturday. An hour the clocks show twice counts twice.
+ * - `starts_at` and `ends_at` without an offset are local: a time that the clocks skip is the first instant after the
+ *   gap, of a time they show twice it is the first.
+ *
+ * Throws a `RangeError` for a time zone that `LocalTime.isTimeZone` refuses.
+ */
+export const compile = (seasons: Seasons, timeZone: string): Calendar => {
+  const zone = LocalTime.of(timeZone)
+  if (seasons.length === 0) return always
+  const compiled = seasons.map((season) => windowsOf(season, zone))
+  const holds = (nowMs: number): boolean => {
+    const local = zone.at(nowMs)
+    for (let i = 0; i < compiled.length; i++) {
+      const windows = compiled[i]!
+      let all = true
+      for (let j = 0; j < windows.length && all; j++) all = windows[j]!.holds(nowMs, local)
+      if (all) return true
+    }
+    return false
+  }
+  const whyNot = (nowMs: number): string | undefined => {
+    if (holds(nowMs)) return undefined
+    const local = zone.at(nowMs)
+    const reasons = compiled.slice(0, maxExplained).map((windows) =>
+      windows.filter((window) => !window.holds(nowMs, local)).map((window) => window.otherwise).join(", ")
+    )
+    if (compiled.length > maxExplained) reasons.push(`${compiled.length - maxExplained} more seasons`)
+    return `season: ${reasons.join("; ")}`
+  }
+  return { holds, whyNot }
+}

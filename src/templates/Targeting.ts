@@ -1,0 +1,131 @@
+import { type Attributes, textOf } from "../domain/Attributes.ts"
+import { type Condition, type ConditionValue, decimalOf, type Operator, type Targeting } from "../domain/Targeting.ts"
+
+/** A variant's conditions, ready to be checked many times. */
+export interface Audience {
+  /** Whether every condition holds. */
+  readonly holds: (attributes: Attributes) => boolean
+  /** The first condition, in the order written, that does not hold; `undefined` when all do. */
+  readonly failing: (attributes: Attributes) => Condition | undefined
+  /** Why a request is not eligible, such as `targeting: requires tier in "gold", "silver"`; `undefined` when it is. */
+  readonly whyNot: (attributes: Attributes) => string | undefined
+}
+
+/** What one condition says of an attribute's values; an absent attribute has none. */
+type Check = (values: ReadonlyArray<string>) => boolean
+
+const absent: ReadonlyArray<string> = []
+
+const any = (holds: (value: string) => boolean): Check => (values) => {
+  // Nearly every attribute has one value; the loop and its closure call are for the rest.
+  if (values.length === 1) return holds(values[0]!)
+  return values.some(holds)
+}
+
+const not = (check: Check): Check => (values) => !check(values)
+
+const number = (condition: Condition, holds: (value: number, bound: number) => boolean): Check => {
+  const bound = decimalOf(textOf(condition.values[0]!))
+  // Text that is no decimal number is NaN, which no comparison holds for.
+  return any((value) => holds(decimalOf(value), bound))
+}
+
+const checkOf = (condition: Condition): Check => {
+  const texts = condition.values.map(textOf)
+  const text = texts[0]!
+  switch (condition.op) {
+    case "is":
+      return any((value) => value === text)
+    case "is_not":
+      return not(any((value) => value === text))
+    case "in": {
+      const set = new Set(texts)
+      return any((value) => set.has(value))
+    }
+    case "not_in": {
+      const set = new Set(texts)
+      return not(any((value) => set.has(value)))
+    }
+    case "exists":
+      return (values) => values.length > 0
+    case "not_exists":
+      return (values) => values.length === 0
+    case "starts_with":
+      return any((value) => value.startsWith(text))
+    case "contains":
+      return any((value) => value.includes(text))
+    case "gt":
+      return number(condition, (value, bound) => value > bound)
+    case "gte":
+      return number(condition, (value, bound) => value >= bound)
+    case "lt":
+      return number(condition, (value, bound) => value < bound)
+    case "lte":
+      return number(condition, (value, bound) => value <= bound)
+  }
+}
+
+const words: { readonly [op in Operator]: string } = {
+  is: "is",
+  is_not: "is not",
+  in: "in",
+  not_in: "not in",
+  exists: "exists",
+  not_exists: "does not exist",
+  starts_with: "starts with",
+  contains: "contains",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+}
+
+const quoted = (value: ConditionValue): string => typeof value === "string" ? JSON.stringify(value) : String(value)
+
+/**
+ * A condition as people read it: `tier in "gold", "silver"`, `age >= 18`, `email exists`. Of more than five values the
+ * first five are named and the others counted.
+ */
+export const describe = ({ attribute, op, values }: Condition): string => {
+  const named = values.slice(0, 5).map(quoted).join(", ")
+  const rest = values.length > 5 ? ` and ${values.length - 5} more` : ""
+  return named === "" ? `${attribute} ${words[op]}` : `${attribute} ${words[op]} ${named}${rest}`
+}
+
+/**
+ * Compiles a variant's conditions. All must hold; a variant without conditions is for everyone.
+ *
+ * - Text is compared lowercased and otherwise exactly: no trimming, no Unicode normalisation. An attribute's name is
+ *   compared exactly. Numbers and booleans of a condition are compared by their text (`true` is `"true"`), except
+ *   where numbers are compared.
+ * - `is`, `in`, `starts_with`, `contains` and the numeric operators hold if any value of the attribute does.
+ *   `is_not` and `not_in` are the complements of `is` and `in`: they hold if no value of the attribute is named.
+ * - An absent attribute (not sent, `null`, or an array without elements) fails every positive condition and satisfies
+ *   `is_not`, `not_in` and `not_exists`.
+ * - An empty string is a value: it exists, is equal to `""` only, and is no number. Every value starts with and
+ *   contains `""`.
+ * - `gt`, `gte`, `lt`, `lte` compare as 64-bit floating point; a value that is not a finite decimal number (`"abc"`,
+ *   `""`, `"0x10"`, `"1,5"`, `"1e999"`) fails.
+ */
+export const compile = (targeting: Targeting): Audience => {
+  const compiled = targeting.map((condition) => ({
+    condition,
+    attribute: condition.attribute,
+    check: checkOf(condition),
+  }))
+  const failing = (attributes: Attributes): Condition | undefined => {
+    for (let i = 0; i < compiled.length; i++) {
+      const { attribute, check, condition } = compiled[i]!
+      if (!check(attributes.get(attribute) ?? absent)) return condition
+    }
+    return undefined
+  }
+  return {
+    failing,
+    holds: (attributes) => failing(attributes) === undefined,
+    whyNot: (attributes) => {
+      const condition = failing(attributes)
+      return condition && `targeting: requires ${describe(condition)}`
+    },
+  }
+}

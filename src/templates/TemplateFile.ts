@@ -1,0 +1,235 @@
+import { Result, Schema, SchemaIssue } from "effect"
+import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
+import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
+import { type FileFault, type Located, type Member, type PlacedFault, read } from "./TemplateFileSource.ts"
+
+export { format } from "./TemplateFileText.ts"
+export type { FileFault } from "./TemplateFileSource.ts"
+
+/** What a file holds: `templates`, each as the management API takes it. */
+const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
+
+/** Most faults reported of one file. */
+export const maxFaults = 1_000
+
+const listed = (words: ReadonlyArray<string>, last: string): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`
+
+const kinds: { readonly [word: string]: string } = {
+  array: "a list",
+  boolean: "true or false",
+  number: "a number",
+  object: "a mapping",
+  string: "text",
+}
+
+/** What the schema expects, in words of the file: `must be "text" or "html"` for `Expected "text" | "html"`. */
+const inWords = (message: string): string => {
+  if (message === "Missing key") return "is missing"
+  if (!message.startsWith("Expected ")) return message
+  const expected = message.slice("Expected ".length).split(" | ").map((word) => kinds[word] ?? word)
+  return `must be ${listed(expected, "or")}`
+}
+
+const unknownMember = ({ ast }: SchemaIssue.UnexpectedKey): string => {
+  const known = ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
+  return known.length === 0
+    ? "must be a name of 1 to 100 characters of well-formed Unicode without NUL"
+    : `is not known here, where there can be ${listed(known, "and")}`
+}
+
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => issue._tag === "UnexpectedKey" ? unknownMember(issue) : SchemaIssue.defaultLeafHook(issue),
+})
+
+const member = (located: Located | undefined, name: PropertyKey): Located | undefined =>
+  located?.members?.get(String(name))?.at
+
+const elements = (located: Located | undefined): ReadonlyArray<Located> =>
+  Array.isArray(located?.value) ? [...located.members!.values()].map(({ at }) => at) : []
+
+/** Where a fault at `path` is shown: at the name of a member, at an element, or at what lacks the member. */
+const placeOf = (root: Located, path: ReadonlyArray<PropertyKey>, atName: boolean): number => {
+  let offset = root.offset
+  let located: Located | undefined = root
+  for (const [index, name] of path.entries()) {
+    const found: Member | undefined = located?.members?.get(String(name))
+    if (found === undefined) return offset
+    offset = atName && index === path.length - 1 ? found.keyOffset : found.at.offset
+    located = found.at
+  }
+  return offset
+}
+
+const advice = (located: Located | undefined, message: string): string => {
+  if (message !== "must be text" || located === undefined) return message
+  if (located.value === null) return `must be text, but nothing is there: write "" for no text`
+  return typeof located.value === "number" || typeof located.value === "boolean"
+    ? `must be text: put ${located.source} in quotes`
+    : message
+}
+
+const schemaFaults = (root: Located, issue: SchemaIssue.Issue): ReadonlyArray<PlacedFault> =>
+  issuesOf(issue).issues.map(({ message: expected, path: segments = [] }) => {
+    const message = inWords(expected)
+    const path = segments.map((segment) => typeof segment === "object" ? segment.key : segment)
+    const found = path.reduce(member, root as Located | undefined)
+    const offset = placeOf(root, path, message.startsWith("is not known"))
+    // The schema of a list that must not be empty misses its first element.
+    return message === "is missing" && path.at(-1) === 0
+      ? { offset, path: path.slice(0, -1), message: "must not be empty" }
+      : { offset, path, message: advice(found, message) }
+  })
+
+/** Ids that stand twice among `items`. */
+const repeated = (
+  items: ReadonlyArray<Located>,
+  path: ReadonlyArray<PropertyKey>,
+  message: string,
+): ReadonlyArray<PlacedFault> => {
+  const seen = new Set<unknown>()
+  return items.flatMap((item, index) => {
+    const id = member(item, "id")
+    if (typeof id?.value !== "string" || !seen.has(id.value)) {
+      seen.add(id?.value)
+      return []
+    }
+    return [{ offset: id.offset, path: [...path, index, "id"], message }]
+  })
+}
+
+/** Numbers that targeting would compare by another text than the one written: `01067` as `1067`, `1.50` as `1.5`. */
+const rewritten = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> =>
+  elements(member(variant, "targeting")).flatMap((condition, index) =>
+    elements(member(condition, "values")).flatMap(({ offset, source, value }, at) =>
+      typeof value !== "number" || String(value) === source || Object.is(value, -0) ? [] : [{
+        offset,
+        path: [...path, "targeting", index, "values", at],
+        message: `would be compared as ${value}: put ${source} in quotes`,
+      }]
+    )
+  )
+
+/** Formats of variables that the variant does not have. */
+const strayFormats = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> => {
+  const vars = member(variant, "vars")?.members
+  const formats = member(variant, "formats")?.members
+  if (vars === undefined || formats === undefined) return []
+  return [...formats].filter(([name]) => !vars.has(name)).map(([name, { keyOffset }]) => ({
+    offset: keyOffset,
+    path: [...path, "formats", name],
+    message: "names no variable of this variant",
+  }))
+}
+
+/** What no schema of a single value can see. */
+const crossFaults = (root: Located): ReadonlyArray<PlacedFault> => {
+  const templates = elements(member(root, "templates"))
+  return [
+    ...repeated(templates, ["templates"], "is the id of another template of this file"),
+    ...templates.flatMap((template, index) => {
+      const variants = elements(member(template, "variants"))
+      const path = ["templates", index, "variants"]
+      return [
+        ...repeated(variants, path, "is the id of another variant of this template"),
+        ...variants.flatMap((variant, at) => [
+          ...rewritten(variant, [...path, at]),
+          ...strayFormats(variant, [...path, at]),
+        ]),
+      ]
+    }),
+  ]
+}
+
+const pathText = (path: ReadonlyArray<PropertyKey>): string =>
+  path.map((segment) =>
+    typeof segment === "number"
+      ? `[${segment}]`
+      : /^[A-Za-z_][\w-]*$/.test(String(segment))
+      ? `.${String(segment)}`
+      : `[${JSON.stringify(String(segment))}]`
+  ).join("").replace(/^\./, "")
+
+const decode = Schema.decodeUnknownResult(File)
+
+/**
+ * Reads the templates of a file, YAML or JSON (which is a part of YAML):
+ *
+ * ```yaml
+ * templates:
+ *   - id: welcome            # without it every import makes a new template
+ *     name: Welcome
+ *     strict: false          # the default, as are the next two
+ *     sticky_hours: 0
+ *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
+ *     variants:
+ *       - id: welcome-warm
+ *         name: Warm         # its id when absent
+ *         active: true       # the default
+ *         vars: {subject: "Welcome, {{ name }}", body_html: "<p>Hello</p>"}
+ *         formats: {body_html: html}     # text when absent
+ *         targeting: [{attribute: tier, op: in, values: [gold, silver]}]
+ *         seasons: [{annual: {from: 11-15, to: 01-06}}]
+ * ```
+ *
+ * Fails with all faults, up to 1,000, in the order of the file: those of the YAML syntax (alone, because what a broken
+ * text contains is a guess), or else members that are unknown, missing or refused by `TemplateInput`, an id that is
+ * there twice, a format of no variable, and numbers among targeting's values that would be compared by another text
+ * than the one written (`01067`). Limits: see `TemplateFileSource.read`. Liquid is not looked at.
+ */
+export const parse = (
+  text: string,
+  fileName: string,
+): Result.Result<ReadonlyArray<TemplateInput>, ReadonlyArray<FileFault>> => {
+  const { faults, positionOf, root } = read(text)
+  const refuse = (faults: ReadonlyArray<PlacedFault>) => {
+    const unique = new Map<string, FileFault>()
+    for (const { message, offset, path } of faults) {
+      const fault = { file: fileName, ...positionOf(offset), path: pathText(path), message }
+      // What stands behind an anchor is decoded once for each of its aliases.
+      const key = `${fault.line}:${fault.column}:${message}`
+      if (!unique.has(key)) unique.set(key, fault)
+    }
+    return Result.fail(
+      [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column).slice(0, maxFaults),
+    )
+  }
+  if (root === undefined) return refuse(faults)
+  if (root.members === undefined || Array.isArray(root.value)) {
+    return refuse([...faults, {
+      offset: root.offset,
+      path: [],
+      message: "must be a mapping with the member `templates`",
+    }])
+  }
+  const decoded = decode(root.value, { errors: "all", onExcessProperty: "error" })
+  // What could not be read stands as null, of which nothing more needs to be said.
+  const unread = new Set(faults.map(({ offset }) => offset))
+  const all = [
+    ...faults,
+    ...(Result.isFailure(decoded) ? schemaFaults(root, decoded.failure.issue) : [])
+      .filter(({ offset }) => !unread.has(offset)),
+    ...crossFaults(root),
+  ]
+  return Result.isSuccess(decoded) && all.length === 0 ? Result.succeed(decoded.success.templates) : refuse(all)
+}
+
+const variantInputOf = (variant: Template["variants"][number]): VariantInput => ({
+  id: variant.id,
+  ...(variant.name === variant.id ? {} : { name: variant.name }),
+  ...(variant.active ? {} : { active: false }),
+  vars: variant.vars,
+  ...(Object.keys(variant.formats).length === 0 ? {} : { formats: variant.formats }),
+  ...(variant.targeting.length === 0 ? {} : { targeting: variant.targeting }),
+  ...(variant.seasons.length === 0 ? {} : { seasons: variant.seasons }),
+})
+
+/** A stored template as its author would write it: without what is as by default, and without what the store added. */
+export const inputOf = (template: Template): TemplateInput => ({
+  id: template.id,
+  name: template.name,
+  ...(template.strict ? { strict: true } : {}),
+  ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
+  ...(template.objective === "click" ? {} : { objective: template.objective }),
+  ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
+})

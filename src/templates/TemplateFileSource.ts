@@ -1,0 +1,187 @@
+import { Result } from "effect"
+import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser } from "yaml"
+import { Buffer } from "node:buffer"
+import type { Node, ParsedNode, YAMLMap, YAMLSeq } from "yaml"
+
+/** One reason why a file was refused. */
+export interface FileFault {
+  /** The file's name, as given. */
+  readonly file: string
+  /** Counted from 1. */
+  readonly line: number
+  /** Counted from 1, in UTF-16 code units. */
+  readonly column: number
+  /** Where in the content, such as `templates[0].variants[1].vars.subject`; empty for the file itself. */
+  readonly path: string
+  readonly message: string
+}
+
+/** A value of the file and where it was written. */
+export interface Located {
+  /** The plain value: `null`, boolean, number, string, array or object. */
+  readonly value: unknown
+  readonly offset: number
+  /** How a scalar was written, without its quotes. */
+  readonly source?: string
+  /** The members of an object, or the elements of an array by their index. */
+  readonly members?: ReadonlyMap<string, Member>
+  /** Scalars, arrays and objects in all, those that came by an alias counted each time. */
+  readonly size: number
+}
+
+export interface Member {
+  readonly keyOffset: number
+  readonly at: Located
+}
+
+/** Largest file. Unit: bytes of UTF-8. */
+export const maxBytes = 8 * 1024 * 1024
+
+/** Deepest nesting; what the format needs is nine levels. Composing recurses, so the depth is bounded before it. */
+const maxDepth = 50
+
+/** Most values that aliases may stand for in one file. */
+const maxAliased = 100_000
+
+/** A fault by its place in the text. */
+export interface PlacedFault {
+  readonly offset: number
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly message: string
+}
+
+/** What a text says, with everything that is wrong with it as YAML. */
+export interface Source {
+  /** Absent when the text is no YAML: its structure is then a guess, and what it lacks would be noise. */
+  readonly root: Located | undefined
+  readonly faults: ReadonlyArray<PlacedFault>
+  readonly positionOf: (offset: number) => { readonly line: number; readonly column: number }
+}
+
+const compose = (text: string, lines: LineCounter): Result.Result<ReadonlyArray<Document.Parsed>, number> => {
+  const parser = new Parser(lines.addNewLine)
+  const tokens = []
+  lines.addNewLine(0)
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token)
+    if (parser.stack.length > maxDepth) return Result.fail(parser.offset)
+  }
+  for (const token of parser.end()) tokens.push(token)
+  // Keys are compared below: the composer's own check takes quadratic time. `schema` outlives a `%YAML 1.1` line, which
+  // would make booleans of `no` and `on`.
+  const composer = new Composer({ schema: "core", stringKeys: true, uniqueKeys: false, resolveKnownTags: false })
+  return Result.succeed([...composer.compose(tokens, true, text.length)])
+}
+
+/** Walks a document once, in its order, so that an alias finds the last anchor of its name before it. */
+class Reader {
+  readonly faults: Array<PlacedFault> = []
+  readonly #anchors = new Map<string, Located | "open">()
+  #aliased = 0
+
+  read(node: Node | null, offset: number, path: ReadonlyArray<PropertyKey>): Located {
+    if (node === null) return { value: null, offset, size: 1 }
+    const start = node.range?.[0] ?? offset
+    if (isAlias(node)) return this.#alias(node.source, start, path)
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, "open")
+    const located = isMap(node)
+      ? this.#map(node, start, path)
+      : isSeq(node)
+      ? this.#seq(node, start, path)
+      : { value: node.value, offset: start, size: 1, ...(node.source === undefined ? {} : { source: node.source }) }
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, located)
+    return located
+  }
+
+  #fault(offset: number, path: ReadonlyArray<PropertyKey>, message: string): void {
+    this.faults.push({ offset, path, message })
+  }
+
+  #alias(name: string, offset: number, path: ReadonlyArray<PropertyKey>): Located {
+    const located = this.#anchors.get(name)
+    if (located === undefined || located === "open") {
+      this.#fault(offset, path, located === "open" ? `*${name} contains itself` : `no &${name} before this alias`)
+      return { value: null, offset, size: 1 }
+    }
+    const before = this.#aliased
+    this.#aliased += located.size
+    if (this.#aliased > maxAliased) {
+      if (before <= maxAliased) this.#fault(offset, path, "aliases must not stand for more than 100,000 values in all")
+      return { value: null, offset, size: 1 }
+    }
+    return located
+  }
+
+  #map(node: YAMLMap, offset: number, path: ReadonlyArray<PropertyKey>): Located {
+    const value: { [name: string]: unknown } = {}
+    const members = new Map<string, Member>()
+    let size = 1
+    for (const pair of node.items) {
+      const key = pair.key as ParsedNode
+      const keyOffset = key.range[0]
+      // The composer has reported every other kind of key, so that this is not reached with one.
+      const name = isScalar(key) ? String(key.value) : ""
+      const at = this.read(pair.value as Node | null, keyOffset, [...path, name])
+      size += at.size
+      const known = members.get(name)
+      if (known !== undefined) this.#fault(keyOffset, [...path, name], "is there twice")
+      // Assigning it would set the object's prototype.
+      else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
+      else {
+        members.set(name, { keyOffset, at })
+        value[name] = at.value
+      }
+    }
+    return { value, offset, members, size }
+  }
+
+  #seq(node: YAMLSeq, offset: number, path: ReadonlyArray<PropertyKey>): Located {
+    const value: Array<unknown> = []
+    const members = new Map<string, Member>()
+    let size = 1
+    for (const [index, item] of node.items.entries()) {
+      const at = this.read(item as Node | null, offset, [...path, index])
+      size += at.size
+      members.set(String(index), { keyOffset: at.offset, at })
+      value.push(at.value)
+    }
+    return { value, offset, members, size }
+  }
+}
+
+/**
+ * Reads YAML 1.2 (core schema, so `no` and `on` are text and `11-15` is no date) or JSON, which is a part of it. One
+ * document; at most 8 MiB, nested at most 50 deep; aliases may stand for 100,000 values in all; a key twice and the key
+ * `__proto__` are faults, as are tags other than those of the core schema. A byte order mark at the start is passed over.
+ */
+export const read = (input: string): Source => {
+  const text = input.startsWith("\ufeff") ? input.slice(1) : input
+  const lines = new LineCounter()
+  const positionOf = (offset: number) => {
+    const { col, line } = lines.linePos(offset)
+    return { line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  const refuse = (offset: number, message: string): Source => ({
+    root: undefined,
+    faults: [{ offset, path: [], message }],
+    positionOf,
+  })
+  if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) return refuse(0, "the file must be at most 8 MiB")
+  const composed = compose(text, lines)
+  if (Result.isFailure(composed)) return refuse(composed.failure, "values must be nested at most 50 deep")
+  const [document, second] = composed.success
+  const problems = composed.success.flatMap(({ errors, warnings }) => [...errors, ...warnings])
+  const faults = problems.map(({ code, message, pos }): PlacedFault => ({
+    offset: pos[0],
+    path: [],
+    message: code === "NON_STRING_KEY" ? "a name must be text, not a list, a mapping or an alias" : message,
+  }))
+  if (second !== undefined) {
+    const offset = second.contents?.range?.[0] ?? second.range[0]
+    faults.push({ offset, path: [], message: "the file must be one document: everything after `---` is another" })
+  }
+  if (document === undefined || faults.length > 0) return { root: undefined, faults, positionOf }
+  const reader = new Reader()
+  const root = reader.read(document.contents, 0, [])
+  return { root, faults: reader.faults, positionOf }
+}

@@ -1,0 +1,75 @@
+import { Document, visit } from "yaml"
+import type { TemplateInput, VariantInput } from "../domain/Template.ts"
+
+type Plain = { readonly [name: string]: unknown }
+
+/** The members of `value` in a given order, without those that are absent. */
+const ordered = <A extends object>(value: A, names: ReadonlyArray<keyof A & string>): Plain =>
+  Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]))
+
+type Condition = NonNullable<VariantInput["targeting"]>[number]
+type Season = NonNullable<VariantInput["seasons"]>[number]
+
+const conditionOf = (condition: Condition): Plain =>
+  ordered(condition, condition.values.length === 0 ? ["attribute", "op"] : ["attribute", "op", "values"])
+
+const seasonOf = (season: Season): Plain => ({
+  ...ordered(season, ["starts_at", "ends_at"]),
+  ...(season.annual === undefined ? {} : { annual: ordered(season.annual, ["from", "to"]) }),
+  ...ordered(season, ["days"]),
+  ...(season.hours === undefined ? {} : { hours: ordered(season.hours, ["from", "to"]) }),
+})
+
+/** How a value is written that a person reads as one: a condition, a season, a weighted mix. */
+type Inline = (value: Plain) => unknown
+
+const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
+  ...ordered(variant, ["id", "name", "active", "vars", "formats"]),
+  ...(variant.targeting === undefined
+    ? {}
+    : { targeting: variant.targeting.map((condition) => inline(conditionOf(condition))) }),
+  ...(variant.seasons === undefined ? {} : { seasons: variant.seasons.map((season) => inline(seasonOf(season))) }),
+})
+
+const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
+  ...ordered(template, ["id", "name", "strict", "sticky_hours"]),
+  ...(template.objective === undefined ? {} : {
+    objective: typeof template.objective === "string"
+      ? template.objective
+      : inline(ordered(template.objective, ["click", "open", "conversion", "negative"])),
+  }),
+  ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),
+})
+
+/** More values than these are written one a line: a flow mapping is always a single line. */
+const maxInline = 8
+
+const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
+  const document = new Document()
+  const inline: Inline = (value) => {
+    const long = Array.isArray(value["values"]) && value["values"].length > maxInline
+    return document.createNode(value, { flow: !long, aliasDuplicateObjects: false })
+  }
+  const content = { templates: templates.map((template) => templateOf(template, inline)) }
+  document.contents = document.createNode(content, { aliasDuplicateObjects: false })
+  visit(document, {
+    Scalar: (key, scalar) => {
+      if (key === "value" && typeof scalar.value === "string" && scalar.value.includes("\n")) {
+        scalar.type = "BLOCK_LITERAL"
+      }
+    },
+  })
+  return document.toString({ lineWidth: 0, blockQuote: "literal" })
+}
+
+/**
+ * Writes templates in the form that `parse` reads: members in a fixed order, those that the input lacks left out, text
+ * of several lines as block literals in YAML (quoted where YAML cannot carry it so: carriage returns, a last line of
+ * blanks). Ends with a line break. `parse` gives back what was written, to the last character.
+ */
+export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "json"): string => {
+  if (as === "yaml") return yaml(templates)
+  return `${
+    JSON.stringify({ templates: templates.map((template) => templateOf(template, (value) => value)) }, null, 2)
+  }\n`
+}

@@ -1,0 +1,125 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Attributes } from "../domain/Attributes.ts"
+import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import type { Template, Variant } from "../domain/Template.ts"
+import { Changes } from "../store/Changes.ts"
+import * as LocalTime from "./LocalTime.ts"
+import * as Seasonality from "./Seasonality.ts"
+import * as Targeting from "./Targeting.ts"
+import { readTemplates } from "./TemplateRows.ts"
+
+/** A variant as decisions see it: its conditions compiled, its Liquid as written. */
+export interface VariantView {
+  readonly id: CopyId
+  readonly vars: Variant["vars"]
+  readonly formats: Variant["formats"]
+  readonly active: boolean
+  readonly audience: Targeting.Audience
+  readonly calendar: Seasonality.Calendar
+}
+
+/** A template as decisions see it. A change of it or of its variants makes a new object. */
+export interface TemplateView {
+  readonly org: OrganizationView
+  readonly id: TemplateId
+  readonly strict: boolean
+  readonly stickyHours: number
+  readonly revision: number
+  /** All variants, sorted by id (UTF-16 code units). */
+  readonly variants: ReadonlyArray<VariantView>
+  readonly variantsById: ReadonlyMap<string, VariantView>
+}
+
+/** What the templates of one organization share. */
+export interface OrganizationView {
+  readonly slug: OrgSlug
+  readonly timeZone: string
+  readonly localTime: LocalTime.LocalTime
+  /** Share of traffic chosen uniformly, 0 to 0.2. */
+  readonly explorationFloor: number
+}
+
+/** Whether a variant may be selected for these attributes now. */
+export const isEligible = (variant: VariantView, attributes: Attributes, nowMillis: number): boolean =>
+  variant.active && variant.audience.holds(attributes) && variant.calendar.holds(nowMillis)
+
+/** Why a variant may not be selected, such as `not active`; undefined when it may. */
+export const whyNotEligible = (variant: VariantView, attributes: Attributes, nowMillis: number): string | undefined =>
+  variant.active ? variant.audience.whyNot(attributes) ?? variant.calendar.whyNot(nowMillis) : "not active"
+
+const viewOf = (org: OrganizationView, template: Template): TemplateView => {
+  const variants = template.variants
+    .map((variant): VariantView => ({
+      id: variant.id,
+      vars: variant.vars,
+      formats: variant.formats,
+      active: variant.active,
+      audience: Targeting.compile(variant.targeting),
+      calendar: Seasonality.compile(variant.seasons, org.timeZone),
+    }))
+    .sort((a, b) => a.id < b.id ? -1 : 1)
+  return {
+    org,
+    id: template.id,
+    strict: template.strict,
+    stickyHours: template.sticky_hours,
+    revision: template.revision,
+    variants,
+    variantsById: new Map(variants.map((variant) => [variant.id, variant])),
+  }
+}
+
+// Templates per query while an organization is read.
+const page = 500
+
+/**
+ * The templates of all organizations, in memory and ready to decide with. Follows changes made on any node within 5
+ * seconds (see `Changes`); reads only what has changed.
+ */
+export class Views extends Context.Service<Views, {
+  /** The template as it stands in memory; undefined when there is none by that id. */
+  readonly template: (org: string, id: string) => TemplateView | undefined
+}>()("parlance/templates/Views") {
+  static readonly layer = Layer.effect(
+    Views,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const changes = yield* Changes
+      const organizations = new Map<
+        string,
+        { readonly org: OrganizationView; readonly templates: Map<string, TemplateView> }
+      >()
+
+      const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
+        const [row] = yield* sql<{ timeZone: string; explorationFloor: number }>`
+          SELECT o.time_zone, o.exploration_floor FROM organizations o WHERE o.slug = ${slug}`
+        const { explorationFloor, timeZone } = row!
+        const before = organizations.get(slug)
+        if (before?.org.timeZone === timeZone && before.org.explorationFloor === explorationFloor) return before
+        const org: OrganizationView = { slug, timeZone, explorationFloor, localTime: LocalTime.of(timeZone) }
+        // Seasons are compiled for a time zone and templates point to their organization: all are read again.
+        return { org, templates: new Map<string, TemplateView>() }
+      })
+
+      yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
+        const { org, templates } = yield* organizationOf(slug)
+        const standing = yield* sql<{ id: string; revision: number }>`
+          SELECT t.id, t.revision::float8 AS revision FROM templates t WHERE t.org_slug = ${slug}`
+        const changed = standing.filter(({ id, revision }) => templates.get(id)?.revision !== revision)
+          .map(({ id }) => id)
+        const next = new Map(templates)
+        const ids = new Set(standing.map(({ id }) => id))
+        for (const id of templates.keys()) if (!ids.has(id)) next.delete(id)
+        for (let at = 0; at < changed.length; at += page) {
+          for (const template of yield* readTemplates(sql, slug, changed.slice(at, at + page))) {
+            next.set(template.id, viewOf(org, template))
+          }
+        }
+        organizations.set(slug, { org, templates: next })
+      }))
+
+      return Views.of({ template: (org, id) => organizations.get(org)?.templates.get(id) })
+    }),
+  )
+}
