@@ -1,0 +1,173 @@
+import { Effect, Layer, type Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { spawn } from "node:child_process"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { layerRoutes, layerServices } from "../../src/App.ts"
+import * as Server from "../../src/http/Server.ts"
+import { type Environment, layerSettings } from "./stores.ts"
+
+/** The admin token of every service under test. */
+export const adminToken = "test-admin-token-0123456789"
+
+// deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
+type Json = any
+
+/** A service that answers HTTP, and how to talk to it. */
+export interface Service {
+  readonly url: string
+  /** A request as it stands; paths are relative to the service. */
+  readonly request: (path: string, init?: RequestInit) => Promise<Response>
+  /** A management request: JSON in, JSON out, with the admin token. */
+  readonly manage: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: Json }>
+  /** Generate by POST. */
+  readonly generate: (
+    org: string,
+    key: string,
+    body: unknown,
+  ) => Promise<{ status: number; body: Json; headers: Headers }>
+}
+
+/** How to talk to a service at `url`. */
+export const serviceAt = (url: string): Service => {
+  const request = (path: string, init?: RequestInit) => fetch(`${url}${path}`, init)
+  const read = async (response: Response) => {
+    const text = await response.text()
+    return text === "" ? undefined : JSON.parse(text)
+  }
+  return {
+    url,
+    request,
+    manage: async (method, path, body) => {
+      const response = await request(`/console/api${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: await read(response) }
+    },
+    generate: async (org, key, body) => {
+      const response = await request(`/api/generate/${org}`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      })
+      return { status: response.status, body: await read(response), headers: response.headers }
+    },
+  }
+}
+
+/** The real service in this process, on a port of its own, until the scope closes. */
+export const startInProcess = (
+  environment: Effect.Effect<Environment, never, Scope.Scope>,
+  more: Environment = {},
+): Effect.Effect<Service, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const env = yield* environment
+    const context = yield* Layer.build(
+      Server.serve(layerRoutes).pipe(
+        Layer.provideMerge(Server.layerServer),
+        Layer.provideMerge(layerServices),
+        Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
+      ),
+    )
+    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
+    return serviceAt(`http://127.0.0.1:${address.port}`)
+  }).pipe(Effect.orDie)
+
+/** A process that runs `src/main.ts`, and everything it printed so far. */
+export interface ServiceProcess extends Service {
+  readonly pid: number
+  readonly output: () => string
+  readonly kill: (signal: NodeJS.Signals) => void
+  /** Exit code and signal once it has ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+}
+
+/** A TCP port nobody listens on now. */
+export const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => typeof address === "object" && address !== null ? resolve(address.port) : reject())
+    })
+  })
+
+/** Polls until `ready` answers true; fails after `seconds`. */
+export const waitUntil = async (what: string, ready: () => boolean | Promise<boolean>, seconds = 30): Promise<void> => {
+  const end = Date.now() + seconds * 1000
+  while (Date.now() < end) {
+    if (await ready()) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`Waited ${seconds} s in vain until ${what}`)
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+
+/** Runs `src/main.ts` with `args` and nothing of this process's settings. */
+export const run = (args: ReadonlyArray<string>, environment: Environment) => {
+  const { HOME, PATH, DENO_DIR, TMPDIR } = process.env
+  const inherited = Object.fromEntries(
+    Object.entries({ HOME, PATH, DENO_DIR, TMPDIR }).filter(([, value]) => value !== undefined),
+  )
+  const child = spawn(
+    Deno.execPath(),
+    ["run", "-A", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "src/main.ts", ...args],
+    {
+      cwd: root,
+      env: { ...inherited, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<string, string>,
+    },
+  )
+  let output = ""
+  const collect = (chunk: unknown) => void (output += String(chunk))
+  child.stdout.on("data", collect)
+  child.stderr.on("data", collect)
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.on("exit", (code, signal) => resolve({ code, signal }))
+  )
+  return { child, output: () => output, ended }
+}
+
+/** Starts the service as a process of its own, answering once it is healthy. */
+export const startProcess = async (environment: Environment): Promise<ServiceProcess> => {
+  const port = await freePort()
+  const { child, ended, output } = run(["serve"], { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment })
+  const url = `http://127.0.0.1:${port}`
+  let exited = false
+  void ended.then(() => exited = true)
+  await waitUntil(`the service answers:\n${output()}`, async () => {
+    if (exited) throw new Error(`The service ended while starting:\n${output()}`)
+    return await fetch(`${url}/healthz`).then(
+      (response) => response.body?.cancel().then(() => response.ok) ?? false,
+      () => false,
+    )
+  })
+  return { ...serviceAt(url), pid: child.pid!, output, ended, kill: (signal) => void child.kill(signal) }
+}
+
+/** A service process that is killed, if it still lives, when the scope closes. */
+export const scopedProcess = (environment: Environment) =>
+  Effect.acquireRelease(
+    Effect.promise(() => startProcess(environment)),
+    (service) =>
+      Effect.promise(async () => {
+        service.kill("SIGKILL")
+        await service.ended
+      }),
+  )
+
+/** An organization with a key; answers the key. */
+export const makeOrganization = async (
+  service: Service,
+  slug: string,
+  scopes?: ReadonlyArray<string>,
+): Promise<string> => {
+  await service.manage("POST", "/organizations", { slug, name: slug })
+  const { body } = await service.manage("POST", `/organizations/${slug}/keys`, {
+    name: "test",
+    ...(scopes ? { scopes } : {}),
+  })
+  return body.key
+}
