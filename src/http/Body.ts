@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer"
+import { IncomingMessage } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType } from "./Problems.ts"
@@ -14,6 +16,33 @@ const isJson = (contentType: string): boolean => {
 }
 
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
+
+/**
+ * The bytes of the body; fails past the limit. Reads Node's stream by its events: the general way through a pipeline costs
+ * a fifth of a whole Generate call (measured), and nearly every body is a single chunk.
+ */
+const bytesOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<ArrayBuffer | Uint8Array, unknown> => {
+  const { source } = request
+  if (!(source instanceof IncomingMessage)) return request.arrayBuffer
+  return Effect.callback((resume) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    source.on("data", (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBodyBytes) {
+        source.removeAllListeners("data")
+        // What is still coming is read and dropped, so that the answer reaches a client that is still sending.
+        source.resume()
+        resume(Effect.fail("too large"))
+      } else {
+        chunks.push(chunk)
+      }
+    })
+    source.on("end", () => resume(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))))
+    // A client that went away is answered by nobody; the server interrupts its request.
+    source.on("error", (error) => resume(Effect.fail(error)))
+  })
+}
 
 /**
  * The request's body as JSON. Fails for a body over 1 MiB, one that is declared to be anything but JSON in UTF-8 (a
@@ -33,8 +62,7 @@ export const json = (
   }
   const tooLarge = () => new PayloadTooLarge({ detail: `The body is larger than ${maxBodyBytes} bytes` })
   if (Number(headers["content-length"] ?? 0) > maxBodyBytes) return tooLarge()
-  return Effect.matchEffect(request.arrayBuffer, {
-    // The only faults of reading are a client that went away, whom no answer reaches, and a chunked body over the limit.
+  return Effect.matchEffect(bytesOf(request), {
     onFailure: tooLarge,
     onSuccess: (bytes) => {
       let text: string

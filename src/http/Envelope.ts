@@ -16,6 +16,27 @@ import * as Problems from "./Problems.ts"
 
 const requests = Metric.counter("parlance_http_requests_total", { incremental: true })
 
+const counts = new Map<number, typeof requests>()
+
+/** The counter of a status. Kept, since putting attributes to a metric costs more than counting. */
+const countOf = (status: number) => {
+  const known = counts.get(status)
+  if (known !== undefined) return known
+  const made = Metric.withAttributes(requests, { status: String(status) }) as typeof requests
+  counts.set(status, made)
+  return made
+}
+
+const withHeaders = (response: HttpServerResponse.HttpServerResponse, requestId: string) => {
+  if (response.status < 400) return HttpServerResponse.setHeader(response, "x-request-id", requestId)
+  return HttpServerResponse.setHeaders(response, {
+    "x-request-id": requestId,
+    "cache-control": "no-store",
+    ...(response.status === 401 ? { "www-authenticate": 'Bearer realm="parlance"' } : {}),
+    ...(response.status === 503 ? { "retry-after": "1" } : {}),
+  })
+}
+
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
 const requestIdOf = (request: HttpServerRequest.HttpServerRequest): string => {
   const given = request.headers["x-request-id"]
@@ -83,18 +104,14 @@ const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: strin
 const envelop = <E, R>(
   next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const requestId = requestIdOf(request)
-    const response = yield* Effect.catchCause(next, (cause) => Effect.orDie(answerTo(request, requestId, cause)))
-    const headers: Record<string, string> = { "x-request-id": requestId }
-    if (response.status >= 400) {
-      if (response.status === 401) headers["www-authenticate"] = 'Bearer realm="parlance"'
-      if (response.status === 503) headers["retry-after"] = "1"
-      headers["cache-control"] = "no-store"
-    }
-    yield* Metric.update(Metric.withAttributes(requests, { status: String(response.status) }), 1)
-    return HttpServerResponse.setHeaders(response, headers)
+    const finish = (response: HttpServerResponse.HttpServerResponse) =>
+      Effect.as(Metric.update(countOf(response.status), 1), withHeaders(response, requestId))
+    return Effect.matchCauseEffect(next, {
+      onSuccess: finish,
+      onFailure: (cause) => Effect.flatMap(Effect.orDie(answerTo(request, requestId, cause)), finish),
+    })
   })
 
 /** Wraps every route. */
