@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -330,16 +331,14 @@ const whole = (variant: VariantInput): VariantPatch => ({
 
 /** Whether importing `input` over `before` would change nothing. */
 const stands = (before: Template, input: TemplateInput): boolean => {
-  const settings = (template: Template | TemplateInput) =>
-    JSON.stringify([
-      template.name,
-      template.strict ?? false,
-      template.sticky_hours ?? 0,
-      template.objective ?? "click",
-    ])
-  const content = (variant: Variant | VariantInput) => JSON.stringify(whole(variant))
-  return settings(before) === settings(input) && (input.variants ?? []).every((variant) => {
+  const settings = (template: Template | TemplateInput) => [
+    template.name,
+    template.strict ?? false,
+    template.sticky_hours ?? 0,
+    template.objective ?? "click",
+  ]
+  return isDeepStrictEqual(settings(before), settings(input)) && (input.variants ?? []).every((variant) => {
     const known = before.variants.find(({ id }) => id === variant.id)
-    return known !== undefined && content(known) === content(variant)
+    return known !== undefined && isDeepStrictEqual(whole(known), whole(variant))
   })
 }

@@ -1,0 +1,152 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, type Scope } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe } from "vitest"
+import { adminToken, run, scopedProcess, type ServiceProcess } from "../support/service.ts"
+import { type Environment, hasPostgres, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+
+/** Runs commands in one of the places they can be carried out. */
+class Cli extends Context.Service<Cli, {
+  readonly run: (
+    ...args: ReadonlyArray<string>
+  ) => Effect.Effect<{ readonly code: number | null; readonly output: string }>
+  readonly folder: string
+  readonly service: ServiceProcess | undefined
+}>()("test/Cli") {}
+
+const layerIn = (
+  environment: Effect.Effect<Environment, never, Scope.Scope>,
+  options: { readonly served: boolean; readonly remote?: boolean },
+) =>
+  Layer.effect(
+    Cli,
+    Effect.gen(function* () {
+      const env = yield* environment
+      const folder = yield* temporaryFolder
+      const service = options.served ? yield* scopedProcess(env) : undefined
+      const own: Environment = options.remote
+        ? { PARLANCE_URL: service!.url, ADMIN_TOKEN: adminToken, DATA_DIR: join(folder, "unused") }
+        : env
+      return Cli.of({
+        folder,
+        service,
+        run: (...args) =>
+          Effect.promise(async () => {
+            const child = run(args, own)
+            const { code } = await child.ended
+            return { code, output: child.output() }
+          }),
+      })
+    }),
+  )
+
+const file = `
+templates:
+  - id: spring
+    name: Spring
+    sticky_hours: 2
+    objective: {click: 1, conversion: 5, negative: -2}
+    variants:
+      - id: spring-a
+        vars: {subject: "Spring, {{ name }}", body_html: "<p>{{ name }}</p>"}
+        formats: {body_html: html}
+        targeting: [{attribute: tier, op: in, values: [gold]}]
+        seasons: [{annual: {from: 03-01, to: 06-01}}]
+`
+
+const places: ReadonlyArray<readonly [string, () => Layer.Layer<Cli>]> = [
+  ["on an embedded store that nobody serves", () => layerIn(temporaryEnvironment("embedded"), { served: false })],
+  ["beside a service on the embedded store", () => layerIn(temporaryEnvironment("embedded"), { served: true })],
+  ["against a service elsewhere", () => layerIn(temporaryEnvironment("embedded"), { served: true, remote: true })],
+  ...(hasPostgres()
+    ? [["on Postgres", () => layerIn(temporaryEnvironment("postgres"), { served: false })] as const]
+    : []),
+]
+
+for (const [place, layerOf] of places) {
+  describe(`parlance ${place}`, () => {
+    layer(layerOf(), { excludeTestServices: true })((it) => {
+      it.effect("makes, shows and changes everything there is, and says what is wrong", () =>
+        Effect.gen(function* () {
+          const { folder, run, service } = yield* Cli
+          const json = (...args: ReadonlyArray<string>) =>
+            Effect.map(run(...args, "--json"), ({ code, output }) => {
+              assert.strictEqual(code, 0, output)
+              return JSON.parse(output)
+            })
+          const fails = (...args: ReadonlyArray<string>) =>
+            Effect.map(run(...args), ({ code, output }) => {
+              assert.strictEqual(code, 1, output)
+              assert.notInclude(output, "    at ")
+              return output
+            })
+
+          assert.strictEqual(
+            (yield* json("org", "create", "acme", "--name", "Acme", "--time-zone", "Europe/Berlin")).slug,
+            "acme",
+          )
+          assert.include(yield* fails("org", "create", "acme"), "already")
+          assert.include(yield* fails("org", "create", "b", "--time-zone", "Mars/Base"), "IANA time zone")
+          assert.strictEqual(
+            (yield* json("org", "update", "acme", "--exploration-floor", "0.05")).exploration_floor,
+            0.05,
+          )
+          assert.include((yield* run("org", "list")).output, "Europe/Berlin")
+
+          const org = ["--org", "acme"]
+          const key = yield* json("key", "create", "crm", "--scope", "generate", ...org)
+          assert.match(key.key, /^plk_[a-z0-9]{16}_[0-9A-Za-z]{46}$/)
+          assert.notInclude((yield* run("key", "list", ...org)).output, key.key)
+          if (service !== undefined) {
+            const asked = yield* Effect.promise(() => service.generate("acme", key.key, { template_id: "none" }))
+            assert.strictEqual(asked.status, 404)
+          }
+          yield* json("key", "revoke", key.id, ...org)
+          if (service !== undefined) {
+            const asked = yield* Effect.promise(() => service.generate("acme", key.key, { template_id: "none" }))
+            assert.strictEqual(asked.status, 401)
+          }
+
+          const path = join(folder, "spring.yaml")
+          writeFileSync(path, file)
+          assert.deepStrictEqual(yield* json("template", "import", path, ...org), {
+            created: ["spring"],
+            updated: [],
+            unchanged: [],
+          })
+          assert.deepStrictEqual((yield* json("template", "import", path, ...org)).unchanged, ["spring"])
+          for (const format of ["yaml", "json"]) {
+            const out = join(folder, `out.${format}`)
+            assert.strictEqual((yield* run("template", "export", "--format", format, "--out", out, ...org)).code, 0)
+            assert.deepStrictEqual((yield* json("template", "import", out, ...org)).unchanged, ["spring"])
+            assert.include(readFileSync(out, "utf8"), "spring-a")
+          }
+          const broken = join(folder, "broken.yaml")
+          writeFileSync(broken, file.replace("op: in", "op: around").replace('{{ name }}"', '{{ name"'))
+          assert.match(yield* fails("template", "import", broken, ...org), /broken\.yaml:11:\d+: .*op/)
+          writeFileSync(broken, file.replace("Spring, {{ name }}", "Spring, {{ name"))
+          assert.match(yield* fails("template", "import", broken, ...org), /\/vars\/subject: line 1, column 9/)
+
+          const made = yield* json(
+            "variant",
+            "create",
+            "spring",
+            "spring-b",
+            "--var",
+            "subject=Hello {{ name }}",
+            ...org,
+          )
+          assert.deepStrictEqual(made.vars, { subject: "Hello {{ name }}" })
+          yield* json("variant", "update", "spring", "spring-b", "--no-active", ...org)
+          const seen = yield* json("variant", "preview", "spring", "spring-b", "--fields", '{"name":"Ann"}', ...org)
+          assert.deepStrictEqual(seen.vars, { subject: "Hello Ann" })
+          assert.include(JSON.stringify(seen.variants), "not active")
+          assert.include((yield* run("template", "list", ...org)).output, "spring")
+          yield* json("variant", "delete", "spring", "spring-b", ...org)
+          yield* json("template", "delete", "spring", ...org)
+          assert.include(yield* fails("template", "show", "spring", ...org), "no template")
+        }), 180_000)
+    })
+  })
+}
