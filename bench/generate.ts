@@ -1,0 +1,99 @@
+// Generate under load: one process on one core, 64 connections from another process, next to what the same bytes cost a
+// bare handler and an empty Effect route in the same run.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
+import { adminToken } from "../test/support/service.ts"
+import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { measure, type Measured, printTable, startServer } from "./support/Bench.ts"
+
+const fields = { name: "Ann", city: "Oslo", product: "boots" }
+const attrs = { tier: "gold", country: "NO" }
+const ask = { template_id: "welcome", user_id: "u1", fields, attrs }
+
+/** 5 variants with three Liquid variables, targeting on three of them. */
+const template = (id: string) => ({
+  id,
+  name: id,
+  variants: Array.from({ length: 5 }, (_, i) => ({
+    id: `v${i}`,
+    vars: {
+      subject: `Hi {{ name }}, offer ${i} for you`,
+      preheader: "Only in {{ city | upcase }} today",
+      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
+    },
+    ...(i % 2 === 0 ? { targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }] } : {}),
+  })),
+})
+
+const importTemplates = async (service: Service, count: number) => {
+  for (let at = 0; at < count; at += 500) {
+    const templates = Array.from({ length: Math.min(500, count - at) }, (_, i) => template(`t${at + i}`))
+    const { status } = await service.manage("POST", "/organizations/bench/templates/import", { templates })
+    if (status !== 200) throw new Error(`Import answered ${status}`)
+  }
+}
+
+const quick = Deno.args.includes("--quick")
+const seconds = quick ? 2 : 6
+const rows: Array<Measured> = []
+const more: Array<Measured> = []
+const batches: Array<Measured> = []
+const baseline = "empty Effect route"
+
+for (const [name, mode] of [["bare Deno.serve", "bare"], [baseline, "effect"]] as const) {
+  const server = await startServer(["bench/support/baselines.ts", mode], await freePort(), {})
+  rows.push(await measure(name, server, { url: `${server.url}/api/generate/bench`, body: ask }, { seconds }))
+  if (mode === "effect") {
+    const rate = 2000
+    more.push(
+      await measure(baseline, server, { url: `${server.url}/api/generate/bench`, body: ask }, { seconds, rate }),
+    )
+  }
+  await server.stop()
+}
+
+const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+const postgres = await startPostgres()
+const stores: Array<readonly [string, Readonly<Record<string, string>>]> = [["embedded", { DATA_DIR: folder }]]
+if ("url" in postgres) stores.unshift(["Postgres", { DATABASE_URL: postgres.url }])
+else console.log(`Postgres is left out: ${postgres.join("; ")}`)
+
+for (const [store, environment] of stores) {
+  const server = await startServer(["src/main.ts", "serve"], await freePort(), {
+    ADMIN_TOKEN: adminToken,
+    ...environment,
+  })
+  const service = serviceAt(server.url)
+  const key = await makeOrganization(service, "bench")
+  await service.manage("POST", "/organizations/bench/templates", template("welcome"))
+  const request = { url: `${server.url}/api/generate/bench`, headers: { "X-Api-Key": key }, body: ask }
+  rows.push(await measure(`Generate, ${store}`, server, request, { seconds }))
+  more.push(await measure(`Generate, ${store}`, server, request, { seconds, rate: 2000 }))
+
+  await importTemplates(service, 20)
+  const batch = {
+    ...request,
+    url: `${server.url}/api/batch-generate/bench`,
+    body: {
+      requests: Array.from({ length: 20 }, (_, i) => ({ template_id: `t${i}` })),
+      user_id: "u1",
+      fields,
+      attrs,
+    },
+  }
+  batches.push(await measure(`Generate, ${store}`, server, request, { seconds }))
+  batches.push(await measure(`Batch of 20, ${store}`, server, batch, { seconds }))
+
+  await importTemplates(service, quick ? 500 : 10_000)
+  const last = { ...request, body: { ...ask, template_id: quick ? "t499" : "t9999" } }
+  batches.push(await measure(`Generate, 10,000 templates, ${store}`, server, last, { seconds }))
+  await server.stop()
+}
+
+if ("stop" in postgres) await postgres.stop()
+rmSync(folder, { recursive: true, force: true })
+printTable("Closed loop, 64 connections, server on one core", rows, baseline)
+printTable("Open loop, 2,000 requests a second", more, baseline)
+printTable("Batches and many templates", batches, `Generate, ${stores[0]![0]}`)

@@ -1,0 +1,140 @@
+import { execFileSync, spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+// What the benchmarks share: processes pinned to cores, load from another process, and processor time per request.
+
+/** One measurement of a server under load. Times in milliseconds, `cpuMicros` processor time per request. */
+export interface Measured {
+  readonly name: string
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly cpuMicros: number
+  readonly requests: number
+  readonly statuses: Readonly<Record<string, number>>
+}
+
+const hasTaskset = (() => {
+  try {
+    execFileSync("taskset", ["-c", "0", "true"])
+    return navigator.hardwareConcurrency > 1
+  } catch {
+    return false
+  }
+})()
+
+/** A command on one core where the system can do that: servers on core 0, load on core 1. */
+const pinned = (core: number, command: ReadonlyArray<string>): ReadonlyArray<string> =>
+  hasTaskset ? ["taskset", "-c", String(core), ...command] : command
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+
+/** A server process of the benchmark. */
+export interface ServerProcess {
+  readonly url: string
+  readonly pid: number
+  readonly stop: () => Promise<void>
+}
+
+/** Starts `deno run FILE …` on core 0 and waits until it answers at `path`. */
+export const startServer = async (
+  args: ReadonlyArray<string>,
+  port: number,
+  environment: Readonly<Record<string, string>>,
+  path = "/healthz",
+): Promise<ServerProcess> => {
+  const [command, ...rest] = pinned(0, [
+    Deno.execPath(),
+    "run",
+    "-A",
+    "--no-prompt",
+    "--unstable-no-legacy-abort",
+    ...args,
+  ])
+  const child = spawn(command!, rest, {
+    cwd: root,
+    env: { ...process.env, PORT: String(port), ...environment } as Record<string, string>,
+    stdio: ["ignore", "ignore", "inherit"],
+  })
+  const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()))
+  const url = `http://127.0.0.1:${port}`
+  for (let tries = 0;; tries++) {
+    const ready = await fetch(`${url}${path}`).then((response) => response.body?.cancel().then(() => true), () => false)
+    if (ready) break
+    if (tries > 600) throw new Error(`No server answered at ${url}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  // taskset replaces itself by the server, so the pid is the server's.
+  return {
+    url,
+    pid: child.pid!,
+    stop: async () => {
+      child.kill("SIGTERM")
+      await ended
+    },
+  }
+}
+
+/** Processor time a process has used so far, in microseconds; NaN where the system does not tell. */
+const cpuMicrosOf = (pid: number): number => {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  } catch {
+    return NaN
+  }
+}
+
+/** Loads a server from core 1 and measures it; a first second warms it up. */
+export const measure = async (
+  name: string,
+  server: Pick<ServerProcess, "pid">,
+  request: { readonly url: string; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown },
+  options: { readonly seconds?: number; readonly connections?: number; readonly rate?: number } = {},
+): Promise<Measured> => {
+  const load = (seconds: number) =>
+    new Promise<Omit<Measured, "name" | "cpuMicros">>((resolve, reject) => {
+      const [command, ...rest] = pinned(1, [
+        Deno.execPath(),
+        "run",
+        "-A",
+        "bench/support/load.ts",
+        JSON.stringify({
+          url: request.url,
+          headers: request.headers ?? {},
+          body: JSON.stringify(request.body),
+          seconds,
+          connections: options.connections ?? 64,
+          rate: options.rate ?? 0,
+        }),
+      ])
+      const child = spawn(command!, rest, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
+      let output = ""
+      child.stdout.on("data", (chunk) => output += String(chunk))
+      child.on("exit", (code) =>
+        code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`The load failed for ${name}`)))
+    })
+  await load(2)
+  const before = cpuMicrosOf(server.pid)
+  const measured = await load(options.seconds ?? 6)
+  return { name, ...measured, cpuMicros: (cpuMicrosOf(server.pid) - before) / measured.requests }
+}
+
+const number = (value: number, digits: number) => Number.isNaN(value) ? "–" : value.toFixed(digits)
+
+/** Prints measurements with their ratios to the first of them that is named `baseline`. */
+export const printTable = (title: string, rows: ReadonlyArray<Measured>, baseline: string): void => {
+  const base = rows.find(({ name }) => name === baseline)!
+  console.log(`\n${title}\n`)
+  console.log(`| | requests/s | p50 ms | p99 ms | CPU µs/request | rate / ${baseline} | CPU / ${baseline} | answers |`)
+  console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+  for (const row of rows) {
+    const answers = Object.entries(row.statuses).map(([status, count]) => `${count} × ${status}`).join(", ")
+    console.log(
+      `| ${row.name} | ${number(row.perSecond, 0)} | ${number(row.p50, 2)} | ${number(row.p99, 2)} | ${
+        number(row.cpuMicros, 1)
+      } | ${number(row.perSecond / base.perSecond, 2)} | ${number(row.cpuMicros / base.cpuMicros, 2)} | ${answers} |`,
+    )
+  }
+}

