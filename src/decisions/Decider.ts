@@ -68,6 +68,22 @@ export type Outcome =
     readonly error: NotRendered
   }
 
+/** A decision made and rendered, waiting to be recorded. */
+interface Planned {
+  readonly _tag: "Planned"
+  readonly view: TemplateView
+  readonly ask: Ask
+  readonly decision: Decision
+  readonly first: Outcome & { readonly _tag: "Chosen" }
+}
+
+/** The choice a user of a sticky template had before, still eligible. */
+interface Repeated {
+  readonly _tag: "Repeated"
+  readonly standing: StickyChoice
+  readonly trace: unknown
+}
+
 const hourMillis = 3_600_000
 
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
@@ -126,15 +142,6 @@ export class Decider extends Context.Service<Decider, {
           : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }
       }
 
-      /** Records a decision whose words are rendered, and answers with those of the variant that stands for it. */
-      const record = (
-        view: TemplateView,
-        ask: Ask,
-        decision: Decision,
-        first: Outcome & { readonly _tag: "Chosen" },
-      ): Effect.Effect<Outcome, BufferFull> =>
-        Effect.map(log.record(decision), (recorded) => settled(view, ask, decision, first, recorded))
-
       const settled = (
         view: TemplateView,
         ask: Ask,
@@ -150,11 +157,15 @@ export class Decider extends Context.Service<Decider, {
           : chosen(view, variant, ask, decision.decidedAtMillis, decision.trackingId, durable, first.trace)
       }
 
-      const force = (view: TemplateView, ask: Ask, copyId: CopyId, trackingId: string, now: number) => {
+      const force = (
+        view: TemplateView,
+        ask: Ask,
+        copyId: CopyId,
+        trackingId: string,
+        now: number,
+      ): Outcome | Planned => {
         const variant = view.variantsById.get(copyId)
-        if (variant === undefined) {
-          return Effect.succeed<Outcome>({ _tag: "None", trackingId, reason: "variant-not-found" })
-        }
+        if (variant === undefined) return { _tag: "None", trackingId, reason: "variant-not-found" }
         const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const trace = ask.trace === true
@@ -162,7 +173,6 @@ export class Decider extends Context.Service<Decider, {
             attributes: ask.attrs,
             nowMillis: now,
             epsilon: undefined,
-            window: ask.window,
             useCache: ask.useCache ?? true,
             chosen: variant.id,
             mode: "forced",
@@ -170,8 +180,8 @@ export class Decider extends Context.Service<Decider, {
           })
           : undefined
         const first = chosen(view, variant, ask, now, trackingId, true, trace)
-        if (first._tag !== "Chosen") return Effect.succeed(first)
-        return record(view, ask, {
+        if (first._tag !== "Chosen") return first
+        const decision: Decision = {
           org: view.org.slug,
           templateId: view.id,
           trackingId,
@@ -184,16 +194,18 @@ export class Decider extends Context.Service<Decider, {
           policy: policy.model.version,
           window: ask.window,
           decidedAtMillis: now,
-        }, first)
+        }
+        return { _tag: "Planned", view, ask, decision, first }
       }
 
+      /** Chooses and renders. Nothing waits here and nothing is recorded yet. */
       const select = (
         view: TemplateView,
         ask: Ask,
         trackingId: string,
         now: number,
         standing: StickyChoice | undefined,
-      ): Effect.Effect<Outcome, BufferFull> => {
+      ): Outcome | Planned | Repeated => {
         const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const set = Selection.eligible(view, ask.attrs, now)
@@ -203,7 +215,6 @@ export class Decider extends Context.Service<Decider, {
               attributes: ask.attrs,
               nowMillis: now,
               epsilon: ask.epsilon,
-              window: ask.window,
               useCache: ask.useCache ?? true,
               chosen,
               mode,
@@ -211,28 +222,21 @@ export class Decider extends Context.Service<Decider, {
             })
             : undefined
         if (set.ids.length === 0) {
-          return Effect.succeed<Outcome>({
-            _tag: "None",
-            trackingId,
-            reason: "no-candidate",
-            trace: traced(null, "none", null),
-          })
+          return { _tag: "None", trackingId, reason: "no-candidate", trace: traced(null, "none", null) }
         }
         if (standing !== undefined && set.ids.includes(standing.copyId)) {
-          return repeat(view, ask, standing, trackingId, now, traced(standing.copyId, "sticky", null))
+          return { _tag: "Repeated", standing, trace: traced(standing.copyId, "sticky", null) }
         }
-        const drawn = Selection.draw(view, policy, cell, set, ask.epsilon, random.nextDoubleUnsafe())
-        const { choice, propensity, variant } = drawn
-        const first = chosen(
+        const { choice, propensity, variant } = Selection.draw(
           view,
-          variant,
-          ask,
-          now,
-          trackingId,
-          true,
-          traced(variant.id, choice.mode, propensity),
+          policy,
+          cell,
+          set,
+          ask.epsilon,
+          random.nextDoubleUnsafe(),
         )
-        if (first._tag !== "Chosen") return Effect.succeed(first)
+        const first = chosen(view, variant, ask, now, trackingId, true, traced(variant.id, choice.mode, propensity))
+        if (first._tag !== "Chosen") return first
         const decision: Decision = {
           org: view.org.slug,
           templateId: view.id,
@@ -247,9 +251,7 @@ export class Decider extends Context.Service<Decider, {
           window: ask.window,
           decidedAtMillis: now,
         }
-        return view.stickyHours > 0 && ask.userId !== undefined
-          ? claim(view, ask, { ...decision, userId: ask.userId }, first, standing)
-          : record(view, ask, decision, first)
+        return { _tag: "Planned", view, ask, decision, first }
       }
 
       /** A sticky repeat is no new decision: the tracking id it came under stands for the first one's. */
@@ -271,16 +273,14 @@ export class Decider extends Context.Service<Decider, {
       }
 
       const claim = (
-        view: TemplateView,
-        ask: Ask,
-        decision: Decision & { readonly userId: string },
-        first: Outcome & { readonly _tag: "Chosen" },
+        { ask, decision, first, view }: Planned,
+        userId: string,
         replaces: StickyChoice | undefined,
       ): Effect.Effect<Outcome, BufferFull> =>
-        sticky.claim(decision, decision.decidedAtMillis + view.stickyHours * hourMillis, replaces).pipe(
+        sticky.claim({ ...decision, userId }, decision.decidedAtMillis + view.stickyHours * hourMillis, replaces).pipe(
           Effect.matchEffect({
             // The store is down: the decision goes the way of all others, into memory.
-            onFailure: () => record(view, ask, decision, first),
+            onFailure: () => record({ _tag: "Planned", ask, decision, first, view }),
             onSuccess: (standing) =>
               standing.trackingId === decision.trackingId
                 ? Effect.succeed(settled(view, ask, decision, first, { copyId: standing.copyId, durable: true }))
@@ -288,42 +288,55 @@ export class Decider extends Context.Service<Decider, {
           }),
         )
 
-      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> => {
-        const trackingId = ask.trackingId ?? randomUUID()
-        const view = views.template(org, ask.templateId)
-        if (view === undefined) return Effect.succeed({ _tag: "None", trackingId, reason: "template-not-found" })
-        const now = clock.currentTimeMillisUnsafe()
-        if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
-        if (view.stickyHours === 0 || ask.userId === undefined) return select(view, ask, trackingId, now, undefined)
-        return sticky.find(view.org.slug, view.id, ask.userId).pipe(
+      const record = ({ ask, decision, first, view }: Planned): Effect.Effect<Outcome, BufferFull> =>
+        Effect.map(log.record(decision), (recorded) => settled(view, ask, decision, first, recorded))
+
+      /** A user of a sticky template gets what was chosen before, or what is now chosen for all nodes. */
+      const stick = (view: TemplateView, ask: Ask, userId: string, trackingId: string, now: number) =>
+        sticky.find(view.org.slug, view.id, userId).pipe(
           // Without the store nobody knows what the user had before; a fresh choice is better than none.
           Effect.catch(() => Effect.succeed(undefined)),
-          Effect.flatMap((standing) => select(view, ask, trackingId, now, standing)),
+          Effect.flatMap((standing): Effect.Effect<Outcome, BufferFull> => {
+            const plan = select(view, ask, trackingId, now, standing)
+            if (plan._tag === "Repeated") return repeat(view, ask, plan.standing, trackingId, now, plan.trace)
+            return plan._tag === "Planned" ? claim(plan, userId, standing) : Effect.succeed(plan)
+          }),
         )
+
+      /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
+      const plan = (org: string, ask: Ask): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
+        const trackingId = ask.trackingId ?? randomUUID()
+        const view = views.template(org, ask.templateId)
+        if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" }
+        const now = clock.currentTimeMillisUnsafe()
+        if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
+        if (view.stickyHours > 0 && ask.userId !== undefined) return stick(view, ask, ask.userId, trackingId, now)
+        return select(view, ask, trackingId, now, undefined) as Outcome | Planned
       }
 
-      const decideBatch = (org: string, batch: BatchAsk) =>
-        Effect.forEach(
-          batch.items,
-          (item) =>
-            Effect.map(
-              decide(org, {
-                templateId: item.templateId,
-                trackingId: item.trackingId,
-                copyId: item.copyId,
-                userId: batch.userId,
-                fields: batch.fields,
-                attrs: batch.attrs,
-                window: { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays },
-                epsilon: batch.epsilon,
-                useCache: batch.useCache,
-                trace: batch.trace,
-              }),
-              (outcome) => [item.templateId, outcome] as const,
-            ),
-          // All at once, so that they share a commit.
-          { concurrency: "unbounded" },
-        )
+      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
+        Effect.suspend(() => {
+          const planned = plan(org, ask)
+          if (Effect.isEffect(planned)) return planned
+          return planned._tag === "Planned" ? record(planned) : Effect.succeed(planned)
+        })
+
+      const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
+        const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
+        const plans = batch.items.map((item) => plan(org, { ...batch, ...item, window }))
+        const waiting = plans.filter((one) => !Effect.isEffect(one) && one._tag === "Planned") as ReadonlyArray<Planned>
+        // Together, so that they share a commit and one wait.
+        const recorded = yield* log.recordAll(waiting.map(({ decision }) => decision))
+        const outcomes: Array<readonly [TemplateId, Outcome]> = []
+        let next = 0
+        for (const [index, one] of plans.entries()) {
+          const { templateId } = batch.items[index]!
+          if (Effect.isEffect(one)) outcomes.push([templateId, yield* one])
+          else if (one._tag !== "Planned") outcomes.push([templateId, one])
+          else outcomes.push([templateId, settled(one.view, one.ask, one.decision, one.first, recorded[next++]!)])
+        }
+        return outcomes
+      })
 
       return Decider.of({ decide, decideBatch })
     }),

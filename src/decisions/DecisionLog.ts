@@ -77,6 +77,10 @@ export const insertDecisions = Effect.fnUntraced(function* (
 export class DecisionLog extends Context.Service<DecisionLog, {
   /** Answers once the decision is committed, or from memory while the store is down; fails when that memory is full. */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
+  /** The same for several decisions, answered in their order once all are. */
+  readonly recordAll: (
+    decisions: ReadonlyArray<Decision>,
+  ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
   /** Decisions in memory that are not known to be committed, and whether the store is refusing them. */
   readonly state: () => { readonly pending: number; readonly down: boolean }
 }>()("parlance/decisions/DecisionLog") {
@@ -103,26 +107,42 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         drainTimeout: settings.shutdownTimeout,
       })
 
-      const recorded = (ticket: GroupCommit.Ticket<Decision, CopyId>) =>
-        Effect.map(
-          commit.settled(ticket),
-          (committed): Recorded =>
-            committed.durable
-              ? { copyId: committed.value, durable: true }
-              : { copyId: ticket.entry.copyId, durable: false },
-        )
+      const recordedAs = (
+        ticket: GroupCommit.Ticket<Decision, CopyId>,
+        committed: GroupCommit.Committed<CopyId>,
+      ): Recorded =>
+        committed.durable ? { copyId: committed.value, durable: true } : { copyId: ticket.entry.copyId, durable: false }
 
-      const record = (decision: Decision): Effect.Effect<Recorded, GroupCommit.BufferFull> => {
+      /** The decision's ticket, or that of the same decision already on its way. */
+      const ticketOf = (decision: Decision): GroupCommit.Ticket<Decision, CopyId> | undefined => {
         const key = keyOf(decision)
         const earlier = pending.get(key)
-        if (earlier !== undefined) return recorded(earlier)
-        return Effect.flatMap(commit.submit(decision), (ticket) => {
-          pending.set(key, ticket)
-          return recorded(ticket)
-        })
+        if (earlier !== undefined) return earlier
+        const ticket = commit.submit(decision)
+        if (ticket !== undefined) pending.set(key, ticket)
+        return ticket
       }
 
-      return DecisionLog.of({ record, state: () => ({ pending: commit.size(), down: commit.isDown() }) })
+      const record = (decision: Decision): Effect.Effect<Recorded, GroupCommit.BufferFull> => {
+        const ticket = ticketOf(decision)
+        if (ticket === undefined) return new GroupCommit.BufferFull()
+        return Effect.map(commit.settled(ticket), (committed) => recordedAs(ticket, committed))
+      }
+
+      const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
+        const tickets: Array<GroupCommit.Ticket<Decision, CopyId>> = []
+        for (const decision of decisions) {
+          const ticket = ticketOf(decision)
+          if (ticket === undefined) return yield* new GroupCommit.BufferFull()
+          tickets.push(ticket)
+        }
+        const recorded: Array<Recorded> = []
+        // Submitted together they are committed together: after the first the others hardly wait.
+        for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* commit.settled(ticket)))
+        return recorded
+      })
+
+      return DecisionLog.of({ record, recordAll, state: () => ({ pending: commit.size(), down: commit.isDown() }) })
     }),
   )
 }

@@ -4,7 +4,6 @@ import type { Cell } from "../bandit/Cells.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
-import type { Window } from "./Decision.ts"
 
 // The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
 
@@ -98,7 +97,6 @@ export const traceOf = (
     readonly attributes: Attributes
     readonly nowMillis: number
     readonly epsilon: number | undefined
-    readonly window: Window | undefined
     readonly useCache: boolean
     readonly chosen: CopyId | null
     readonly mode: string

@@ -17,9 +17,9 @@ export const variantLength = 2_097_152
 
 /**
  * Work of rendering one variant: a step is one expression, tag, loop round or compared value, or a stretch of text that
- * takes about as long (some 50 ns). The most expensive templates known take under 100 ms for all of it.
+ * takes about as long (some 100 ns). The most expensive templates known take under 100 ms for all of it.
  */
-export const steps = 1_000_000
+export const steps = 500_000
 
 /** Longest strftime format of the `date` filters, and widest padding in one. */
 export const dateFormatLength = 256

@@ -104,7 +104,7 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
  * Values are never read as Liquid. Variables do not see what others assign.
  *
  * Synchronous and bounded: a variable renders to at most 1,048,576 characters, a variant to 2,097,152, with at most
- * 1,000,000 steps of work (100 ms at the very worst). Past that it fails with `limit` faults. Without `strict` nothing
+ * 500,000 steps of work (tens of milliseconds, at the very worst 100). Past that it fails with `limit` faults. Without `strict` nothing
  * else fails: unknown variables, and results of filters that cannot work with what they got, are nothing.
  */
 export const render = (

@@ -72,6 +72,12 @@ const encodeBase64 = borrowed("base64_encode")
 const sha256 = borrowed("sha256")
 const hmac = borrowed("hmac_sha256")
 
+/** Setting up a hash takes microseconds, however short the text. */
+const hashed = (run: Run, digest: unknown): unknown => {
+  run.spend(50)
+  return digest
+}
+
 const plus = (encoded: string) => encoded.replace(/%20/g, "+")
 
 export const textFilters: Record<string, FilterEntry> = {
@@ -152,6 +158,7 @@ export const textFilters: Record<string, FilterEntry> = {
     try {
       return decodeURIComponent(source.replace(/\+/g, " "))
     } catch {
+      run.spend(50)
       run.complain("url_decode: the text is not URL-encoded")
       return source
     }
@@ -162,12 +169,13 @@ export const textFilters: Record<string, FilterEntry> = {
     try {
       return decodeBase64(source)
     } catch {
+      run.spend(50)
       run.complain("base64_decode: the text is not Base64")
       return undefined
     }
   }, 2),
-  sha256: onText(0, (_, source) => sha256(source), 2),
-  hmac_sha256: onText(1, (_, source, key) => hmac(source, key), 2),
+  sha256: onText(0, (run, source) => hashed(run, sha256(source)), 2),
+  hmac_sha256: onText(1, (run, source, key) => hashed(run, hmac(source, key)), 2),
 
   join: {
     needs: 0,

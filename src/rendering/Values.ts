@@ -97,6 +97,7 @@ export const text = (value: unknown, run: Run, depth = 0): string => {
         let whole = ""
         for (const element of value) {
           const part = text(element, run, depth + 1)
+          run.spend(2)
           run.scan(part.length)
           run.room(whole.length + part.length)
           whole += part
@@ -114,9 +115,7 @@ const requireShallow = (value: unknown, run: Run, depth: number): void => {
   run.spend(2)
   if (typeof value !== "object" || value === null) return
   if (depth === Limits.nesting) throw tooDeep()
-  for (const key in value) {
-    if (Object.hasOwn(value, key)) requireShallow((value as Record<string, unknown>)[key], run, depth + 1)
-  }
+  for (const member of Array.isArray(value) ? value : Object.values(value)) requireShallow(member, run, depth + 1)
 }
 
 /** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */
@@ -128,7 +127,7 @@ export const json = (value: unknown, run: Run, indent = 0): string => {
     value,
     (key, member: unknown) => {
       length += key.length + 8 + indent * Limits.nesting + (typeof member === "string" ? member.length : 0)
-      run.spend(2)
+      run.spend(3)
       run.room(length)
       return member instanceof Emptiness || member instanceof Loop ? null : member
     },

@@ -37,8 +37,8 @@ export interface GroupCommitOptions<A, B> {
 }
 
 export interface GroupCommit<A, B> {
-  /** Queues `entry`. The ticket must be awaited with `settled`. */
-  readonly submit: (entry: A) => Effect.Effect<Ticket<A, B>, BufferFull>
+  /** Queues `entry`, to be awaited with `settled`; undefined when the store is down and the buffer full. */
+  readonly submit: (entry: A) => Ticket<A, B> | undefined
   /** Waits until the ticket's entry is committed, or, while the store is down, is at least in memory. */
   readonly settled: (ticket: Ticket<A, B>) => Answer<B>
   /** Entries in memory, committed or not known. */
@@ -165,8 +165,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     size() >= options.bufferSize ||
     (queue.length > 0 && clock.currentTimeMillisUnsafe() - queue[0]!.atMillis > bufferAgeMillis)
 
-  const submit = (entry: A): Effect.Effect<Ticket<A, B>, BufferFull> => {
-    if (down && isFull()) return new BufferFull()
+  const submit = (entry: A): Ticket<A, B> | undefined => {
+    if (down && isFull()) return undefined
     const ticket = new Ticket<A, B>(entry, clock.currentTimeMillisUnsafe())
     queue.push(ticket)
     if (wake !== undefined) {
@@ -174,11 +174,11 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       wake = undefined
       run()
     }
-    return Effect.succeed(ticket)
+    return ticket
   }
 
   const settled = (ticket: Ticket<A, B>): Answer<B> =>
-    Effect.callback((resume) => {
+    ticket.answer ?? Effect.callback((resume) => {
       if (ticket.answer !== undefined) return resume(ticket.answer)
       if (down) return resume(notDurable)
       ticket.waiters.add(resume)

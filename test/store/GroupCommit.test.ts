@@ -37,7 +37,11 @@ const makeStore = Effect.gen(function* () {
     timeout: Duration.seconds(3),
     drainTimeout: Duration.seconds(10),
   })
-  const put = (entry: string) => Effect.flatMap(commit.submit(entry), commit.settled)
+  const put = (entry: string) =>
+    Effect.suspend(() => {
+      const ticket = commit.submit(entry)
+      return ticket === undefined ? new GroupCommit.BufferFull() : commit.settled(ticket)
+    })
   // Closing waits for what is queued, and the test clock stands still by then.
   yield* Effect.addFinalizer(() =>
     Effect.andThen(Effect.sync(() => void (state.isDown = false)), TestClock.adjust("1 seconds"))
@@ -137,8 +141,8 @@ describe("GroupCommit", () => {
       const written = yield* Effect.scoped(Effect.gen(function* () {
         const { commit, gate, written } = yield* makeStore
         yield* gate.close
-        yield* commit.submit("a")
-        yield* commit.submit("b")
+        commit.submit("a")
+        commit.submit("b")
         yield* Effect.addFinalizer(() => gate.open)
         return written
       }))
