@@ -1,0 +1,78 @@
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { KeyAuth } from "../../src/auth/KeyAuth.ts"
+import { Keys } from "../../src/auth/Keys.ts"
+import { OrgSlug } from "../../src/domain/Ids.ts"
+import { Organizations } from "../../src/organizations/Organizations.ts"
+import { Changes } from "../../src/store/Changes.ts"
+import { describeOnStores, layerMigrated } from "../support/stores.ts"
+
+const acme = Schema.decodeSync(OrgSlug)("acme")
+
+const layerKeys = Layer.mergeAll(KeyAuth.layer, Keys.layer, Organizations.layer).pipe(Layer.provideMerge(Changes.layer))
+
+describeOnStores("KeyAuth", (_, environment) => {
+  layer(layerKeys.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
+    const rejected = (key: string) =>
+      Effect.gen(function* () {
+        const auth = yield* KeyAuth
+        return (yield* Effect.flip(auth.resolve(Redacted.make(key)))).reason
+      })
+
+    it.effect("opens the organization a key was made for, with the scopes it was given", () =>
+      Effect.gen(function* () {
+        yield* Effect.ignore((yield* Organizations).create({ slug: acme, name: "Acme" }))
+        const keys = yield* Keys
+        const auth = yield* KeyAuth
+        const { key } = yield* keys.create(acme, { name: "plain" })
+        const grant = yield* auth.resolve(Redacted.make(key))
+        assert.strictEqual(grant.org, acme)
+        assert.deepStrictEqual([...grant.scopes], ["generate", "deliver"])
+        const events = yield* keys.create(acme, { name: "events", scopes: ["events"] })
+        assert.deepStrictEqual([...(yield* auth.resolve(Redacted.make(events.key))).scopes], ["events"])
+      }))
+
+    it.effect("refuses nothing, the unknown, a wrong secret, the expired and the revoked", () =>
+      Effect.gen(function* () {
+        const keys = yield* Keys
+        const { id, key } = yield* keys.create(acme, { name: "short-lived" })
+        assert.strictEqual(yield* rejected(""), "missing")
+        assert.strictEqual(yield* rejected("anything"), "unknown")
+        const other = key.at(-10) === "a" ? "b" : "a"
+        assert.strictEqual(yield* rejected(key.slice(0, -10) + other + key.slice(-9)), "unknown")
+        const past = yield* keys.create(acme, { name: "past", expiresAt: DateTime.makeUnsafe("2020-01-01T00:00:00Z") })
+        assert.strictEqual(yield* rejected(past.key), "expired")
+        yield* keys.revoke(acme, id)
+        assert.strictEqual(yield* rejected(key), "revoked")
+      }))
+
+    it.effect("keeps nothing in the store from which a key could be read", () =>
+      Effect.gen(function* () {
+        const { key } = yield* (yield* Keys).create(acme, { name: "secret" })
+        const sql = yield* SqlClient.SqlClient
+        const rows = yield* sql`SELECT k.* FROM api_keys k`
+        assert.notInclude(JSON.stringify(rows), key.slice(21))
+      }))
+
+    it.effect("follows a key revoked by another node within 5 seconds", () =>
+      Effect.gen(function* () {
+        const { id, key } = yield* (yield* Keys).create(acme, { name: "elsewhere" })
+        const sql = yield* SqlClient.SqlClient
+        // What another node's revocation leaves in the store.
+        yield* sql.withTransaction(Effect.gen(function* () {
+          yield* sql`UPDATE api_keys k SET revoked_at = now() WHERE k.id = ${id}`
+          yield* sql`UPDATE organizations o SET revision = o.revision + 1 WHERE o.slug = ${acme}`
+        }))
+        const gone = Effect.map(
+          Effect.exit(rejected(key)),
+          (exit) => exit._tag === "Success" && exit.value === "revoked",
+        )
+        yield* Effect.sleep("50 millis").pipe(
+          Effect.andThen(gone),
+          Effect.repeat({ until: (done) => done }),
+          Effect.timeout("5 seconds"),
+        )
+      }))
+  })
+})
