@@ -1,12 +1,19 @@
-FROM denoland/deno:2.9.6 AS build
+# The stage that downloads packages may run on another image, such as one that trusts the certificate of a proxy.
+ARG BUILD_IMAGE=denoland/deno:2.9.6
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /app
 COPY package.json deno.json deno.lock ./
-RUN deno install --frozen --prod
+# `deno install --prod` installs whatever the lock file names (Deno 2.9.6), so the development dependencies are taken out
+# first. Versions and digests of the rest stay those of the lock file.
+RUN deno eval 'const { devDependencies: _, ...rest } = JSON.parse(Deno.readTextFileSync("package.json")); Deno.writeTextFileSync("package.json", JSON.stringify(rest))' \
+  && deno install
 COPY src src
 COPY schema schema
 COPY examples examples
 # Compiled once here, so that the container starts without writing anything.
-RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/*.worker.ts
+RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/check.process.ts \
+  # The packages stand in node_modules; what they were unpacked from is not needed again.
+  && rm -rf /deno-dir/npm
 
 FROM denoland/deno:2.9.6
 LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.description="Personalized content: selects, renders and learns"
@@ -21,5 +28,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["deno", "eval", "Deno.exit((await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`)).ok ? 0 : 1)"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-read", "--allow-write=/data", "src/main.ts"]
+# Deno itself is run once more for the process that checks Liquid, which gets no permissions.
+ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno", "src/main.ts"]
 CMD ["serve"]

@@ -86,12 +86,17 @@ const cpuMicrosOf = (pid: number): number => {
   }
 }
 
-/** Loads a server from core 1 and measures it; a first second warms it up. */
+/** Loads a server from core 1 and measures it; the first seconds warm it up. */
 export const measure = async (
   name: string,
   server: Pick<ServerProcess, "pid">,
   request: { readonly url: string; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown },
-  options: { readonly seconds?: number; readonly connections?: number; readonly rate?: number } = {},
+  options: {
+    readonly seconds?: number
+    readonly connections?: number
+    readonly rate?: number
+    readonly warmUp?: number
+  } = {},
 ): Promise<Measured> => {
   const load = (seconds: number) =>
     new Promise<Omit<Measured, "name" | "cpuMicros">>((resolve, reject) => {
@@ -115,7 +120,7 @@ export const measure = async (
       child.on("exit", (code) =>
         code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`The load failed for ${name}`)))
     })
-  await load(2)
+  await load(options.warmUp ?? 4)
   const before = cpuMicrosOf(server.pid)
   const measured = await load(options.seconds ?? 6)
   return { name, ...measured, cpuMicros: (cpuMicrosOf(server.pid) - before) / measured.requests }
