@@ -9,7 +9,7 @@ import { DecisionLog } from "./decisions/DecisionLog.ts"
 import { Previews } from "./decisions/Previews.ts"
 import { StickyChoices } from "./decisions/StickyChoices.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
-import { Api } from "./http/Api.ts"
+import { ServedApi } from "./http/Api.ts"
 import * as Envelope from "./http/Envelope.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
@@ -47,9 +47,8 @@ export const layerServices = Layer.mergeAll(
 )
 
 /** Every route, on top of the services. */
-export const layerRoutes = HttpApiBuilder.layer(Api).pipe(
+export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.provide([
-    GenerateRoutes.layer,
     OrganizationRoutes.organizationsLayer,
     OrganizationRoutes.keysLayer,
     TemplateRoutes.layer,
@@ -57,5 +56,6 @@ export const layerRoutes = HttpApiBuilder.layer(Api).pipe(
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),
+  Layer.merge(GenerateRoutes.layer),
   Layer.merge(Envelope.layer),
 )

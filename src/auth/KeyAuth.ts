@@ -1,5 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
 import type { Scope } from "../domain/ApiKey.ts"
@@ -66,14 +67,14 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         }
       }))
 
-      const writeUses = Effect.suspend(() => {
+      const writeUses = Effect.suspend((): Effect.Effect<void, SqlError> => {
         if (used.size === 0) return Effect.void
         const ids = [...used.keys()]
         const times = [...used.values()].map((millis) => new Date(millis))
         used.clear()
-        return sql`
+        return Effect.asVoid(sql`
           UPDATE api_keys k SET last_used_at = u.at
-          FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS u(id, at) WHERE k.id = u.id`
+          FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS u(id, at) WHERE k.id = u.id`)
       })
       yield* Effect.sleep(usedEvery).pipe(
         Effect.andThen(writeUses),

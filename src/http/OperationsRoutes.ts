@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
-import { Api } from "./Api.ts"
+import { Api, ServedApi } from "./Api.ts"
 import { docsPage, problemPage, problemsPage } from "./Pages.ts"
 import { PathNotFound, problemPages } from "./Problems.ts"
 
@@ -29,7 +29,7 @@ const html = (text: string) =>
 
 /** Health, readiness, metrics and the documents. */
 export const layer = HttpApiBuilder.group(
-  Api,
+  ServedApi,
   "operations",
   Effect.fnUntraced(function* (handlers) {
     const sql = yield* SqlClient.SqlClient

@@ -4,7 +4,7 @@ import { Keys } from "../auth/Keys.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Organizations } from "../organizations/Organizations.ts"
-import { Api, KeyBody } from "./Api.ts"
+import { KeyBody, ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
 import { body, toProblems } from "./Requests.ts"
 
@@ -16,7 +16,7 @@ const keyBody = decoder(KeyBody)
 const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
 
 export const organizationsLayer = HttpApiBuilder.group(
-  Api,
+  ServedApi,
   "organizations",
   Effect.fnUntraced(function* (handlers) {
     const organizations = yield* Organizations
@@ -47,7 +47,7 @@ export const organizationsLayer = HttpApiBuilder.group(
 )
 
 export const keysLayer = HttpApiBuilder.group(
-  Api,
+  ServedApi,
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* Keys

@@ -3,7 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Templates } from "../templates/Templates.ts"
-import { Api } from "./Api.ts"
+import { ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
 import { body, invalid, query, toProblems } from "./Requests.ts"
 
@@ -21,7 +21,7 @@ const limitOf = (text: string | null): Result.Result<number, string> => {
 }
 
 export const layer = HttpApiBuilder.group(
-  Api,
+  ServedApi,
   "templates",
   Effect.fnUntraced(function* (handlers) {
     const templates = yield* Templates

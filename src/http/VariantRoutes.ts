@@ -4,7 +4,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { VariantInput, VariantPatch } from "../domain/Template.ts"
 import { Previews } from "../decisions/Previews.ts"
 import { Templates } from "../templates/Templates.ts"
-import { Api, PreviewBody } from "./Api.ts"
+import { PreviewBody, ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
 import { attrsOf, both } from "./GenerateWire.ts"
 import { body, toProblems } from "./Requests.ts"
@@ -18,7 +18,7 @@ const previewBody = (input: unknown) =>
 const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
 
 export const layer = HttpApiBuilder.group(
-  Api,
+  ServedApi,
   "variants",
   Effect.fnUntraced(function* (handlers) {
     const templates = yield* Templates

@@ -144,34 +144,32 @@ const binary: Record<string, Operate> = {
 const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean): Evaluate => {
   const malformed = () => new Refused(`cannot be read as a value: ${excerpt(whole)}`, whole.begin)
   if (postfix.length === 1 && !TypeGuards.isOperatorToken(postfix[0])) return compileToken(postfix[0]!, lenient, 0)
-  const program: Array<Evaluate | "not" | Operate> = []
-  const operations = new Set<number>()
+  const program: Array<(stack: Array<unknown>, run: Run) => void> = []
   let height = 0
   for (const token of postfix) {
     if (!TypeGuards.isOperatorToken(token)) {
-      program.push(compileToken(token, lenient, 0))
+      const evaluate = compileToken(token, lenient, 0)
+      program.push((stack, run) => stack.push(evaluate(run)))
       height++
     } else if (token.operator === "not") {
       if (height < 1) throw malformed()
-      program.push("not")
+      program.push((stack) => stack.push(!isTrue(stack.pop())))
     } else {
       const operate = binary[token.operator]
       if (operate === undefined || height < 2) throw malformed()
-      operations.add(program.push(operate) - 1)
+      program.push((stack, run) => {
+        const right = stack.pop()
+        stack.push(operate(stack.pop(), right, run))
+      })
       height--
     }
   }
   if (height !== 1) throw malformed()
   return (run) => {
     const stack: Array<unknown> = []
-    for (let index = 0; index < program.length; index++) {
+    for (const step of program) {
       run.spend(1)
-      const step = program[index]!
-      if (step === "not") stack.push(!isTrue(stack.pop()))
-      else if (operations.has(index)) {
-        const right = stack.pop()
-        stack.push((step as Operate)(stack.pop(), right, run))
-      } else stack.push((step as Evaluate)(run))
+      step(stack, run)
     }
     return stack[0]
   }

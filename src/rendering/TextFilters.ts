@@ -14,7 +14,16 @@ const onText = (
   apply: (input, args, run) => {
     const source = text(input, run)
     run.scan(source.length, shift)
-    return make(run, source, ...args.map((arg) => text(arg, run)))
+    return make(
+      run,
+      source,
+      ...args.map((arg) => {
+        const given = text(arg, run)
+        // Some are looked at in full at every use, such as the characters to strip.
+        run.scan(given.length, shift)
+        return given
+      }),
+    )
   },
 })
 
@@ -74,7 +83,7 @@ const hmac = borrowed("hmac_sha256")
 
 /** Setting up a hash takes microseconds, however short the text. */
 const hashed = (run: Run, digest: unknown): unknown => {
-  run.spend(50)
+  run.spend(120)
   return digest
 }
 
@@ -169,7 +178,7 @@ export const textFilters: Record<string, FilterEntry> = {
     try {
       return decodeBase64(source)
     } catch {
-      run.spend(50)
+      run.spend(150)
       run.complain("base64_decode: the text is not Base64")
       return undefined
     }

@@ -127,7 +127,7 @@ export const json = (value: unknown, run: Run, indent = 0): string => {
     value,
     (key, member: unknown) => {
       length += key.length + 8 + indent * Limits.nesting + (typeof member === "string" ? member.length : 0)
-      run.spend(3)
+      run.spend(5)
       run.room(length)
       return member instanceof Emptiness || member instanceof Loop ? null : member
     },
