@@ -4,7 +4,6 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
-import { Store } from "../store/Store.ts"
 import type { Decision } from "./Decision.ts"
 
 /** What became of a decision that was to be recorded. */
@@ -89,7 +88,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const { kind } = yield* Store
       const pending = new Map<string, GroupCommit.Ticket<Decision, CopyId>>()
 
       const commit = yield* GroupCommit.make<Decision, CopyId>({
@@ -99,8 +97,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           ),
         onSettled: (decision) => pending.delete(keyOf(decision)),
         maxGroup: 1000,
-        // The embedded store has one connection; on a server a second commit overlaps the first one's wait for the disk.
-        concurrency: kind === "embedded" ? 1 : 2,
         bufferSize: settings.decisionBufferSize,
         bufferAge: settings.decisionBufferAge,
         timeout: settings.storeTimeout,

@@ -10,7 +10,7 @@ import {
 import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
-import { blank, contains, empty, equals, integer, isTrue, member, order } from "./Values.ts"
+import { blank, contains, empty, equals, integer, isNothing, isTrue, member, order } from "./Values.ts"
 
 /**
  * liquidjs parses; this evaluates. Its own evaluation cannot be bounded from outside: `(9007199254740992..9007199254740994)`
@@ -118,7 +118,8 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
         value = member(value, key, run)
       }
       if (value === undefined) {
-        if (path !== undefined) run.lacks(path.join(".").slice(0, 200), begin)
+        // A key that is nothing has been noted itself.
+        if (path !== undefined && !isNothing(key)) run.lacks(path.join(".").slice(0, 200), begin)
         return undefined
       }
     }

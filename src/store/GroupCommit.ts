@@ -24,8 +24,6 @@ export interface GroupCommitOptions<A, B> {
   readonly onSettled: (entry: A) => void
   /** Entries per commit at most. */
   readonly maxGroup: number
-  /** Commits under way at once. */
-  readonly concurrency: number
   /** Entries kept while the store is down, at most. */
   readonly bufferSize: number
   /** How long the oldest of them may wait before new ones are refused. */
@@ -55,7 +53,8 @@ const isPoisoned = (error: SqlError): boolean => {
 }
 
 /**
- * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. Built for a hot
+ * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. One commit at a
+ * time: two halve the groups, which costs a quarter more processor time per write (measured at 64 writers). Built for a hot
  * path, hence plain callbacks inside.
  *
  *     queued ──write──► settled (durable)
@@ -144,9 +143,9 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     })))
   })
 
-  for (let i = 0; i < options.concurrency; i++) yield* Effect.forkScoped(Effect.forever(writer))
+  yield* Effect.forkScoped(Effect.forever(writer))
 
-  // Registered after the writers, so that it runs while they still write.
+  // Registered after the writer, so that it runs while that still writes.
   yield* Effect.addFinalizer(() =>
     Effect.callback<void>((resume) => {
       if (size() === 0) return resume(Effect.void)

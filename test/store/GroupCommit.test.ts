@@ -31,7 +31,6 @@ const makeStore = Effect.gen(function* () {
     write,
     onSettled: (entry) => settled.push(entry),
     maxGroup: 10,
-    concurrency: 1,
     bufferSize: 5,
     bufferAge: Duration.seconds(60),
     timeout: Duration.seconds(3),
