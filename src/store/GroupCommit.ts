@@ -81,12 +81,15 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const full: Answer<B> = Effect.fail(new BufferFull())
 
   /** Keeps a group that could not be written, oldest first, and lets go of those who wait for it. */
-  const keep = (group: ReadonlyArray<Ticket<A, B>>) => {
+  const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
+    const wasDown = down
     down = true
     const kept = group.slice(0, Math.max(0, options.bufferSize - queue.length))
     for (const ticket of kept) answerAll(ticket, notDurable)
     for (const ticket of group.slice(kept.length)) settle(ticket, full)
     queue = kept.concat(queue)
+    // Said once for each outage: while it lasts a group is tried four times a second.
+    return wasDown ? Effect.void : Effect.logWarning("The store refuses writes, they are kept in memory", { reason })
   }
 
   const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
@@ -100,20 +103,17 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       Effect.timeoutOption(options.timeout),
       Effect.matchEffect({
         onSuccess: (values) =>
-          Effect.sync(() => {
-            if (values._tag === "None") return keep(group)
+          Effect.suspend(() => {
+            if (values._tag === "None") return keep(group, "a commit did not end in time")
+            const wasDown = down
             down = false
             for (let i = 0; i < group.length; i++) {
               settle(group[i]!, Effect.succeed({ durable: true, value: values.value[i]! }))
             }
+            return wasDown ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
-          if (!isPoisoned(error)) {
-            return Effect.andThen(
-              Effect.sync(() => keep(group)),
-              Effect.logWarning("The store refuses writes, they are kept in memory", error.message),
-            )
-          }
+          if (!isPoisoned(error)) return Effect.suspend(() => keep(group, error.message))
           if (group.length === 1) return Effect.sync(() => settle(group[0]!, Effect.die(error)))
           const half = group.length >> 1
           return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
