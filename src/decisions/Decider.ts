@@ -154,8 +154,38 @@ export class Decider extends Context.Service<Decider, {
         const variant = view.variantsById.get(copyId)
         return variant === undefined
           ? { _tag: "None", trackingId: decision.trackingId, reason: "no-candidate" }
-          : chosen(view, variant, ask, decision.decidedAtMillis, decision.trackingId, durable, first.trace)
+          : chosen(
+            view,
+            variant,
+            ask,
+            decision.decidedAtMillis,
+            decision.trackingId,
+            durable,
+            Selection.retraced(first.trace, copyId),
+          )
       }
+
+      /**
+       * The answer to a tracking id that has its decision already, whoever is eligible now; `otherwise` when it has none.
+       * Asked only where the answer would differ: the store knows, and the hot path need not ask it.
+       */
+      const retried = (
+        view: TemplateView,
+        ask: Ask,
+        trackingId: string,
+        now: number,
+        trace: unknown,
+        otherwise: Effect.Effect<Outcome, BufferFull>,
+      ): Effect.Effect<Outcome, BufferFull> =>
+        Effect.matchEffect(log.find(view.org.slug, view.id, trackingId), {
+          onFailure: () => otherwise,
+          onSuccess: (copyId) => {
+            const variant = copyId === undefined ? undefined : view.variantsById.get(copyId)
+            return variant === undefined
+              ? otherwise
+              : Effect.succeed(chosen(view, variant, ask, now, trackingId, true, Selection.retraced(trace, variant.id)))
+          },
+        })
 
       const force = (
         view: TemplateView,
@@ -292,8 +322,14 @@ export class Decider extends Context.Service<Decider, {
         Effect.map(log.record(decision), (recorded) => settled(view, ask, decision, first, recorded))
 
       /** A user of a sticky template gets what was chosen before, or what is now chosen for all nodes. */
-      const stick = (view: TemplateView, ask: Ask, userId: string, trackingId: string, now: number) =>
-        sticky.find(view.org.slug, view.id, userId).pipe(
+      const stick = (
+        view: TemplateView,
+        ask: Ask,
+        userId: string,
+        trackingId: string,
+        now: number,
+      ): Effect.Effect<Outcome, BufferFull> => {
+        const stuck = sticky.find(view.org.slug, view.id, userId).pipe(
           // Without the store nobody knows what the user had before; a fresh choice is better than none.
           Effect.catch(() => Effect.succeed(undefined)),
           Effect.flatMap((standing): Effect.Effect<Outcome, BufferFull> => {
@@ -302,6 +338,24 @@ export class Decider extends Context.Service<Decider, {
             return plan._tag === "Planned" ? claim(plan, userId, standing) : Effect.succeed(plan)
           }),
         )
+        if (ask.trackingId === undefined) return stuck
+        return retried(view, ask, trackingId, now, tracedNow(view, ask, now), stuck)
+      }
+
+      const tracedNow = (view: TemplateView, ask: Ask, now: number) => {
+        if (ask.trace !== true) return undefined
+        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
+        return Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
+          attributes: ask.attrs,
+          nowMillis: now,
+          epsilon: ask.epsilon,
+          useCache: ask.useCache ?? true,
+          chosen: null,
+          mode: "none",
+          propensity: null,
+        })
+      }
 
       /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
       const plan = (org: string, ask: Ask): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
@@ -311,7 +365,10 @@ export class Decider extends Context.Service<Decider, {
         const now = clock.currentTimeMillisUnsafe()
         if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
         if (view.stickyHours > 0 && ask.userId !== undefined) return stick(view, ask, ask.userId, trackingId, now)
-        return select(view, ask, trackingId, now, undefined) as Outcome | Planned
+        const selected = select(view, ask, trackingId, now, undefined) as Outcome | Planned
+        return ask.trackingId === undefined || selected._tag === "Planned"
+          ? selected
+          : retried(view, ask, trackingId, now, tracedNow(view, ask, now), Effect.succeed(selected))
       }
 
       const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>

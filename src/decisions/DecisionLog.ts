@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { CopyId } from "../domain/Ids.ts"
+import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import type { Decision } from "./Decision.ts"
@@ -19,7 +19,8 @@ const stored = Metric.counter("parlance_decisions_stored_total", { incremental: 
 /** Commits that stored them: decisions per commit is the size of a group. */
 const commits = Metric.counter("parlance_decision_commits_total", { incremental: true })
 
-const keyOf = (decision: Decision): string => `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
+const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
+  `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
 const toRow = (decision: Decision) => ({
   org_slug: decision.org,
@@ -80,6 +81,12 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
+  /** The variant recorded under a key, if there is one: in the store, or on its way there. */
+  readonly find: (
+    org: OrgSlug,
+    template: TemplateId,
+    trackingId: string,
+  ) => Effect.Effect<CopyId | undefined, SqlError>
   /** Decisions in memory that are not known to be committed, and whether the store is refusing them. */
   readonly state: () => { readonly pending: number; readonly down: boolean }
 }>()("parlance/decisions/DecisionLog") {
@@ -138,7 +145,23 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return recorded
       })
 
-      return DecisionLog.of({ record, recordAll, state: () => ({ pending: commit.size(), down: commit.isDown() }) })
+      const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
+        const ticket = pending.get(keyOf({ org, templateId, trackingId }))
+        if (ticket !== undefined) return Effect.succeed(ticket.entry.copyId)
+        return Effect.map(
+          sql<{ copyId: CopyId }>`
+            SELECT d.copy_id FROM decisions d
+            WHERE d.org_slug = ${org} AND d.tracking_id = ${trackingId} AND d.template_id = ${templateId}`,
+          (rows) => rows[0]?.copyId,
+        )
+      }
+
+      return DecisionLog.of({
+        record,
+        recordAll,
+        find,
+        state: () => ({ pending: commit.size(), down: commit.isDown() }),
+      })
     }),
   )
 }

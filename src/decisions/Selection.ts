@@ -87,6 +87,10 @@ export const weightsText = (choice: Choice): string => {
 
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
+/** The trace of a request that turned out to be a retry: what was chosen then, beside the numbers of now. */
+export const retraced = (trace: unknown, chosen: CopyId): unknown =>
+  trace !== null && typeof trace === "object" ? { ...trace, mode: "retry", chosen, propensity: null } : undefined
+
 /** What `trace: true` shows: the numbers the decision used, and why each other variant was out. */
 export const traceOf = (
   view: TemplateView,

@@ -1,4 +1,4 @@
-import { Cause, Effect, Metric, Option } from "effect"
+import { Cause, Effect, Metric, Option, Result } from "effect"
 import {
   HttpRouter,
   type HttpServerError,
@@ -6,10 +6,12 @@ import {
   HttpServerRespondable,
   HttpServerResponse,
 } from "effect/http"
-import { HttpApi } from "effect/http-api"
+import { HttpApi, HttpApiError } from "effect/http-api"
 import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
+import { fromIssue } from "./Faults.ts"
 import * as Problems from "./Problems.ts"
+import { invalid } from "./Requests.ts"
 
 // What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
 // status calls for, and a count.
@@ -68,7 +70,8 @@ const methodsOf = (url: string): ReadonlyArray<string> => {
 const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const methods = methodsOf(request.url)
   const path = request.url.split("?", 1)[0]!.slice(0, 200)
-  return methods.length === 0
+  // A path can also have the form of a route and still be none, such as one with an overlong segment.
+  return methods.length === 0 || methods.includes(request.method)
     ? HttpServerRespondable.toResponse(new Problems.PathNotFound({ detail: `Nothing answers at ${path}` }))
     : Effect.map(
       HttpServerRespondable.toResponse(
@@ -87,6 +90,13 @@ const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (isRouteNotFound(failure)) return unmatched(request)
   if (HttpServerRespondable.isRespondable(failure)) return HttpServerRespondable.toResponse(failure)
+  const defect = Result.getOrUndefined(Cause.findDefect(cause))
+  if (HttpApiError.HttpApiSchemaError.is(defect)) {
+    // Parameters of the query that are repeated where one is expected; bodies are decoded elsewhere.
+    return HttpServerRespondable.toResponse(
+      invalid(fromIssue(defect.cause.issue).map(({ detail, pointer }) => ({ pointer: pointer.slice(1), detail }))),
+    )
+  }
   if (Cause.hasInterruptsOnly(cause)) {
     return HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The service is shutting down" }))
   }

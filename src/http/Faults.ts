@@ -7,9 +7,12 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 export const pointerTo = (path: ReadonlyArray<PropertyKey>): string =>
   path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
-/** Every fault of `issue`, with JSON pointers. */
+/** Most faults one answer lists, so that a small body cannot ask for an answer many times its size. */
+const maxFaults = 100
+
+/** Every fault of `issue`, up to 100, with JSON pointers. */
 export const fromIssue = (issue: SchemaIssue.Issue): ReadonlyArray<Fault> =>
-  format(issue).issues.map(({ message, path }) => ({
+  format(issue).issues.slice(0, maxFaults).map(({ message, path }) => ({
     pointer: pointerTo((path ?? []).map((segment) => typeof segment === "object" ? segment.key : segment)),
     detail: message,
   }))

@@ -1,19 +1,15 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Keys } from "../auth/Keys.ts"
-import type { OrgSlug } from "../domain/Ids.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { KeyBody, ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
-import { body, toProblems } from "./Requests.ts"
+import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 
 const organizationInput = decoder(OrganizationInput)
 const organizationPatch = decoder(OrganizationPatch)
 const keyBody = decoder(KeyBody)
-
-// A path that is no slug names no organization: it is looked up and not found like any other.
-const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
 
 export const organizationsLayer = HttpApiBuilder.group(
   ServedApi,
@@ -69,7 +65,7 @@ export const keysLayer = HttpApiBuilder.group(
         ))
       .handle(
         "revokeKey",
-        ({ params }) => keys.revoke(slugOf(params), params.key).pipe(toProblems),
+        ({ params }) => keys.revoke(slugOf(params), lookedUp(params.key)).pipe(toProblems),
       )
   }),
 )

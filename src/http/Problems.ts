@@ -151,6 +151,17 @@ export class UnsupportedMediaType extends HttpApiError.Problem<UnsupportedMediaT
   ),
 ) {}
 
+/** 431: the headers are larger than the limit. */
+export class HeadersTooLarge extends HttpApiError.Problem<HeadersTooLarge>()(
+  "HeadersTooLarge",
+  declare(
+    "headers-too-large",
+    431,
+    "The headers are too large",
+    "Headers may have 16 KiB together. Send less in them.",
+  ),
+) {}
+
 /** 422: understood, but it cannot be done. */
 export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
   "Unprocessable",

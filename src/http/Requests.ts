@@ -1,7 +1,9 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { NotRendered } from "../decisions/Decider.ts"
+import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "./Problems.ts"
 
@@ -13,6 +15,16 @@ export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRe
       : `${faults.length} faults, listed in errors`,
     errors: faults,
   })
+
+/**
+ * A path parameter that can be looked up: one with characters that no id has (NUL, a lone surrogate) is changed to one
+ * that nothing is called, so that it is not found like any other.
+ */
+export const lookedUp = (text: string): string =>
+  isStorable(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
+
+/** The organization a management path names. A path that is no slug names none: it is looked up and not found. */
+export const slugOf = (params: { readonly org: string }): OrgSlug => lookedUp(params.org) as OrgSlug
 
 /** Reads the body as JSON and decodes it, or fails with every fault. */
 export const body = <A>(

@@ -1,12 +1,45 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Duration, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
-import { createServer } from "node:http"
+import { Buffer } from "node:buffer"
+import { randomUUID } from "node:crypto"
+import { createServer, STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
 import { Settings } from "../Settings.ts"
 import * as Body from "./Body.ts"
+import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "./Problems.ts"
+
+const maxHeaderBytes = 16 * 1024
 
 // `node:http` rather than `Deno.serve`, which never cuts a client that sends its headers or body slowly: see
 // docs/decisions/0002.
+
+/** What Node's parser and its clocks refuse before there is a request. */
+const refusalOf = (code: unknown) => {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new RequestTimeout({ detail: "The request did not arrive within the limit" })
+    case "HPE_HEADER_OVERFLOW":
+      return new HeadersTooLarge({ detail: `The headers have more than ${maxHeaderBytes} bytes` })
+    default:
+      return new InvalidRequest({
+        detail: "This is not HTTP",
+        errors: [{ pointer: "", detail: "is not valid HTTP/1.1" }],
+      })
+  }
+}
+
+/** Answers with a problem on a connection that never became a request, and ends it. */
+const refuse = (error: Error, socket: Duplex) => {
+  if (!socket.writable) return void socket.destroy()
+  const { detail, status, title, type, ...rest } = refusalOf("code" in error ? error.code : undefined)
+  const errors = "errors" in rest ? { errors: rest.errors } : {}
+  const body = JSON.stringify({ detail, ...errors, type, status, title })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
 
 /** The HTTP server of `HOST` and `PORT`, cutting slow clients and draining when its scope closes. */
 export const layerServer = Layer.unwrap(Effect.gen(function* () {
@@ -14,15 +47,18 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
   const requestTimeoutMillis = Math.max(headersTimeoutMillis, Duration.toMillis(requestTimeout))
   return NodeHttpServer.layer(
-    () =>
-      createServer({
+    () => {
+      const server = createServer({
         headersTimeout: headersTimeoutMillis,
         requestTimeout: requestTimeoutMillis,
         // How often Node looks for clients past these limits.
         connectionsCheckingInterval: Math.max(100, Math.min(1000, headersTimeoutMillis / 5)),
         keepAliveTimeout: 65_000,
-        maxHeaderSize: 16 * 1024,
-      }),
+        maxHeaderSize: maxHeaderBytes,
+      })
+      server.on("clientError", refuse)
+      return server
+    },
     { host, port, gracefulShutdownTimeout: shutdownTimeout },
   )
 }))
@@ -32,7 +68,12 @@ export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   HttpRouter.serve(routes, {
     disableLogger: true,
     disableListenLog: true,
-    routerConfig: { maxParamLength: 2000, ignoreTrailingSlash: false, caseSensitive: true },
+    routerConfig: {
+      maxParamLength: 2000,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      caseSensitive: true,
+    },
   }).pipe(
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(Body.maxBodyBytes))),
   )

@@ -1,17 +1,15 @@
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { OrgSlug } from "../domain/Ids.ts"
+import { isStorable } from "../domain/Attributes.ts"
 import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
-import { body, invalid, query, toProblems } from "./Requests.ts"
+import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 
 const templateInput = decoder(TemplateInput)
 const templatePatch = decoder(TemplatePatch)
 const importBody = decoder(Schema.Struct({ templates: Schema.Array(TemplateInput) }))
-
-const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
 
 const limitOf = (text: string | null): Result.Result<number, string> => {
   const limit = text === null ? 100 : Number(text)
@@ -37,10 +35,17 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const asked = query(request)
           const limit = limitOf(asked.get("limit"))
-          if (Result.isFailure(limit)) return yield* invalid([{ pointer: "limit", detail: limit.failure }])
+          const after = asked.get("after") ?? undefined
+          const faults = [
+            ...(Result.isFailure(limit) ? [{ pointer: "limit", detail: limit.failure }] : []),
+            ...(after !== undefined && !isStorable(after)
+              ? [{ pointer: "after", detail: "must be a template's id" }]
+              : []),
+          ]
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
           // One more than asked for tells whether there is a next page.
           const found = yield* templates.list(slugOf(params), {
-            after: asked.get("after") ?? undefined,
+            after,
             limit: limit.success + 1,
           })
           const page = found.slice(0, limit.success)
@@ -56,19 +61,19 @@ export const layer = HttpApiBuilder.group(
       )
       .handle(
         "getTemplate",
-        ({ params }) => templates.get(slugOf(params), params.template).pipe(toProblems),
+        ({ params }) => templates.get(slugOf(params), lookedUp(params.template)).pipe(toProblems),
       )
       .handleRaw(
         "updateTemplate",
         ({ params, request }) =>
           Effect.flatMap(
             body(request, templatePatch),
-            (patch) => templates.update(slugOf(params), params.template, patch),
+            (patch) => templates.update(slugOf(params), lookedUp(params.template), patch),
           ).pipe(toProblems),
       )
       .handle(
         "deleteTemplate",
-        ({ params }) => templates.remove(slugOf(params), params.template).pipe(toProblems),
+        ({ params }) => templates.remove(slugOf(params), lookedUp(params.template)).pipe(toProblems),
       )
   }),
 )

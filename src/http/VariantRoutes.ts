@@ -1,21 +1,18 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { OrgSlug } from "../domain/Ids.ts"
 import { VariantInput, VariantPatch } from "../domain/Template.ts"
 import { Previews } from "../decisions/Previews.ts"
 import { Templates } from "../templates/Templates.ts"
 import { PreviewBody, ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
 import { attrsOf, both } from "./GenerateWire.ts"
-import { body, toProblems } from "./Requests.ts"
+import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 
 const variantInput = decoder(VariantInput)
 const variantPatch = decoder(VariantPatch)
 const decodePreview = decoder(PreviewBody)
 const previewBody = (input: unknown) =>
   both(decodePreview(input), attrsOf(input, "/attrs"), (ask, attrs) => ({ ...ask, attrs }))
-
-const slugOf = (params: { readonly org: string }) => params.org as OrgSlug
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
@@ -29,36 +26,42 @@ export const layer = HttpApiBuilder.group(
         ({ params, request }) =>
           Effect.flatMap(
             body(request, variantInput),
-            (input) => templates.createVariant(slugOf(params), params.template, input),
+            (input) => templates.createVariant(slugOf(params), lookedUp(params.template), input),
           ).pipe(toProblems),
       )
       .handle(
         "getVariant",
-        ({ params }) => templates.getVariant(slugOf(params), params.template, params.variant).pipe(toProblems),
+        ({ params }) =>
+          templates.getVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant)).pipe(toProblems),
       )
       .handleRaw(
         "updateVariant",
         ({ params, request }) =>
           Effect.flatMap(
             body(request, variantPatch),
-            (patch) => templates.updateVariant(slugOf(params), params.template, params.variant, patch),
+            (patch) =>
+              templates.updateVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant), patch),
           ).pipe(toProblems),
       )
       .handle(
         "deleteVariant",
-        ({ params }) => templates.removeVariant(slugOf(params), params.template, params.variant).pipe(toProblems),
+        ({ params }) =>
+          templates.removeVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant)).pipe(toProblems),
       )
       .handleRaw(
         "preview",
         ({ params, request }) =>
-          Effect.flatMap(body(request, previewBody), (ask) =>
-            previews.preview(slugOf(params), params.template, {
-              vars: ask.vars,
-              formats: ask.formats,
-              copyId: ask.copy_id,
-              fields: ask.fields ?? {},
-              attrs: ask.attrs,
-            })).pipe(toProblems),
+          Effect.flatMap(
+            body(request, previewBody),
+            (ask) =>
+              previews.preview(slugOf(params), lookedUp(params.template), {
+                vars: ask.vars,
+                formats: ask.formats,
+                copyId: ask.copy_id,
+                fields: ask.fields ?? {},
+                attrs: ask.attrs,
+              }),
+          ).pipe(toProblems),
       )
   }),
 )

@@ -47,11 +47,11 @@ const last = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? ""
 export const listFilters: Record<string, FilterEntry> = {
   first: {
     needs: 0,
-    apply: (input) => Array.isArray(input) ? input[0] : typeof input === "string" ? first(input) : undefined,
+    apply: (input) => Array.isArray(input) ? input[0] : typeof input === "string" ? first(input) : "",
   },
   last: {
     needs: 0,
-    apply: (input) => Array.isArray(input) ? input.at(-1) : typeof input === "string" ? last(input) : undefined,
+    apply: (input) => Array.isArray(input) ? input.at(-1) : typeof input === "string" ? last(input) : "",
   },
   reverse: onList(0, (parts) => parts.toReversed()),
   compact: onList(0, (parts, [path], run) => {
