@@ -72,7 +72,8 @@ suiteOnStores("Batch generate", (bench) => {
       assert.strictEqual(copy.id, json[id].copy.id)
     }
     assert.strictEqual((await org.decisions()).length, 2)
-    const none = (await org.batch({ requests, attrs: { tier: "silver" } })).json
+    const fresh = requests.map((request) => ({ ...request, tracking_id: "y" }))
+    const none = (await org.batch({ requests: fresh, attrs: { tier: "silver" } })).json
     assert.deepStrictEqual(none.t.message, "No candidates found")
     const nulls = await org.batch({
       requests: [{ template_id: "t", copy_id: null, tracking_id: null }],

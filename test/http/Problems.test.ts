@@ -15,6 +15,7 @@ const problems = {
   "request-timeout": 408,
   conflict: 409,
   "payload-too-large": 413,
+  "headers-too-large": 431,
   "unsupported-media-type": 415,
   unprocessable: 422,
   "internal-error": 500,
