@@ -1,10 +1,13 @@
 // Generate under load: one process on one core, 64 connections from another process, next to what the same bytes cost a
 // bare handler and an empty Effect route in the same run.
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
-import { adminToken } from "../test/support/service.ts"
+import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
+import * as StoreFromSettings from "../src/store/StoreFromSettings.ts"
+import { layerSettings } from "../test/support/settings.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { measure, type Measured, printTable, startServer } from "./support/Bench.ts"
 
@@ -34,6 +37,25 @@ const importTemplates = async (service: Service, count: number) => {
     if (status !== 200) throw new Error(`Import answered ${status}`)
   }
 }
+
+/** Fills the table of decisions, which nothing else uses meanwhile. */
+const storeDecisions = (environment: Readonly<Record<string, string>>, count: number) =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const step = 100_000
+      for (let at = 0; at < count; at += step) {
+        yield* sql`
+          INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
+            policy, decided_at)
+          SELECT 'bench', gen_random_uuid()::text, 'welcome', 'v1', 'u' || i, 'bandit', 0.2,
+            '{"v0":0.2,"v1":0.2,"v2":0.2,"v3":0.2,"v4":0.2}', 'daypart=morning&weekend=weekday', 'welcome:0', now()
+          FROM generate_series(${at + 1}::int, ${Math.min(count, at + step)}::int) AS i`
+      }
+    }).pipe(
+      Effect.provide(StoreFromSettings.layerMigrated.pipe(Layer.provide(layerSettings(environment)))),
+    ),
+  )
 
 const quick = Deno.args.includes("--quick")
 const seconds = quick ? 2 : 6
@@ -90,6 +112,15 @@ for (const [store, environment] of stores) {
   const last = { ...request, body: { ...ask, template_id: quick ? "t499" : "t9999" } }
   batches.push(await measure(`Generate, 10,000 templates, ${store}`, server, last, { seconds }))
   await server.stop()
+
+  await storeDecisions(environment, quick ? 10_000 : 1_000_000)
+  const again = await startServer(["src/main.ts", "serve"], await freePort(), {
+    ADMIN_TOKEN: adminToken,
+    ...environment,
+  })
+  const full = { ...request, url: `${again.url}/api/generate/bench` }
+  batches.push(await measure(`Generate, 1,000,000 decisions stored, ${store}`, again, full, { seconds }))
+  await again.stop()
 }
 
 if ("stop" in postgres) await postgres.stop()

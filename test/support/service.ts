@@ -5,7 +5,7 @@ import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
-import { type Environment, layerSettings } from "./stores.ts"
+import { type Environment, layerSettings } from "./settings.ts"
 
 /** The admin token of every service under test. */
 export const adminToken = "test-admin-token-0123456789"

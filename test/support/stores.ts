@@ -1,6 +1,6 @@
 import { describe } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { ConfigProvider, Effect, Layer, Redacted, type Scope } from "effect"
+import { Effect, Layer, Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
@@ -8,21 +8,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
 import type {} from "./globalSetup.ts"
-import { Settings } from "../../src/Settings.ts"
-import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import { type Environment, layerSettings } from "./settings.ts"
 
-/** Environment variables of the service under test. */
-export type Environment = Readonly<Record<string, string>>
+export { type Environment, layerSettings } from "./settings.ts"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 
 /** The stores a service can run on. */
 export type StoreName = "embedded" | "postgres"
-
-/** Settings out of `environment` alone, whatever the environment of the test run holds. */
-export const layerSettings = (environment: Environment): Layer.Layer<Settings> =>
-  Settings.layer.pipe(
-    Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...environment } }))),
-    Layer.orDie,
-  )
 
 /** A new folder that goes with the scope. */
 export const temporaryFolder = Effect.acquireRelease(
