@@ -13,6 +13,9 @@ export interface DecisionWindow {
 // Windows kept per template at most: callers that vary theirs with every call cost a fit each, not memory.
 const windowsPerTemplate = 32
 
+// How long the policy of a window is used before its window is moved up to the present.
+const windowKeptMillis = 60_000
+
 /**
  * The policy that decides for a template, by window. Until outcomes have been counted every template decides from the
  * priors, so that all its variants are equally likely.
@@ -54,7 +57,8 @@ export class Policies extends Context.Service<Policies, {
         const key = `${window.lookbackDays}/${window.offsetDays}`
         const byWindow = windowed.get(template) ?? new Map<string, Policy>()
         const known = byWindow.get(key)
-        if (known !== undefined) return known
+        // A window moves on with the time.
+        if (known !== undefined && now - known.model.fittedAt < windowKeptMillis) return known
         if (byWindow.size >= windowsPerTemplate) byWindow.clear()
         const made = make(template, floor, window, now)
         byWindow.set(key, made)
