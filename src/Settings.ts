@@ -1,4 +1,4 @@
-import { Config, Context, Duration, type Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
@@ -11,7 +11,7 @@ const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
 /** Every setting of the process, read once from the environment while layers are built. */
-const config = Config.all({
+const config = {
   /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
   port: atLeast(0, "PORT").pipe(Config.withDefault(8080)),
   /** `HOST`: address the HTTP server binds to. Default 127.0.0.1; the container image sets 0.0.0.0. */
@@ -42,9 +42,57 @@ const config = Config.all({
   requestTimeout: Config.Duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
   /** `SHUTDOWN_TIMEOUT`: how long SIGTERM waits for answers in flight and for the last commit. Default 10 seconds. */
   shutdownTimeout: Config.Duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
+}
+
+type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
+
+/** Settings that are not what they should be, each by its name. */
+export class SettingsFaulty extends Schema.TaggedError<SettingsFaulty>()("SettingsFaulty", {
+  faults: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    return `Settings are not as they should be:\n${this.faults.map((fault) => `  ${fault}`).join("\n")}`
+  }
+}
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const faultsOf = ({ cause }: Config.ConfigError): ReadonlyArray<string> =>
+  cause._tag === "SchemaError"
+    ? format(cause.issue).issues.map(({ message, path }) => {
+      const name = (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join(".")
+      return `${name}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
+    })
+    : [cause.message]
+
+const isPostgresUrl = (text: string): boolean => {
+  try {
+    return ["postgres:", "postgresql:"].includes(new URL(text).protocol)
+  } catch {
+    return false
+  }
+}
+
+const read = Effect.gen(function* () {
+  const values: Record<string, unknown> = {}
+  const faults: Array<string> = []
+  for (const [name, one] of Object.entries(config)) {
+    const result = yield* Effect.result<unknown, Config.ConfigError, never>(one)
+    if (Result.isSuccess(result)) values[name] = result.success
+    else faults.push(...faultsOf(result.failure))
+  }
+  const settings = values as unknown as Values
+  // Not shown: it holds a password.
+  if (
+    settings.databaseUrl !== undefined &&
+    Option.exists(settings.databaseUrl, (url) => !isPostgresUrl(Redacted.value(url)))
+  ) {
+    faults.push("DATABASE_URL: must be a URL such as postgres://user:password@host:5432/database")
+  }
+  return faults.length === 0 ? settings : yield* new SettingsFaulty({ faults })
 })
 
 /** The settings of this process; fails to build with every faulty value named. */
-export class Settings extends Context.Service<Settings, Effect.Success<typeof config>>()("parlance/Settings") {
-  static readonly layer = Layer.effect(Settings, config)
+export class Settings extends Context.Service<Settings, Values>()("parlance/Settings") {
+  static readonly layer = Layer.effect(Settings, read)
 }

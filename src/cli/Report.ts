@@ -11,6 +11,12 @@ export const messageOf = (error: unknown): string => {
     return faults.map((fault) => `${String(member(fault, "pointer"))}: ${String(member(fault, "detail"))}`).join("\n")
   }
   if (tag === "HttpClientError") {
+    const response = member(member(error, "reason"), "response")
+    if (response !== undefined) {
+      const requestId = member(member(response, "headers"), "x-request-id")
+      return `The service answered ${String(member(response, "status"))}, which it should not have; ` +
+        `its logs say why under the request id ${String(requestId)}.`
+    }
     return `The service did not answer: ${String(member(error, "message"))}. ` +
       "Is it running? Without PARLANCE_URL the command works on DATA_DIR or DATABASE_URL itself."
   }

@@ -105,5 +105,8 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     transformQueryNames: String.camelToSnake,
     transformJson: false,
   })
-  return Layer.merge(client, Layer.succeed(Store, Store.of({ kind: "embedded", announce: lock.announce })))
+  return Layer.merge(
+    client,
+    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, announce: lock.announce })),
+  )
 }))

@@ -14,6 +14,8 @@ export class Ticket<A, B> {
   readonly waiters = new Set<(answer: Answer<B>) => void>()
   /** How the entry left memory; set once. */
   answer: Answer<B> | undefined
+  /** Answered from memory while the store was down: it must not be given up any more. */
+  promised = false
   constructor(readonly entry: A, readonly atMillis: number) {}
 }
 
@@ -66,36 +68,56 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
+  // The last commit failed.
+  let failing = false
+  // Answers are given from memory: the store fails, or has not yet taken all that was promised while it did.
   let down = false
   let wake: (() => void) | undefined
   let drained: (() => void) | undefined
 
   const size = () => queue.length + inFlight
 
-  const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
-    for (const resume of ticket.waiters) resume(answer)
-    ticket.waiters.clear()
-  }
-
   const notDurable: Answer<B> = Effect.succeed({ durable: false })
   const full: Answer<B> = Effect.fail(new BufferFull())
 
-  /** Keeps a group that could not be written, oldest first, and lets go of those who wait for it. */
-  const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
-    const wasDown = down
-    down = true
-    const kept = group.slice(0, Math.max(0, options.bufferSize - queue.length))
-    for (const ticket of kept) answerAll(ticket, notDurable)
-    for (const ticket of group.slice(kept.length)) settle(ticket, full)
-    queue = kept.concat(queue)
-    // Said once for each outage: while it lasts a group is tried four times a second.
-    return wasDown ? Effect.void : Effect.logWarning("The store refuses writes, they are kept in memory", { reason })
+  const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
+    for (const resume of ticket.waiters) resume(answer)
+    ticket.waiters.clear()
   }
 
   const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
     ticket.answer = answer
     options.onSettled(ticket.entry)
     answerAll(ticket, answer)
+  }
+
+  /** Answers for an entry that stays in memory: it is kept for good from here on. */
+  const promise = (ticket: Ticket<A, B>) => {
+    ticket.promised = true
+    answerAll(ticket, notDurable)
+  }
+
+  /**
+   * Keeps a group that could not be written, and answers everybody who waits: what was promised before stays whatever
+   * the size of the buffer, the rest as far as there is room.
+   */
+  const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
+    const wasFailing = failing
+    failing = true
+    down = true
+    const waiting = group.concat(queue)
+    let room = options.bufferSize - waiting.filter((ticket) => ticket.promised).length
+    const refused: Array<Ticket<A, B>> = []
+    queue = waiting.filter((ticket) => {
+      if (ticket.promised || room-- > 0) return true
+      refused.push(ticket)
+      return false
+    })
+    // Only now, as who is answered may come back at once with the next entry.
+    for (const ticket of [...queue]) promise(ticket)
+    for (const ticket of refused) settle(ticket, full)
+    // Said once for each outage: while it lasts a group is tried four times a second.
+    return wasFailing ? Effect.void : Effect.logWarning("The store refuses writes, they are kept in memory", { reason })
   }
 
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
@@ -105,12 +127,13 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
         onSuccess: (values) =>
           Effect.suspend(() => {
             if (values._tag === "None") return keep(group, "a commit did not end in time")
-            const wasDown = down
-            down = false
+            const wasFailing = failing
+            failing = false
+            if (down) down = queue.some((ticket) => ticket.promised)
             for (let i = 0; i < group.length; i++) {
               settle(group[i]!, Effect.succeed({ durable: true, value: values.value[i]! }))
             }
-            return wasDown ? Effect.logInfo("The store takes writes again") : Effect.void
+            return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
           if (!isPoisoned(error)) return Effect.suspend(() => keep(group, error.message))
@@ -132,7 +155,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const writer = Effect.gen(function* () {
     yield* waitForWork
-    if (down) yield* Effect.sleep("250 millis")
+    if (failing) yield* Effect.sleep("250 millis")
     const group = queue.slice(0, options.maxGroup)
     queue = queue.slice(group.length)
     if (group.length === 0) return
@@ -179,7 +202,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const settled = (ticket: Ticket<A, B>): Answer<B> =>
     ticket.answer ?? Effect.callback((resume) => {
       if (ticket.answer !== undefined) return resume(ticket.answer)
-      if (down) return resume(notDurable)
+      if (down) {
+        ticket.promised = true
+        return resume(notDurable)
+      }
       ticket.waiters.add(resume)
       return Effect.sync(() => ticket.waiters.delete(resume))
     })

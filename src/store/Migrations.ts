@@ -1,6 +1,8 @@
 import { Effect, Layer, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
+import { Store } from "./Store.ts"
 
 /** The database was migrated by a newer release, whose tables this one does not know. */
 export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooNew", {
@@ -20,6 +22,17 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
 }) {
   override get message() {
     return `The database could not be migrated, nothing was changed: ${this.reason}`
+  }
+}
+
+/** The store cannot be asked at all. */
+export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
+  address: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message() {
+    return `DATABASE_URL: the database at ${this.address} cannot be used: ${this.reason}. ` +
+      "Check that it runs, and the host, port, user, password and name of the database."
   }
 }
 
@@ -53,6 +66,15 @@ const loader: Migrator.Loader<SqlClient.SqlClient> = Effect.sync(() =>
   )
 )
 
+const failureOf = (error: SqlError, address: string): Effect.Effect<never, StoreUnreachable | MigrationFailed> => {
+  const { reason } = error
+  if (reason._tag !== "ConnectionError" && reason._tag !== "AuthenticationError") {
+    return new MigrationFailed({ reason: error.message, cause: error })
+  }
+  const why = reason.cause instanceof Error && reason.cause.message !== "" ? reason.cause.message : error.message
+  return new StoreUnreachable({ address, reason: why })
+}
+
 /**
  * Applies what is pending, all in one transaction under an exclusive lock on the table of migrations, so that of several
  * nodes starting at once one migrates and the others wait. Refuses a database newer than this release.
@@ -67,7 +89,7 @@ export const migrate = Effect.gen(function* () {
 }).pipe(
   Effect.catchTags({
     MigrationError: (error) => new MigrationFailed({ reason: String(error.cause ?? error.message), cause: error }),
-    SqlError: (error) => new MigrationFailed({ reason: error.message, cause: error }),
+    SqlError: (error) => Effect.flatMap(Store, ({ address }) => failureOf(error, address)),
   }),
   Effect.withSpan("Migrations.migrate"),
 )

@@ -6,8 +6,10 @@ import { Store } from "./Store.ts"
 /** `SqlClient` and `Store` over the Postgres of `DATABASE_URL`, with a pool that replaces broken connections. */
 export const layer = Layer.unwrap(Effect.gen(function* () {
   const { databasePoolSize, databaseUrl } = yield* Settings
+  const url = Option.getOrElse(databaseUrl, () => Redacted.make("postgres://localhost/parlance"))
+  const { hostname, pathname, port } = new URL(Redacted.value(url))
   const client = PgClient.layer({
-    url: Option.getOrElse(databaseUrl, () => Redacted.make("postgres://localhost/parlance")),
+    url,
     applicationName: "parlance",
     maxConnections: databasePoolSize,
     connectTimeout: "3 seconds",
@@ -16,5 +18,11 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     transformQueryNames: String.camelToSnake,
     transformJson: false,
   })
-  return Layer.merge(client, Layer.succeed(Store, Store.of({ kind: "postgres", announce: () => {} })))
+  return Layer.merge(
+    client,
+    Layer.succeed(
+      Store,
+      Store.of({ kind: "postgres", address: `${hostname}:${port || 5432}${pathname}`, announce: () => {} }),
+    ),
+  )
 }))

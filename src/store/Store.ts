@@ -5,6 +5,8 @@ import type { Holder } from "./DataDirLock.ts"
 export class Store extends Context.Service<Store, {
   /** `embedded`: PGlite, this process alone. `postgres`: a server that many processes share. */
   readonly kind: "embedded" | "postgres"
+  /** Where it is, for people: a folder, or host, port and database. Never a password. */
+  readonly address: string
   /** Tells the CLI on this machine where the process answers; does nothing on Postgres. */
   readonly announce: (holder: Holder) => void
 }>()("parlance/store/Store") {}

@@ -111,6 +111,46 @@ describe("GroupCommit", () => {
       assert.strictEqual((yield* Effect.flip(put("b")))._tag, "BufferFull")
     }))
 
+  it.effect("never gives up what it has answered from memory, however the store comes and goes", () =>
+    Effect.gen(function* () {
+      const { commit, gate, put, state, written } = yield* makeStore
+      state.isDown = true
+      const promised = ["a1", "a2", "a3", "a4", "a5"]
+      for (const entry of promised) assert.deepStrictEqual(yield* put(entry), { durable: false })
+      // The store takes a little and fails again while others come in.
+      yield* gate.close
+      state.isDown = false
+      yield* TestClock.adjust("300 millis")
+      const others = yield* Effect.forkChild(
+        Effect.all(["b1", "b2", "b3"].map((entry) => Effect.exit(put(entry))), { concurrency: "unbounded" }),
+      )
+      yield* TestClock.adjust("1 millis")
+      state.isDown = true
+      yield* gate.open
+      yield* TestClock.adjust("1 seconds")
+      state.isDown = false
+      yield* TestClock.adjust("1 seconds")
+      yield* Fiber.join(others)
+      for (const entry of promised) assert.include(written, entry)
+      assert.isFalse(commit.isDown())
+    }))
+
+  it.effect("answers everybody who waits when the store goes down", () =>
+    Effect.gen(function* () {
+      const { gate, put, state } = yield* makeStore
+      yield* gate.close
+      state.isDown = true
+      const many = yield* Effect.forkChild(
+        Effect.all(Array.from({ length: 25 }, (_, i) => Effect.exit(put(`e${i}`))), { concurrency: "unbounded" }),
+      )
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      yield* TestClock.adjust("1 millis")
+      const exits = yield* Fiber.join(many)
+      assert.strictEqual(exits.filter((exit) => exit._tag === "Success").length, 5)
+      assert.strictEqual(exits.filter((exit) => exit._tag === "Failure").length, 20)
+    }))
+
   it.effect("takes a commit that does not end for a store that is down", () =>
     Effect.gen(function* () {
       const { commit, gate, put } = yield* makeStore

@@ -144,7 +144,7 @@ export const startProcess = async (environment: Environment): Promise<ServicePro
       () => false,
     )
   })
-  return { ...serviceAt(url), pid: child.pid!, output, ended, kill: (signal) => void child.kill(signal) }
+  return { ...serviceAt(url), pid: child.pid!, output, ended, kill: (signal) => void process.kill(child.pid!, signal) }
 }
 
 /** A service process that is killed, if it still lives, when the scope closes. */
