@@ -12,8 +12,8 @@ COPY schema schema
 COPY examples examples
 # Compiled once here, so that the container starts without writing anything.
 RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/check.process.ts \
-  # The packages stand in node_modules; what they were unpacked from is not needed again.
-  && rm -rf /deno-dir/npm
+  # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
+  && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
 
 FROM denoland/deno:2.9.6
 LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.description="Personalized content: selects, renders and learns"

@@ -126,6 +126,7 @@ export class Run {
 
   /** Notes a value a filter cannot work with in strict mode; otherwise the filter does what its docstring says. */
   complain(message: string): void {
+    this.spend(5)
     if (!this.options.strict || this.complaints.length >= Limits.complaints) return
     if (this.complaints.some((other) => other.message === message && other.begin === this.at)) return
     this.complaints.push({ message, begin: this.at })

@@ -49,6 +49,9 @@ const faultOf = (source: string, error: unknown): LiquidFault => {
 /** Whether parsing came to an end with something to render. */
 export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "render" in parsed
 
+/** Whether a source has Liquid in it; without, it is a text that stays as it is. */
+export const hasLiquid = (source: string): boolean => source.includes("{{") || source.includes("{%")
+
 /**
  * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, filters and tags
  * there are none of, and tags that would read other templates (`include`, `render`, `layout`, `block`). Takes up to some
@@ -58,7 +61,7 @@ export const parse = (source: string, format: Format): Parsed | LiquidFault => {
   if (source.length > Limits.sourceLength) {
     return { message: `is longer than ${Limits.sourceLength} characters`, line: 1, column: 1 }
   }
-  if (!source.includes("{{") && !source.includes("{%")) return { source, render: source }
+  if (!hasLiquid(source)) return { source, render: source }
   try {
     return { source, render: compile(read(source), format === "html") }
   } catch (error) {

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process"
-import process from "node:process"
 import { fileURLToPath } from "node:url"
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 import type { Formats, Vars } from "../domain/Template.ts"
 import type { CheckAnswer, CheckRequest } from "./CheckProtocol.ts"
-import { LiquidFaults, type SourceFault } from "./Renderer.ts"
+import { LiquidFaults, parseVars, type SourceFault } from "./Renderer.ts"
+import { hasLiquid } from "./Source.ts"
 
 export interface SourceCheckOptions {
   /** How long one variant may take. Defaults to 1 second. */
   readonly deadline?: Duration.Input
-  /** How long the process is kept without work. Defaults to 1 minute; it holds some 60 MB. */
+  /** How long the process is kept without work. Defaults to 1 minute; it holds some 100 MB. */
   readonly idle?: Duration.Input
   /** The module the process runs. Defaults to `check.process.ts`. */
   readonly program?: URL
@@ -78,7 +77,10 @@ export class SourceCheck extends Context.Service<SourceCheck, {
 
         const check = Effect.fn("SourceCheck.check")(
           (vars: Vars, formats: Formats, fields: Readonly<Record<string, unknown>> = {}) =>
-            ask({ vars, formats, fields }),
+            Object.values(vars).some(hasLiquid)
+              ? ask({ vars, formats, fields })
+              // Texts without Liquid cost nothing to check.
+              : Effect.asVoid(Effect.fromResult(parseVars(vars, formats))),
         )
         return SourceCheck.of({ check })
       }),
@@ -94,10 +96,10 @@ const startMillis = 30_000
 class CheckProcess {
   alive = true
   #variable = ""
-  #rest = ""
   #complaint = ""
   #receive: (answer: CheckAnswer | { readonly type: "ended"; readonly reason: string }) => void = () => {}
-  readonly #child: ChildProcess
+  readonly #child: Deno.ChildProcess
+  readonly #questions: WritableStreamDefaultWriter<Uint8Array>
 
   /** Starts one and waits until it is ready; dies when it cannot be started. */
   static start(program: URL): Effect.Effect<CheckProcess> {
@@ -121,25 +123,38 @@ class CheckProcess {
   }
 
   private constructor(program: URL) {
-    const flags = ["--no-prompt", "--no-lock", "--quiet", "--v8-flags=--max-old-space-size=256"]
-    this.#child = spawn(process.execPath, ["run", ...flags, fileURLToPath(program)], {
-      stdio: "pipe",
+    // Not `spawn` of `node:child_process`: on Deno it adds `-A`, all permissions, where Deno itself is to be run.
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--no-prompt",
+        "--no-lock",
+        "--quiet",
+        "--v8-flags=--max-old-space-size=256",
+        fileURLToPath(program),
+      ],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
       // Only what Deno needs to find its cache: the service's environment holds secrets.
+      clearEnv: true,
       env: Object.fromEntries(
-        ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR"].flatMap((name) => {
-          const value = process.env[name]
+        ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR", "DENO_NO_UPDATE_CHECK"].flatMap((name) => {
+          const value = Deno.env.get(name)
           return value === undefined ? [] : [[name, value]]
         }),
       ),
+    }).spawn()
+    this.#questions = this.#child.stdin.getWriter()
+    const complaints = this.#eachLine(this.#child.stderr, (line) => {
+      this.#complaint = `${this.#complaint}${line}\n`.slice(-2_000)
     })
-    this.#child.stdout!.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk))
-    this.#child.stderr!.setEncoding("utf8").on("data", (chunk: string) => {
-      this.#complaint = (this.#complaint + chunk).slice(-2_000)
+    const answers = this.#eachLine(this.#child.stdout, (line) => this.#receive(JSON.parse(line) as CheckAnswer))
+    Promise.allSettled([this.#child.status, answers, complaints]).then(([status]) => {
+      this.alive = false
+      const code = status.status === "fulfilled" ? status.value.signal ?? status.value.code : status.reason
+      this.#receive({ type: "ended", reason: this.#complaint.trim() || `exit ${code}` })
     })
-    // Writing to a process that has just ended fails; that it ended is told by `exit`.
-    this.#child.stdin!.on("error", () => {})
-    this.#child.on("error", (error) => this.#ended(error.message))
-    this.#child.on("exit", (code, signal) => this.#ended(this.#complaint || `exit ${code ?? signal}`))
   }
 
   ask(request: CheckRequest, deadline: Duration.Duration): Effect.Effect<ReadonlyArray<SourceFault>> {
@@ -160,26 +175,30 @@ class CheckProcess {
       this.#receive = (answer) => {
         if (answer.type === "begun") this.#variable = answer.variable
         else if (answer.type === "faults") finish(answer.faults)
-        else if (answer.type === "ended") refuse("takes too much memory to check")
+        else if (answer.type === "ended") refuse("ends the process that checks it, most likely for lack of memory")
       }
-      this.#child.stdin!.write(`${JSON.stringify(request)}\n`)
+      // Writing to a process that has just ended fails; that it ended is told by its streams.
+      this.#questions.write(new TextEncoder().encode(`${JSON.stringify(request)}\n`)).catch(() => {})
     })
   }
 
   end(): void {
-    this.alive = false
     this.#receive = () => {}
-    this.#child.kill("SIGKILL")
-  }
-
-  #read(chunk: string): void {
-    const lines = (this.#rest + chunk).split("\n")
-    this.#rest = lines.pop()!
-    for (const line of lines) this.#receive(JSON.parse(line) as CheckAnswer)
-  }
-
-  #ended(reason: string): void {
+    if (!this.alive) return
     this.alive = false
-    this.#receive({ type: "ended", reason })
+    try {
+      this.#child.kill("SIGKILL")
+    } catch {
+      // It ended by itself a moment ago.
+    }
+  }
+
+  async #eachLine(stream: ReadableStream<Uint8Array<ArrayBuffer>>, take: (line: string) => void): Promise<void> {
+    let rest = ""
+    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split("\n")
+      rest = lines.pop()!
+      lines.forEach(take)
+    }
   }
 }

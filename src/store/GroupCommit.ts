@@ -126,6 +126,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       Effect.matchEffect({
         onSuccess: (values) =>
           Effect.suspend(() => {
+            inFlight -= group.length
             if (values._tag === "None") return keep(group, "a commit did not end in time")
             const wasFailing = failing
             failing = false
@@ -136,10 +137,16 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
-          if (!isPoisoned(error)) return Effect.suspend(() => keep(group, error.message))
-          if (group.length === 1) return Effect.sync(() => settle(group[0]!, Effect.die(error)))
-          const half = group.length >> 1
-          return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
+          if (isPoisoned(error) && group.length > 1) {
+            const half = group.length >> 1
+            return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
+          }
+          return Effect.suspend(() => {
+            inFlight -= group.length
+            if (!isPoisoned(error)) return keep(group, error.message)
+            settle(group[0]!, Effect.die(error))
+            return Effect.void
+          })
         },
       }),
     )
@@ -160,10 +167,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     queue = queue.slice(group.length)
     if (group.length === 0) return
     inFlight += group.length
-    yield* writeGroup(group).pipe(Effect.ensuring(Effect.sync(() => {
-      inFlight -= group.length
-      if (size() === 0) drained?.()
-    })))
+    yield* writeGroup(group)
+    if (size() === 0) drained?.()
   })
 
   yield* Effect.forkScoped(Effect.forever(writer))

@@ -79,7 +79,7 @@ const make = (formatter: Intl.DateTimeFormat): LocalTime => {
     const until = start + slotMs
     const before = ask(start)
     const after = ask(until - 1)
-    // Offsets change on multiples of 15 minutes, with exceptions up to 2012 (one minute past midnight in Newfoundland).
+    // Nearly all changes are at multiples of 15 minutes; a few are not (Newfoundland to 2011, Casey in 2020).
     const slot = { until, change: before === after ? until : changeIn(start, until - 1, ask), before, after }
     if (slots.size >= maxSlots) slots.clear()
     slots.set(start, slot)

@@ -144,7 +144,16 @@ export const startProcess = async (environment: Environment): Promise<ServicePro
       () => false,
     )
   })
-  return { ...serviceAt(url), pid: child.pid!, output, ended, kill: (signal) => void process.kill(child.pid!, signal) }
+  return {
+    ...serviceAt(url),
+    pid: child.pid!,
+    output,
+    ended,
+    kill: (signal) => {
+      // Not `child.kill`, after which Deno reports the signal as the end of a process that ended by itself with 0.
+      if (!exited) process.kill(child.pid!, signal)
+    },
+  }
 }
 
 /** A service process that is killed, if it still lives, when the scope closes. */

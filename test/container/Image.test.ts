@@ -1,0 +1,211 @@
+import { assert, beforeAll, describe, it } from "vitest"
+import { execFile } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { docker, hasDocker } from "../process/dockerEngine.ts"
+import { freePort, type Service, serviceAt, waitUntil } from "../support/service.ts"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const id = `parlance-test-${randomUUID()}`
+const image = id
+const builder = `${id}-builder`
+const stage = `${id}-stage`
+
+const available = hasDocker("Image")
+
+/** Runs `docker-compose`, or `docker compose` where that is the one there is, on the project of this test. */
+const compose = async (environment: Record<string, string>, ...args: ReadonlyArray<string>) => {
+  const own = ["--project-name", id, "--file", join(root, "docker-compose.yml"), ...args]
+  const env = { ...process.env, ...environment }
+  const run = (command: string, args: ReadonlyArray<string>) =>
+    promisify(execFile)(command, [...args], { cwd: root, env })
+  const plugin = await docker("compose", "version").then(() => true, () => false)
+  return (await (plugin ? run("docker", ["compose", ...own]) : run("docker-compose", own))).stdout.trim()
+}
+
+/** The command line within a container, as the compose file tells to use it. */
+const commandLine = (container: string, ...args: ReadonlyArray<string>) =>
+  docker("exec", container, "deno", "run", "-A", "src/main.ts", ...args)
+
+/** Where the packages are downloaded through a proxy of a certificate authority of its own, the build has to trust it. */
+const buildArguments = async (): Promise<ReadonlyArray<string>> => {
+  const authority = process.env.DENO_CERT ?? process.env.NODE_EXTRA_CA_CERTS
+  if (authority === undefined) return []
+  const base = /^ARG BUILD_IMAGE=(\S+)$/m.exec(readFileSync(join(root, "Dockerfile"), "utf8"))![1]
+  const folder = mkdtempSync(join(tmpdir(), "parlance-builder-"))
+  try {
+    cpSync(authority, join(folder, "ca.pem"), { dereference: true })
+    writeFileSync(join(folder, "Dockerfile"), `FROM ${base}\nCOPY ca.pem /ca.pem\nENV DENO_CERT=/ca.pem\n`)
+    await docker("build", "--tag", builder, folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return ["--build-arg", `BUILD_IMAGE=${builder}`]
+}
+
+/** Makes an organization with a key and the sample template on the command line, and asks for its words over HTTP. */
+const setUp = async (service: Service, container: string) => {
+  await commandLine(container, "org", "create", "acme", "--name", "Acme")
+  await commandLine(container, "--org", "acme", "template", "import", "examples/demo.yaml")
+  const output = await commandLine(container, "--org", "acme", "key", "create", "test", "--json")
+  const key: string = JSON.parse(output).key
+  // On Postgres the command works beside the service, which learns of the key within 5 seconds.
+  await waitUntil(
+    "the service knows the key",
+    async () => (await service.generate("acme", key, { template_id: "welcome", tracking_id: "warm" })).status === 200,
+  )
+  return key
+}
+
+const assertAnswers = async (service: Service, key: string, trackingId: string) => {
+  const { body, status } = await service.generate("acme", key, {
+    template_id: "welcome",
+    tracking_id: trackingId,
+    fields: { name: "Ann" },
+  })
+  assert.strictEqual(status, 200)
+  assert.include(Object.values(body.copy.vars).join(" "), "Ann")
+  return body.copy.id as string
+}
+
+const healthy = (service: Service) => () =>
+  service.request("/healthz").then(
+    async (response) => {
+      await response.body?.cancel()
+      return response.ok
+    },
+    () => false,
+  )
+
+describe.runIf(available)("The container image", () => {
+  beforeAll(async () => {
+    const given = await buildArguments()
+    // The first stage gets a name too, so that it can be removed.
+    await docker("build", ...given, "--target", "build", "--tag", stage, root)
+    await docker("build", ...given, "--tag", image, root)
+    return async () => {
+      for (const tag of [image, stage, builder]) await docker("rmi", "--force", tag).catch(() => {})
+    }
+  }, 240_000)
+
+  it("holds no development dependencies and starts with the permissions it needs", async () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+    const files = await docker(
+      "run",
+      "--rm",
+      "--network",
+      "none",
+      "--entrypoint",
+      "sh",
+      image,
+      "-c",
+      "ls node_modules/.deno; find /deno-dir -type d -path '*npm*'; ls -A /app",
+    )
+    const packed = (name: string) => files.includes(`${name.replace("/", "+")}@`)
+    for (const name of Object.keys(dependencies)) assert.isTrue(packed(name), `${name} is missing`)
+    for (const name of Object.keys(devDependencies)) {
+      // Packages of the service depend on these themselves.
+      if (!name.startsWith("@types/")) assert.isFalse(packed(name), `${name} is in the image`)
+    }
+    assert.notMatch(files, /^(test|bench|docs)$/m)
+
+    const entrypoint: Array<string> = JSON.parse(
+      await docker("inspect", "--format", "{{json .Config.Entrypoint}}", image),
+    )
+    assert.deepStrictEqual(entrypoint.filter((flag) => /^(-A|--allow-(all|ffi|sys|write|run|read))$/.test(flag)), [])
+    const [size, base] = await Promise.all(
+      [image, "denoland/deno:2.9.6"].map((name) =>
+        docker("image", "inspect", "--format", "{{.Size}}", name).then(Number)
+      ),
+    )
+    console.info(
+      `Image: ${Math.round(size! / 1e6)} MB, of which ${Math.round((size! - base!) / 1e6)} MB are not Deno's`,
+    )
+  })
+
+  it("runs as another user than root on a root file system it cannot write, and ends with 0 when stopped", async () => {
+    const port = await freePort()
+    const service = serviceAt(`http://127.0.0.1:${port}`)
+    try {
+      await docker(
+        "run",
+        "--detach",
+        "--name",
+        id,
+        "--read-only",
+        "--tmpfs",
+        "/tmp",
+        "--cap-drop",
+        "ALL",
+        "--security-opt",
+        "no-new-privileges",
+        "--volume",
+        `${id}:/data`,
+        "--publish",
+        `127.0.0.1:${port}:8080`,
+        image,
+      )
+      await waitUntil(
+        "the container is healthy",
+        async () => await docker("inspect", "--format", "{{.State.Health.Status}}", id) === "healthy",
+        60,
+      )
+      assert.notStrictEqual(await docker("exec", id, "id", "-u"), "0")
+      const key = await setUp(service, id)
+      const chosen = await assertAnswers(service, key, "first")
+
+      await docker("stop", "--time", "20", id)
+      assert.strictEqual(await docker("inspect", "--format", "{{.State.ExitCode}}", id), "0")
+      assert.notMatch(await docker("logs", id), /Read-only file system|NotCapable|"level":"ERROR"/)
+
+      await docker("start", id)
+      await waitUntil("it answers again", healthy(service))
+      assert.strictEqual(await assertAnswers(service, key, "first"), chosen, "the volume keeps decisions")
+    } finally {
+      await docker("rm", "--force", "--volumes", id).catch(() => {})
+      await docker("volume", "rm", "--force", id).catch(() => {})
+    }
+  }, 120_000)
+
+  it(
+    "answers from the compose file on Postgres, keeps its data over a restart, and leaves nothing behind",
+    async () => {
+      const port = await freePort()
+      const service = serviceAt(`http://127.0.0.1:${port}`)
+      const environment = { PARLANCE_IMAGE: image, PARLANCE_BIND: `127.0.0.1:${port}`, PUBLIC_URL: service.url }
+      const owned = async () =>
+        (await Promise.all(
+          [["ps", "--all"], ["volume", "ls"], ["network", "ls"]].map((list) =>
+            docker(...list, "--quiet", "--filter", `label=com.docker.compose.project=${id}`)
+          ),
+        )).join("")
+      try {
+        await compose(environment, "up", "--detach", "--no-build")
+        await waitUntil("the service of the compose file answers", healthy(service), 60)
+        const container = await compose(environment, "ps", "--quiet", "parlance")
+        assert.notStrictEqual(await docker("exec", container, "id", "-u"), "0")
+        const key = await setUp(service, container)
+        const chosen = await assertAnswers(service, key, "first")
+
+        await compose(environment, "restart")
+        await waitUntil("it answers after the restart", async () =>
+          (await service.request("/readyz").then(
+            async (response) => {
+              await response.body?.cancel()
+              return response.status
+            },
+            () => 0,
+          )) === 200, 60)
+        assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
+      } finally {
+        await compose(environment, "down", "--volumes", "--timeout", "20")
+      }
+      assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
+    },
+    180_000,
+  )
+})

@@ -1,0 +1,238 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { execFile } from "node:child_process"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { describe } from "vitest"
+import { freePort, makeOrganization, run, scopedProcess, waitUntil } from "../support/service.ts"
+import {
+  describeOnStores,
+  hasPostgres,
+  layerMigrated,
+  temporaryEnvironment,
+  temporaryFolder,
+} from "../support/stores.ts"
+import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
+
+/** Runs a command that is to end by itself; kills it when it has not after `seconds`. */
+const runToEnd = async (args: ReadonlyArray<string>, environment: Record<string, string>, seconds = 30) => {
+  const { child, ended, output } = run(args, environment)
+  const timer = setTimeout(() => child.kill("SIGKILL"), seconds * 1000)
+  const { code, signal } = await ended
+  clearTimeout(timer)
+  return { code, signal, output: output() }
+}
+
+const assertClear = (output: string) => {
+  assert.notMatch(output, /^\s+at .+:\d+/m, "no stack trace")
+  assert.notMatch(output, /file:\/\/|node_modules/)
+}
+
+describeOnStores("SIGTERM under load", (store, environment) => {
+  for (const keepAlive of [true, false]) {
+    it.live(`drops no answer on connections that are ${keepAlive ? "kept" : "made for each call"}, and ends with 0`, () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* environment
+        const load = yield* scopedLoad("term", 32, { keepAlive })
+        const service = yield* scopedProcess({ ...env, SHUTDOWN_TIMEOUT: "10 seconds" })
+        const before = yield* Effect.promise(async () => {
+          const key = await makeOrganization(service, "acme")
+          await makeTemplate(service, "acme", "offer")
+          load.aim(targetAt(service, key))
+          await waitUntil("the load runs", () => load.calls.length > 300)
+          const before = load.calls.length
+          const start = Date.now()
+          const end = await terminate(service)
+          const millis = Date.now() - start
+          load.aim(undefined)
+          await load.stop()
+          assert.deepStrictEqual(end, { code: 0, signal: null })
+          assert.isBelow(millis, 12_000)
+          return { calls: before, millis }
+        })
+        const rows = yield* decisionsIn(env)
+        const recorded = (call: { readonly trackingId: string }) => rows.has(call.trackingId)
+        const answered = load.calls.filter((call) => call.status === 200)
+        const unavailable = load.calls.filter((call) => call.status === 503)
+        const unanswered = load.calls.filter((call) => call.status === 0)
+        console.info(
+          `SIGTERM (${store}, ${keepAlive ? "kept" : "new"} connections): ended after ${before.millis} ms; ` +
+            `${answered.length} answered, of them ${
+              load.calls.slice(before.calls).filter((c) => c.status === 200).length
+            } ` +
+            `after the signal, ${unavailable.length} × 503, ${unanswered.length} not accepted, ${rows.size} recorded`,
+        )
+        // Each call was answered in full or never taken up: what was taken up is in the table.
+        assert.deepStrictEqual(
+          unanswered.filter((call) => call.cut),
+          [],
+          "cut off within an answer",
+        )
+        assert.deepStrictEqual(unanswered.filter(recorded), [], "recorded, but the answer was dropped")
+        assert.deepStrictEqual(answered.filter((call) => !recorded(call)), [], "answered, but not recorded")
+        assert.strictEqual(answered.length + unavailable.length + unanswered.length, load.calls.length)
+      })))
+  }
+
+  it.live("keeps what was made before a restart", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      const key = yield* Effect.scoped(Effect.gen(function* () {
+        const service = yield* scopedProcess(env)
+        return yield* Effect.promise(async () => {
+          const key = await makeOrganization(service, "acme")
+          await makeTemplate(service, "acme", "offer")
+          assert.strictEqual((await terminate(service)).code, 0)
+          return key
+        })
+      }))
+      const service = yield* scopedProcess(env)
+      const { body, status } = yield* Effect.promise(() =>
+        service.generate("acme", key, { template_id: "offer", tracking_id: "x", fields: { name: "Ann" } })
+      )
+      assert.strictEqual(status, 200)
+      assert.match(body.copy.vars.subject, /^(left|right) for Ann$/)
+    })))
+})
+
+describe("A data directory", () => {
+  it.live("is refused to a second process, which names the folder and the first, while the first goes on", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("embedded")
+      const first = yield* scopedProcess(env)
+      yield* Effect.promise(async () => {
+        const port = await freePort()
+        const second = await runToEnd(["serve"], { ...env, PORT: String(port) })
+        assert.deepStrictEqual([second.code, second.signal], [1, null])
+        assert.include(second.output, env.DATA_DIR!)
+        assert.include(second.output, `pid ${first.pid}`)
+        assertClear(second.output)
+        const key = await makeOrganization(first, "acme")
+        await makeTemplate(first, "acme", "offer")
+        const { status } = await first.generate("acme", key, { template_id: "offer", tracking_id: "x" })
+        assert.strictEqual(status, 200)
+      })
+    })))
+
+  it.live("is taken over after its process was killed", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("embedded")
+      const first = yield* scopedProcess(env)
+      yield* Effect.promise(async () => {
+        await makeOrganization(first, "acme")
+        first.kill("SIGKILL")
+        await first.ended
+      })
+      const second = yield* scopedProcess(env)
+      const { body } = yield* Effect.promise(() => second.manage("GET", "/organizations/acme"))
+      assert.strictEqual(body.slug, "acme")
+    })))
+
+  it.live("that cannot be made is named", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      // A file stands where the folder should be, which stops the superuser too.
+      const dataDir = join(folder, "file", "data")
+      yield* Effect.promise(async () => {
+        await Deno.writeTextFile(join(folder, "file"), "")
+        const { code, output } = await runToEnd(["serve"], { DATA_DIR: dataDir, PORT: String(await freePort()) })
+        assert.strictEqual(code, 1)
+        assert.include(output, dataDir)
+        assertClear(output)
+      })
+    })))
+})
+
+describe("The first start", () => {
+  it.live("prints a curl line that works as it stands, and the second start does not", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("embedded")
+      const lineOf = (output: string) => /^curl .*$/m.exec(output)?.[0]
+      yield* Effect.scoped(Effect.gen(function* () {
+        const service = yield* scopedProcess(env)
+        yield* Effect.promise(async () => {
+          await waitUntil("the curl line is printed", () => lineOf(service.output()) !== undefined)
+          const { stdout } = await promisify(execFile)("sh", ["-c", lineOf(service.output())!])
+          const answer = JSON.parse(stdout)
+          assert.include(Object.values(answer.copy.vars).join(" "), "Ann")
+          assert.strictEqual((await terminate(service)).code, 0)
+        })
+      }))
+      const again = yield* scopedProcess(env)
+      yield* Effect.promise(async () => {
+        const { body } = await again.manage("GET", "/organizations")
+        assert.deepStrictEqual(body.organizations.map(({ slug }: { slug: string }) => slug), ["demo"])
+        const keys = await again.manage("GET", "/organizations/demo/keys")
+        assert.lengthOf(keys.body.keys ?? keys.body, 1)
+        // All that it prints at its start is printed before it ends.
+        await terminate(again)
+        assert.isUndefined(lineOf(again.output()))
+      })
+    })))
+
+  it.live.runIf(hasPostgres())("makes no demo with DATABASE_URL", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("postgres")
+      const service = yield* scopedProcess(env)
+      yield* Effect.promise(async () => {
+        await waitUntil("it has started", () => service.output().includes("Parlance answers at"))
+        const { body } = await service.manage("GET", "/organizations")
+        assert.deepStrictEqual(body.organizations, [])
+        await terminate(service)
+        assert.notMatch(service.output(), /curl|demo/i)
+      })
+    })))
+})
+
+describeOnStores("A database of a newer release", (_, environment) => {
+  it.live("is refused with a message that says so, and is left as it is", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      const migrations = (change: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>) =>
+        Effect.scoped(Effect.gen(function* () {
+          const context = yield* Layer.build(layerMigrated(Effect.succeed(env)))
+          yield* change(yield* Effect.provideContext(SqlClient.SqlClient, context))
+        }))
+      yield* migrations((sql) =>
+        sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9999, 'add_the_future')`
+      )
+      const { code, output } = yield* Effect.promise(async () =>
+        await runToEnd(["serve"], { ...env, PORT: String(await freePort()) })
+      )
+      assert.strictEqual(code, 1)
+      assert.include(output, "9999")
+      assert.match(output, /newer release/)
+      assertClear(output)
+    })))
+})
+
+describe("A faulty setting", () => {
+  const faulty = (name: string, environment: Record<string, string>, expected: ReadonlyArray<string | RegExp>) =>
+    it.live(`${name} ends the start with a message`, () =>
+      Effect.scoped(Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const dataDir = join(folder, "data")
+        mkdirSync(dataDir)
+        const { code, output } = yield* Effect.promise(async () =>
+          await runToEnd(["serve"], { DATA_DIR: dataDir, PORT: String(await freePort()), ...environment })
+        )
+        assert.strictEqual(code, 1, output)
+        for (const part of expected) {
+          if (typeof part === "string") assert.include(output, part)
+          else assert.match(output, part)
+        }
+        assertClear(output)
+        assert.notInclude(output, "s3cret")
+      })))
+
+  faulty("PORT=abc", { PORT: "abc" }, ["PORT"])
+  faulty("LOG_LEVEL=loud", { LOG_LEVEL: "loud" }, ["LOG_LEVEL"])
+  faulty("REQUEST_TIMEOUT=soon", { REQUEST_TIMEOUT: "soon" }, ["REQUEST_TIMEOUT"])
+  faulty("in two places at once", { PORT: "abc", REQUEST_TIMEOUT: "soon" }, ["PORT", "REQUEST_TIMEOUT"])
+  faulty("DATABASE_URL of a server that is not there", {
+    DATABASE_URL: "postgres://someone:s3cret@127.0.0.1:1/nothing",
+  }, ["DATABASE_URL", "127.0.0.1:1"])
+  faulty("DATABASE_URL that is no URL", { DATABASE_URL: "someone:s3cret@nowhere" }, ["DATABASE_URL"])
+})

@@ -1,0 +1,129 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { describe } from "vitest"
+import type { Call } from "../support/load.ts"
+import { freePort, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { docker, hasDocker } from "./dockerEngine.ts"
+import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
+
+/** How often the server goes away, each time in another way than the last; the trial uses 20. */
+const outages = Number(process.env.OUTAGES ?? 3)
+const bufferSize = 300
+
+const ways = [
+  { name: "killed", away: ["kill", "--signal", "KILL"], back: ["start"] },
+  // A server that is there and says nothing: connections stay open, commits never end.
+  { name: "paused", away: ["pause"], back: ["unpause"] },
+  { name: "stopped", away: ["stop", "--time", "5"], back: ["start"] },
+] as const
+
+/** A Postgres of this test alone, on a port that stays the same when it starts again. */
+const ownPostgres = Effect.gen(function* () {
+  const name = `parlance-outage-${randomUUID()}`
+  const port = yield* Effect.promise(freePort)
+  yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      docker(
+        "run",
+        "-d",
+        "--name",
+        name,
+        "-p",
+        `127.0.0.1:${port}:5432`,
+        "-e",
+        "POSTGRES_PASSWORD=outage",
+        "postgres:18",
+      )
+    ),
+    () => Effect.promise(() => docker("rm", "--force", "--volumes", name)),
+  )
+  // Over TCP: while it makes its database the server listens on its socket only.
+  const answers = () =>
+    docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false)
+  yield* Effect.promise(() => waitUntil("Postgres answers", answers, 60))
+  return { name, answers, url: `postgres://postgres:outage@127.0.0.1:${port}/postgres` }
+})
+
+describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away under load", () => {
+  it.live(
+    "answers from memory, then 503, and recovers by itself with nothing lost",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const postgres = yield* ownPostgres
+        const env = { DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: "4" }
+        const service = yield* scopedProcess({
+          ...env,
+          DECISION_BUFFER_SIZE: String(bufferSize),
+          STORE_TIMEOUT: "1 second",
+        })
+        const load = yield* scopedLoad("outage", 8, { pauseMillis: 10 })
+        const since = (from: number, accept: (call: Call) => boolean) => load.calls.slice(from).some(accept)
+        const ready = async () => {
+          const response = await service.request("/readyz")
+          return { status: response.status, body: await response.json() }
+        }
+        let exited = false
+        void service.ended.then(() => exited = true)
+
+        yield* Effect.promise(async () => {
+          const key = await makeOrganization(service, "acme")
+          await makeTemplate(service, "acme", "offer")
+          load.aim(targetAt(service, key))
+          for (let round = 0; round < outages; round++) {
+            const way = ways[round % ways.length]!
+            let from = load.calls.length
+            await waitUntil("answers are durable", () =>
+              since(from, (call) => call.status === 200 && call.durable === true))
+            await docker(...way.away, postgres.name)
+            from = load.calls.length
+            await waitUntil(
+              `Generate answers from memory (${way.name})`,
+              () =>
+                since(from, (call) => call.status === 200 && call.durable === false),
+            )
+            await waitUntil(`the buffer is full (${way.name})`, () => since(from, (call) => call.status === 503))
+            const refused = load.calls.slice(from).find((call) => call.status === 503)!
+            assert.match(refused.retryAfter ?? "", /^[1-9]\d*$/)
+            assert.include(refused.contentType, "application/problem+json")
+            const notReady = await ready()
+            assert.strictEqual(notReady.status, 503)
+            assert.isNotEmpty(notReady.body.reasons)
+            assert.isAtMost(notReady.body.decisions_pending, bufferSize)
+            const health = await service.request("/healthz")
+            await health.body?.cancel()
+            assert.strictEqual(health.status, 200)
+
+            await docker(...way.back, postgres.name)
+            await waitUntil(`Postgres is back (${way.name})`, postgres.answers, 60)
+            await waitUntil(`the service is ready (${way.name})`, async () => (await ready()).status === 200)
+          }
+          const from = load.calls.length
+          await waitUntil("answers are durable", () =>
+            since(from, (call) =>
+              call.status === 200 && call.durable === true))
+          await load.stop()
+          await waitUntil("nothing waits in memory", async () =>
+            (await ready()).body.decisions_pending === 0)
+          assert.isFalse(exited)
+          assert.deepStrictEqual(await terminate(service), { code: 0, signal: null })
+        })
+
+        const rows = yield* decisionsIn(env)
+        const durable = load.calls.filter((call) => call.status === 200 && call.durable === true)
+        const fromMemory = load.calls.filter((call) => call.status === 200 && call.durable === false)
+        const refused = load.calls.filter((call) => call.status === 503)
+        const missing = (calls: ReadonlyArray<Call>) =>
+          calls.filter((call) => rows.get(call.trackingId)?.copyId !== call.copyId).map((call) => call.trackingId)
+        console.info(
+          `Outages of Postgres: ${outages}; ${durable.length} durable (${missing(durable).length} lost), ` +
+            `${fromMemory.length} from memory (${missing(fromMemory).length} lost), ${refused.length} × 503`,
+        )
+        assert.deepStrictEqual(missing(durable), [])
+        assert.deepStrictEqual(missing(fromMemory), [])
+        assert.deepStrictEqual([...rows.values()].filter(({ n }) => n !== 1), [])
+        assert.deepStrictEqual(load.calls.filter(({ status }) => status !== 200 && status !== 503), [])
+      })),
+    60_000 + outages * 60_000,
+  )
+})
