@@ -128,7 +128,8 @@ class CheckProcess {
       args: [
         "run",
         "--no-prompt",
-        "--no-lock",
+        "--frozen",
+        "--cached-only",
         "--quiet",
         "--v8-flags=--max-old-space-size=256",
         fileURLToPath(program),

@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Liquid } from "liquidjs"
+import { faultOf, now, type Setting, textOf } from "./variants.ts"
+
+const dateOf = (expression: string, options: Setting = {}) => textOf(`{{ ${expression} }}`, {}, options)
+
+describe("The date filter", () => {
+  it("reads now, seconds, and texts with and without an offset", () => {
+    const at = (value: string) => dateOf(`${value} | date: "%Y-%m-%dT%H:%M:%S.%L%z"`)
+    assert.strictEqual(at("'now'"), "2026-03-14T15:09:26.535+0000")
+    assert.strictEqual(at("'today'"), "2026-03-14T15:09:26.535+0000")
+    assert.strictEqual(at("1700000000.25"), "2023-11-14T22:13:20.250+0000")
+    assert.strictEqual(at("'1700000000'"), "2023-11-14T22:13:20.000+0000")
+    assert.strictEqual(at("'2026-03-14T10:00:00+02:00'"), "2026-03-14T08:00:00.000+0000")
+    assert.strictEqual(at("'Sat, 14 Mar 2026 10:00:00 GMT'"), "2026-03-14T10:00:00.000+0000")
+    assert.strictEqual(at("'2026-03-14'"), "2026-03-14T00:00:00.000+0000")
+    assert.strictEqual(at("'2026-03-14 10:00'"), "2026-03-14T10:00:00.000+0000")
+    assert.strictEqual(at("'March 14, 2026 10:00 PM'"), "2026-03-14T22:00:00.000+0000")
+  })
+
+  it("reads a clock without an offset in the zone, and shows every other one there", () => {
+    const options = { timeZone: "Europe/Berlin" }
+    const at = (value: string) => dateOf(`${value} | date: "%F %R %z %Z"`, options)
+    assert.strictEqual(at("'2026-03-14'"), "2026-03-14 00:00 +0100 Europe/Berlin")
+    assert.strictEqual(at("'2026-07-01T10:00'"), "2026-07-01 10:00 +0200 Europe/Berlin")
+    assert.strictEqual(at("'2026-07-01T10:00Z'"), "2026-07-01 12:00 +0200 Europe/Berlin")
+    assert.strictEqual(at("'now'"), "2026-03-14 16:09 +0100 Europe/Berlin")
+    // 02:30 does not exist on this day; it is the instant an hour after 01:30.
+    assert.strictEqual(at("'2026-03-29 02:30'"), "2026-03-29 03:30 +0200 Europe/Berlin")
+    assert.strictEqual(at("'2026-03-29 03:00'"), "2026-03-29 03:00 +0200 Europe/Berlin")
+    assert.strictEqual(at("'2026-10-25 03:00'"), "2026-10-25 03:00 +0100 Europe/Berlin")
+  })
+
+  it("takes a zone of its own as name or as minutes west of UTC, and the usual one where there is none such", () => {
+    const at = (zone: string) => dateOf(`0 | date: "%F %R %z", ${zone}`)
+    assert.strictEqual(at("'America/New_York'"), "1969-12-31 19:00 -0500")
+    assert.strictEqual(at("-330"), "1970-01-01 05:30 +0530")
+    assert.strictEqual(at("'Nowhere/Else'"), "1970-01-01 00:00 +0000")
+    assert.strictEqual(at("nothing"), "1970-01-01 00:00 +0000")
+    const [fault] = faultOf('{{ 0 | date: "%F", "Nowhere/Else" }}', {}, { strict: true }).faults
+    assert.strictEqual(fault?.message, 'date: there is no time zone "Nowhere/Else"')
+  })
+
+  it("leaves what is no date as it is", () => {
+    for (const value of ["", "soon", "2026-13-45", "a".repeat(5000), "not 2026-03-14 at all"]) {
+      assert.strictEqual(textOf("{{ v | date: '%F' }}", { v: value }), value)
+    }
+    assert.strictEqual(
+      textOf("{{ v | date: '%F' }}{{ w | date: '%F' }}{{ x | date }}", { v: [1, 2], w: true }),
+      "12true",
+    )
+    assert.strictEqual(textOf("{{ v | date: '%F' }}", { v: 1e15 }), "1000000000000000")
+  })
+
+  it("writes every directive as liquidjs does, in UTC and English", () => {
+    const liquid = new Liquid({ timezoneOffset: 0, locale: "en-US" })
+    const letters = "aAbBCdeHIjklLmMnNpPqsStuUwWyYz%"
+    const flags = ["", "-", "_", "0", "^", "#", "5", "_5", "012"]
+    const format = [...letters].flatMap((letter) => flags.map((flag) => `%${flag}${letter}`)).join("|")
+    for (const instant of ["2026-03-04T05:06:07.089Z", "2024-12-31T23:59:59.999Z", "1969-01-01T00:00:00Z"]) {
+      for (let start = 0; start < format.length; start += 240) {
+        const piece = format.slice(start, start + 240).replace(/%[^|a-zA-Z%]*$/, "")
+        const source = `{{ d | date: f }}`
+        const fields = { d: instant, f: piece }
+        assert.strictEqual(textOf(source, fields), liquid.parseAndRenderSync(source, fields), piece)
+      }
+    }
+  })
+
+  it("writes composed directives as Ruby does and unknown ones as they are", () => {
+    assert.strictEqual(
+      dateOf('"now" | date: "%c / %D %T %r %R %x %X %:z %Q %E"'),
+      "Sat Mar 14 15:09:26 2026 / 03/14/26 15:09:26 03:09:26 PM 15:09 03/14/26 15:09:26 +00:00 %Q %E",
+    )
+    assert.strictEqual(dateOf("'now' | date"), "Saturday, March 14, 2026 at 3:09 pm +0000")
+  })
+
+  it("pads to at most 64 characters, and refuses formats longer than 256", () => {
+    assert.strictEqual(dateOf('"now" | date: "%99999999d"').length, 64)
+    assert.strictEqual(dateOf(`"now" | date: "%${"9".repeat(180)}N"`).length, 64)
+    assert.strictEqual(dateOf(`"now" | date: "${"%B".repeat(129)}"`), "")
+    const [fault] = faultOf(`{{ "now" | date: "${"%B".repeat(129)}" }}`, {}, { strict: true }).faults
+    assert.strictEqual(fault?.message, "date: the format is longer than 256 characters")
+  })
+})
+
+describe("The filters date_to_…", () => {
+  it("write XML Schema, RFC 822 and readable dates", () => {
+    const day = { d: now / 1000 }
+    assert.strictEqual(textOf("{{ d | date_to_xmlschema }}", day), "2026-03-14T15:09:26+00:00")
+    assert.strictEqual(textOf("{{ d | date_to_rfc822 }}", day), "Sat, 14 Mar 2026 15:09:26 +0000")
+    assert.strictEqual(textOf("{{ d | date_to_string }}", day), "14 Mar 2026")
+    assert.strictEqual(textOf("{{ d | date_to_long_string: 'ordinal', 'US' }}", day), "March 14th, 2026")
+    assert.strictEqual(textOf("{{ '2026-03-02' | date_to_string: 'ordinal' }}"), "2nd Mar 2026")
+  })
+})

@@ -1,0 +1,220 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { filters } from "../../src/rendering/Filters.ts"
+import { parseVars, render } from "../../src/rendering/Renderer.ts"
+import { type Fields, now, textOf } from "./variants.ts"
+
+/** An expression and what it renders to. */
+type Example = readonly [expression: string, expected: string]
+
+const holds = (fields: Fields, examples: ReadonlyArray<Example>) => {
+  for (const [expression, expected] of examples) {
+    assert.strictEqual(textOf(`{{ ${expression} }}`, fields), expected, expression)
+  }
+}
+
+describe("Filters on text", () => {
+  it("change case and trim", () =>
+    holds({ s: "  Hello World \n" }, [
+      ["'straße' | upcase", "STRASSE"],
+      ["'ÀÉ' | downcase", "àé"],
+      ["'ada LOVELACE' | capitalize", "Ada lovelace"],
+      ["s | strip | append: '|'", "Hello World|"],
+      ["s | lstrip", "Hello World \n"],
+      ["s | rstrip", "  Hello World"],
+      ["'--a-b--' | strip: '-'", "a-b"],
+      ["'a\nb\r\nc' | strip_newlines", "abc"],
+      ["' a \n  b ' | squish", "a b"],
+      ["' a \n  b ' | normalize_whitespace", " a b "],
+    ]))
+
+  it("put together, replace and remove", () =>
+    holds({ r: "$&$1" }, [
+      ["'a' | append: 'b' | prepend: 'c'", "cab"],
+      ["'a-b-c' | replace: '-', '+'", "a+b+c"],
+      ["'a-b-c' | replace: '-', r", "a$&$1b$&$1c"],
+      ["'a-b-c' | replace: '.', ''", "a-b-c"],
+      ["'😀b' | replace: '', '-'", "😀-b"],
+      ["'a-b-c' | replace_first: '-', r", "a$&$1b-c"],
+      ["'a-b-c' | replace_last: '-', '+'", "a-b+c"],
+      ["'a-b-c' | remove: '-'", "abc"],
+      ["'a-b-c' | remove_first: '-' | remove_last: 'c'", "ab-"],
+      ["'a,b,,c,,' | split: ',' | join: '.'", "a.b..c"],
+      ["'a b' | split: '' | reverse | join: ''", "b a"],
+    ]))
+
+  it("shorten and count", () =>
+    holds({}, [
+      ["'abcdefgh' | truncate: 5", "ab..."],
+      ["'abcdefgh' | truncate: 5, ''", "abcde"],
+      ["'one two three' | truncatewords: 2", "one two..."],
+      ["'one two' | truncatewords", "one two"],
+      ["'one two three' | number_of_words", "3"],
+      ["'hello world 你好' | number_of_words: 'cjk'", "4"],
+      ["'abcdef' | slice: 1, 3", "bcd"],
+      ["'abcdef' | slice: -2, 2", "ef"],
+      ["'abc' | size", "3"],
+      ["'abc' | first | append: '-'", "a-"],
+      ["'ab😀' | last", "😀"],
+    ]))
+
+  it("encode and decode", () =>
+    holds({ h: "<p>Tom &amp; <b>\"J'</b></p>", broken: "a\ud800b" }, [
+      ["h | strip_html", "Tom &amp; \"J'"],
+      ["'<a>&amp;' | escape", "&lt;a&gt;&amp;amp;"],
+      ["'<a>&amp;' | escape_once", "&lt;a&gt;&amp;"],
+      ["'a\nb' | newline_to_br", "a<br />\nb"],
+      ["'a b&c=ü' | url_encode", "a+b%26c%3D%C3%BC"],
+      ["'a+b%26%C3%BC' | url_decode", "a b&ü"],
+      ["'100%' | url_decode", "100%"],
+      ["broken | url_encode", "a%EF%BF%BDb"],
+      ['"it\'s (a) *!" | cgi_escape', "it%27s+%28a%29+%2A%21"],
+      ["'https://x.y/ü?a=[b]' | uri_escape", "https://x.y/%C3%BC?a=[b]"],
+      ["'Ünder the Sea!' | slugify", "ünder-the-sea"],
+      ["'Ünder the Sea!' | slugify: 'constructor'", "ünder-the-sea"],
+      ["'ü😀' | base64_encode", "w7zwn5iA"],
+      ["'w7zwn5iA' | base64_decode", "ü😀"],
+      ["'not base64!' | base64_decode", ""],
+      ["'abc' | sha256 | slice: 0, 8", "ba7816bf"],
+      ["'abc' | hmac_sha256: 'key' | slice: 0, 8", "9c196e32"],
+      ["h | json", '"<p>Tom &amp; <b>\\"J\'</b></p>"'],
+      ["nothing | json", "null"],
+    ]))
+})
+
+describe("Filters on numbers", () => {
+  it("calculate, reading numbers also from text and taking anything else as 0", () =>
+    holds({ t: "12.5", l: [1], o: {} }, [
+      ["t | plus: 1", "13.5"],
+      ["'abc' | plus: 1", "1"],
+      ["l | plus: 1", "1"],
+      ["o | times: 2", "0"],
+      ["5 | minus: t", "-7.5"],
+      ["10 | divided_by: 4", "2.5"],
+      ["10 | divided_by: 4, true", "2"],
+      ["-7 | modulo: 3", "2"],
+      ["-1.5 | abs", "1.5"],
+      ["1.2 | ceil", "2"],
+      ["1.8 | floor", "1"],
+      ["1.005 | round: 2", "1.01"],
+      ["-2.5 | round", "-3"],
+      ["1234 | round: -2", "1200"],
+      ["3 | at_least: 5 | at_most: 4", "4"],
+      ["'7.9' | to_integer", "7"],
+    ]))
+
+  it("are nothing where there is no number to give", () =>
+    holds({}, [
+      ["1 | divided_by: 0", ""],
+      ["1 | modulo: 0", ""],
+      ["1 | divided_by: 0 | default: 'none'", "none"],
+      ["'1e308' | times: 10", ""],
+    ]))
+})
+
+describe("Filters on lists", () => {
+  const fields = {
+    l: [3, 1, 2],
+    names: ["b", "A", null, "c"],
+    items: [
+      { name: "lamp", price: { amount: 20 }, on: true },
+      { name: "Desk", price: { amount: 100 }, on: false },
+      { name: "chair", price: { amount: 20 } },
+    ],
+  }
+
+  it("order, choose and group", () =>
+    holds(fields, [
+      ["l | sort | join", "1 2 3"],
+      ["names | sort | join: ','", "A,b,c,"],
+      ["names | sort_natural | join: ','", "A,b,c,"],
+      ["items | sort: 'price.amount' | map: 'name' | join: ','", "lamp,chair,Desk"],
+      ["items | sort_natural: 'name' | map: 'name' | join: ','", "chair,Desk,lamp"],
+      ["items | where: 'on' | map: 'name'", "lamp"],
+      ["items | where: 'price.amount', 20 | size", "2"],
+      ["items | reject: 'on' | map: 'name' | join: ','", "Desk,chair"],
+      ["items | find: 'name', 'Desk' | json", '{"name":"Desk","price":{"amount":100},"on":false}'],
+      ["items | find_index: 'name', 'Desk'", "1"],
+      ["items | find: 'name', 'none'", ""],
+      ["items | has: 'on', false", "true"],
+      ["items | sum: 'price.amount'", "140"],
+      ["l | sum", "6"],
+      ["items | group_by: 'price.amount' | map: 'name' | join: ','", "20,100"],
+      ["names | compact | join: ','", "b,A,c"],
+      ["'a,b,a' | split: ',' | uniq | join: ','", "a,b"],
+      ["items | uniq: 'price.amount' | map: 'name' | join: ','", "lamp,Desk"],
+      ["items | map: '__proto__.constructor' | join: ','", ",,"],
+    ]))
+
+  it("take apart and put together", () =>
+    holds(fields, [
+      ["l | first | append: '-'", "3-"],
+      ["l | last", "2"],
+      ["l | reverse | join: ''", "213"],
+      ["l | push: 4 | unshift: 0 | join: ''", "03124"],
+      ["l | pop | shift | join: ''", "1"],
+      ["l | concat: names | join: ','", "3,1,2,b,A,,c"],
+      ["l | slice: 1, 2 | join: ''", "12"],
+      ["l | slice: -1", "2"],
+      ["l | array_to_sentence_string", "3, 1, and 2"],
+      ["'a,b' | split: ',' | array_to_sentence_string: 'or'", "a or b"],
+      ["l | join: ', '", "3, 1, 2"],
+      ["l | size", "3"],
+      ["'x' | join: ','", "x"],
+      ["nothing | concat: l | size", "3"],
+    ]))
+
+  it("do not change the data they are given", () => {
+    const before = JSON.stringify(fields)
+    textOf("{{ l | sort }}{{ l | reverse }}{{ l | push: 1 | pop | shift }}{{ items | sort: 'name' }}", fields)
+    assert.strictEqual(JSON.stringify(fields), before)
+  })
+})
+
+describe("The default filter", () => {
+  it("stands in for nothing, false, an empty text and an empty list", () =>
+    holds({ f: false, e: "", l: [], z: 0, o: {} }, [
+      ["n | default: 'd'", "d"],
+      ["f | default: 'd'", "d"],
+      ["f | default: 'd', allow_false: true", "false"],
+      ["e | default: 'd'", "d"],
+      ["l | default: 'd'", "d"],
+      ["z | default: 'd'", "0"],
+      ["o | default: 'd'", "{}"],
+    ]))
+})
+
+describe("Every filter", () => {
+  const values: Fields = {
+    nothing: null,
+    no: false,
+    text: "Ada & <b>",
+    empty: "",
+    broken: "\ud800",
+    zero: 0,
+    number: -12.75,
+    large: 1e300,
+    list: [3, null, "x", { a: 1 }, [1]],
+    object: { a: { b: 1 }, toString: 1, length: 3, then: 1 },
+    bare: JSON.parse('{"__proto__": {"toString": null}, "valueOf": 1}'),
+  }
+
+  it("takes a value and arguments of any type without an exception, and leaves them as they are", () => {
+    const before = JSON.stringify(values)
+    const expressions: Array<string> = []
+    for (const name of filters.keys()) {
+      for (const value of Object.keys(values)) {
+        for (const argument of Object.keys(values)) {
+          expressions.push(`{{ ${value} | ${name}: ${argument}, ${argument}, ${value} }}`)
+          expressions.push(`{{ ${value} | ${name}: missing, ${argument}, allow_false: ${argument} | json }}`)
+        }
+      }
+    }
+    assert.isAbove(expressions.length, 15_000)
+    for (const source of expressions) {
+      const rendered = render(Result.getOrThrow(parseVars({ v: source }, {})), values, { strict: false, now })
+      assert.isTrue(Result.isSuccess(rendered), source)
+    }
+    assert.strictEqual(JSON.stringify(values), before)
+  })
+})

@@ -1,0 +1,416 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Limits from "../../src/rendering/Limits.ts"
+import { parse, parseVars, render } from "../../src/rendering/Renderer.ts"
+import { faultOf, now, renderVars, sourceFaultOf, textOf } from "./variants.ts"
+
+/** Source, fields, and what they render to. */
+type Example = readonly [source: string, fields: Readonly<Record<string, unknown>>, expected: string]
+
+const holds = (examples: ReadonlyArray<Example>) => {
+  for (const [source, fields, expected] of examples) assert.strictEqual(textOf(source, fields), expected, source)
+}
+
+describe("Rendering", () => {
+  it("substitutes fields, nested members and elements", () =>
+    holds([
+      ["Hello {{ name }}!", { name: "Ada" }, "Hello Ada!"],
+      ["{{user.address.city}}", { user: { address: { city: "Graz" } } }, "Graz"],
+      ['{{ user["first name"] }} {{ ["odd key"] }}', { user: { "first name": "Ada" }, "odd key": "!" }, "Ada !"],
+      ["{{ l[0] }}{{ l[-1] }}{{ l.first }}{{ l.last }}{{ l.size }}", { l: ["a", "b", "c"] }, "acac3"],
+      ["{{ o[k].n }}", { o: { x: { n: 1 } }, k: "x" }, "1"],
+      ["{{ a.b.c }}{{ a[1] }}|", { a: null }, "|"],
+      ["{{ true }}{{ 1.50 }}{{ -3 }}{{ 'q' }}{{ nil }}", {}, "true1.5-3q"],
+    ]))
+
+  it("renders lists as their elements in a row and objects as JSON", () =>
+    holds([
+      ["{{ l }}", { l: [1, "a", [true, null, [2]]] }, "1atrue2"],
+      ["{{ o }}", { o: { a: 1, b: ["x"] } }, '{"a":1,"b":["x"]}'],
+      ["{{ l }}", { l: [{ a: 1 }, { b: 2 }] }, '{"a":1}{"b":2}'],
+      ["{{ o | append: '!' }}", { o: {} }, "{}!"],
+      ["{{ x }}", { x: null }, ""],
+      ["{{ n }}", { n: 1e21 }, "1e+21"],
+    ]))
+
+  it("branches with if, elsif, else, unless and case", () => {
+    const tier = "{% if t == 'gold' %}G{% elsif t == 'silver' or t == 'grey' %}S{% else %}-{% endif %}"
+    holds([
+      [tier, { t: "gold" }, "G"],
+      [tier, { t: "grey" }, "S"],
+      [tier, {}, "-"],
+      ["{% unless a %}no{% else %}yes{% endunless %}", { a: false }, "no"],
+      ["{% case n %}{% when 1, 2 %}low{% when 3 or 4 %}mid{% else %}high{% endcase %}", { n: 4 }, "mid"],
+      ["{% case n %}{% when 1 %}low{% else %}high{% endcase %}", { n: "1" }, "high"],
+      ["{% if a and b or c %}y{% else %}n{% endif %}", { a: false, b: true, c: true }, "n"],
+      ["{% if not a %}y{% endif %}", {}, "y"],
+    ])
+  })
+
+  it("compares as Liquid does: only false and nothing are untrue, text with text, numbers also from text", () =>
+    holds([
+      ["{% if e %}1{% endif %}{% if z %}2{% endif %}{% if l %}3{% endif %}", { e: "", z: 0, l: [] }, "123"],
+      ["{% if n >= 18 %}y{% endif %}{% if t >= 18 %}y{% endif %}", { n: 18, t: "18" }, "yy"],
+      ["{% if x > 1 or x < 1 or x >= 0 %}y{% else %}n{% endif %}", { x: null }, "n"],
+      ["{% if e == empty %}1{% endif %}{% if b == blank %}2{% endif %}{% if o == empty %}3{% endif %}", {
+        e: [],
+        b: " \n",
+        o: {},
+      }, "123"],
+      ["{% if x == nil %}1{% endif %}{% if x == y %}2{% endif %}{% if x != 0 %}3{% endif %}", {}, "123"],
+      ["{% if l contains 2 %}1{% endif %}{% if s contains 'da' %}2{% endif %}{% if n contains 1 %}3{% endif %}", {
+        l: [1, 2],
+        s: "Ada",
+        n: 1,
+      }, "12"],
+      ["{% if a == b %}y{% endif %}", { a: [1, ["x"]], b: [1, ["x"]] }, "y"],
+      ["{% if a == b %}y{% else %}n{% endif %}", { a: 1, b: "1" }, "n"],
+    ]))
+
+  it("loops over lists, ranges, objects and texts", () =>
+    holds([
+      ["{% for i in (1..4) %}{{ i }}{% endfor %}", {}, "1234"],
+      ["{% for i in (a..b) %}{{ i }}{% endfor %}", { a: "2", b: 3.9 }, "23"],
+      ["{% for i in l %}{{ i }},{% else %}none{% endfor %}", { l: [] }, "none"],
+      ["{% for p in o %}{{ p[0] }}={{ p[1] }};{% endfor %}", { o: { a: 1, b: 2 } }, "a=1;b=2;"],
+      ["{% for c in s %}[{{ c }}]{% endfor %}", { s: "abc" }, "[abc]"],
+      ["{% for i in l limit: 2 offset: 1 %}{{ i }}{% endfor %}", { l: [1, 2, 3, 4] }, "23"],
+      ["{% for i in l reversed %}{{ i }}{% endfor %}", { l: [1, 2, 3] }, "321"],
+      [
+        "{% for i in l limit: 2 %}{{ i }}{% endfor %}-{% for i in l offset: continue %}{{ i }}{% endfor %}",
+        { l: [1, 2, 3, 4] },
+        "12-34",
+      ],
+      [
+        "{% for i in (1..9) %}{% if i == 2 %}{% continue %}{% endif %}{% if i == 4 %}{% break %}{% endif %}{{ i }}{% endfor %}.",
+        {},
+        "13.",
+      ],
+      [
+        "{% for i in l %}{{ forloop.index }}/{{ forloop.length }}{% unless forloop.last %}, {% endunless %}{% endfor %}",
+        { l: ["a", "b"] },
+        "1/2, 2/2",
+      ],
+      [
+        "{% for a in (1..2) %}{% for b in (1..2) %}{{ a }}{{ b }}{{ forloop.rindex0 }} {% endfor %}{% endfor %}{{ a }}",
+        {},
+        "111 120 211 220 ",
+      ],
+      [
+        "{% tablerow i in (1..3) cols: 2 %}{{ i }}{% endtablerow %}",
+        {},
+        '<tr class="row1"><td class="col1">1</td><td class="col2">2</td></tr><tr class="row2"><td class="col1">3</td></tr>',
+      ],
+    ]))
+
+  it("assigns, captures, counts and cycles within one variable", () =>
+    holds([
+      ["{% assign a = n | plus: 1 %}{{ a }}", { n: 1 }, "2"],
+      ["{% capture c %}<{{ n }}>{% endcapture %}{{ c }}{{ c }}", { n: 1 }, "<1><1>"],
+      ["{% assign n = 2 %}{{ n }}", { n: 1 }, "2"],
+      ["{% increment c %}{% increment c %}{{ c }}{% decrement d %}{% decrement d %}", {}, "012-1-2"],
+      ["{% for i in (1..4) %}{% cycle 'a', 'b', 'c' %}{% endfor %}", {}, "abca"],
+      ["{% cycle 'x': 1, 2 %}{% cycle 'y': 1, 2 %}{% cycle 'x': 1, 2 %}", {}, "112"],
+      ["{% liquid\nassign a = 3\necho a | times: 2\nif a\n  echo '!'\nendif %}", {}, "6!"],
+    ]))
+
+  it("does not carry anything from one variable into the next, nor into the fields", () => {
+    const fields = { n: 5 }
+    const source = "{% increment n %}{% increment k %}{{ a }}{% assign a = 1 %}{% cycle 'x', 'y' %}"
+    const vars = { one: source, two: source }
+    assert.deepStrictEqual(renderVars(vars, fields), Result.succeed({ one: "50x", two: "50x" }))
+    assert.deepStrictEqual(fields, { n: 5 })
+  })
+
+  it("keeps raw blocks and leaves out comments", () =>
+    holds([
+      ["{% raw %}{{ a }} {% if %}{% endraw %}", { a: 1 }, "{{ a }} {% if %}"],
+      ["a{% comment %}{{ x }} {% if a %}{% endif %}{% endcomment %}b{% # note %}c", {}, "abc"],
+      ["a{% # one\n # two\n\n # three %}b", {}, "ab"],
+    ]))
+
+  it("trims blanks where the tags say so", () =>
+    holds([
+      ["a  {{- x -}}  b", { x: 1 }, "a1b"],
+      ["a\n{%- if true -%}\n b \n{%- endif -%}\nc", {}, "abc"],
+      ["a {{ x -}} \n b", { x: 1 }, "a 1b"],
+    ]))
+
+  it("carries every script through unchanged", () =>
+    holds([
+      ["{{ a }} – {{ b }}", { a: "Zoë Ünïcode", b: "שלום עולם" }, "Zoë Ünïcode – שלום עולם"],
+      ["مرحبا {{ name | upcase }}", { name: "عمر" }, "مرحبا عمر"],
+      ["{{ e }}{{ e | size }}{{ e | slice: 1 }}{{ e | first }}{{ e | truncate: 4 }}", { e: "👩‍👩‍👧😀" }, "👩‍👩‍👧😀10‍👩👩..."],
+      ["{{ '日本' | append: x | split: '' | join: '-' }}", { x: "😀" }, "日-本-😀"],
+      ["{{ naïve }}{{ 名前 }}", { naïve: 1, 名前: 2 }, "12"],
+    ]))
+
+  it("gives a text without Liquid back as it is, in either format", () => {
+    const source = "5 < 6 & {a} } }} %} it's \u0000"
+    assert.strictEqual(textOf(source), source)
+    assert.strictEqual(textOf(source, {}, { format: "html" }), source)
+  })
+
+  it("renders unknown variables as nothing", () =>
+    holds([
+      ["[{{ a }}{{ a.b.c }}{{ a[b] }}{{ a | upcase }}{{ a.size }}]", {}, "[]"],
+      ["{% for x in a %}x{% endfor %}{% if a > 1 %}y{% endif %}{{ (1..a) | join }}", {}, ""],
+      ["{{ a | default: 'friend' }}{{ b | default: 'x' }}{{ c | default: 'y', allow_false: true }}", {
+        b: "",
+        c: false,
+      }, "friendxfalse"],
+    ]))
+})
+
+describe("Escaping", () => {
+  const nasty = `<b a="1" c='2'>&</b>`
+  const safe = "&lt;b a=&#34;1&#34; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;"
+  const html = (source: string, fields = {}) => textOf(source, { n: nasty, ...fields }, { format: "html" })
+
+  it("escapes substituted values in html, and nothing else", () => {
+    assert.strictEqual(html("<p>{{ n }}</p> & co"), `<p>${safe}</p> & co`)
+    assert.strictEqual(html("{% echo n %}"), safe)
+    assert.strictEqual(html("{% cycle n, 'x' %}"), safe)
+    assert.strictEqual(html("{{ n | upcase | downcase }}"), safe)
+    assert.strictEqual(html("{{ l }}", { l: ["<", { a: "<" }] }), "&lt;{&#34;a&#34;:&#34;&lt;&#34;}")
+    assert.strictEqual(html("{% for x in l %}<i>{{ x }}</i>{% endfor %}", { l: ["<"] }), "<i>&lt;</i>")
+  })
+
+  it("leaves a value in html as it is when its last filter is raw", () => {
+    assert.strictEqual(html("{{ n | raw }}"), nasty)
+    assert.strictEqual(html("{% echo n | raw %}"), nasty)
+    assert.strictEqual(html("{% cycle n | raw, 'x' %}"), nasty)
+    assert.strictEqual(html("{{ n | raw | append: '' }}"), safe)
+  })
+
+  it("does not escape twice what the last filter has escaped", () => {
+    assert.strictEqual(html("{{ n | escape }}{{ n | xml_escape }}{{ n | escape_once }}"), safe.repeat(3))
+    assert.strictEqual(html("{{ n | escape | append: '<' }}"), `${safe.replaceAll("&", "&amp;")}&lt;`)
+  })
+
+  it("escapes captured text like any other value", () => {
+    assert.strictEqual(html("{% capture c %}<i>{{ n }}</i>{% endcapture %}{{ c | raw }}"), `<i>${safe}</i>`)
+    assert.strictEqual(html("{% capture c %}<i>{% endcapture %}{{ c }}"), "&lt;i&gt;")
+  })
+
+  it("never escapes in text", () => {
+    assert.strictEqual(textOf("{{ n }}{{ n | raw }}", { n: nasty }), nasty + nasty)
+    assert.strictEqual(textOf("{{ n | escape }}", { n: nasty }), safe)
+  })
+
+  it("takes the format of each variable, and text for those without one", () => {
+    const rendered = renderVars({ a: "{{ n }}", b: "{{ n }}", c: "{{ n }}" }, { n: "<" }, { b: "html", c: "text" })
+    assert.deepStrictEqual(rendered, Result.succeed({ a: "<", b: "&lt;", c: "<" }))
+  })
+})
+
+describe("Data", () => {
+  it("is never read as Liquid", () => {
+    const fields = { a: "{{ 7 | times: 7 }}", b: "{% assign x = 1 %}{{ x }}", c: "{%- raw -%}" }
+    const source = "{{ a }} {{ b }} {% assign d = a | append: b %}{{ d }} {% capture e %}{{ c }}{% endcapture %}{{ e }}"
+    assert.strictEqual(textOf(source, fields), `${fields.a} ${fields.b} ${fields.a}${fields.b} ${fields.c}`)
+    assert.strictEqual(
+      textOf("{{ a }}", { a: "{{ 7 | times: '7' }}" }, { format: "html" }),
+      "{{ 7 | times: &#39;7&#39; }}",
+    )
+  })
+
+  it("shows its own properties under any name, and none of its prototypes", () => {
+    const fields = JSON.parse(`{
+      "__proto__": { "a": "own proto" }, "constructor": "own constructor", "toString": "own toString",
+      "size": "own size", "o": { "__proto__": 1, "size": 2, "first": 3, "hasOwnProperty": 4 }, "p": {}, "l": []
+    }`)
+    holds([
+      [
+        "{{ __proto__.a }},{{ constructor }},{{ toString }},{{ size }}",
+        fields,
+        "own proto,own constructor,own toString,own size",
+      ],
+      ["{{ o.__proto__ }}{{ o.size }}{{ o.first }}{{ o.hasOwnProperty }}", fields, "1234"],
+      ["{{ p.__proto__ }}{{ p.constructor }}{{ p.toString }}{{ p['hasOwnProperty'] }}{{ p.size }}", fields, "0"],
+      ["{{ l.map }}{{ l.constructor }}{{ l.__proto__ }}{{ 'x'.constructor }}{{ 'x'.at }}{{ valueOf }}", fields, ""],
+      ["{% for i in (1..1) %}{{ forloop.constructor }}{{ forloop.get }}{{ forloop.__proto__ }}{% endfor %}", {}, ""],
+    ])
+  })
+
+  it("may name template variables like members of objects", () => {
+    const vars = JSON.parse('{ "__proto__": "a{{ x }}", "constructor": "b{{ x }}", "toString": "c" }')
+    const rendered = Result.getOrThrow(renderVars(vars, { x: 1 }))
+    assert.strictEqual(JSON.stringify(rendered), '{"__proto__":"a1","constructor":"b1","toString":"c"}')
+    assert.strictEqual(Object.getPrototypeOf(rendered), Object.prototype)
+  })
+})
+
+describe("Strict rendering", () => {
+  const strict = { strict: true } as const
+
+  it("names every unknown variable of every template variable, once, where the first of them stands", () => {
+    const vars = {
+      subject: "Hi {{ first }}\n  {{ user.name }} {{ first }}",
+      body: "{{ known }}",
+      footer: "{% for i in (1..3) %}{{ items[i].title }}{{ last }}{% endfor %}{{ k[missing] }}",
+    }
+    const result = renderVars(vars, { known: 1, user: {}, items: [], k: {} }, {}, strict)
+    assert.deepStrictEqual(Result.getOrThrow(Result.flip(result)).faults, [
+      {
+        variable: "subject",
+        kind: "undefined",
+        message: "undefined variables: first, user.name",
+        undefinedVariables: ["first", "user.name"],
+        line: 1,
+        column: 7,
+      },
+      {
+        variable: "footer",
+        kind: "undefined",
+        message: "undefined variables: items.1, last, items.2, items.3, missing",
+        undefinedVariables: ["items.1", "last", "items.2", "items.3", "missing"],
+        line: 1,
+        column: 25,
+      },
+    ])
+  })
+
+  it("renders as always when nothing is missing, also with fields that are null", () => {
+    assert.strictEqual(textOf("{{ a }}{{ b.c }}{{ d }}", { a: 1, b: { c: "x" }, d: null }, strict), "1x")
+  })
+
+  it("lets a template ask whether there is a variable", () => {
+    const source = "{{ a | default: 'x' }}{% if b %}{{ b }}{% endif %}{% unless c.d %}y{% endunless %}" +
+      "{% case e %}{% when 1 %}{% else %}z{% endcase %}"
+    assert.strictEqual(textOf(source, {}, strict), "xyz")
+  })
+
+  it("does not let the argument of default or a later filter be unknown", () => {
+    assert.deepStrictEqual(
+      faultOf("{{ a | default: b }}{{ c | upcase | default: 'x' }}", {}, strict).faults[0]?.undefinedVariables,
+      [
+        "b",
+        "c",
+      ],
+    )
+  })
+
+  it("refuses what a filter cannot work with, and says where", () => {
+    const { faults } = faultOf(
+      "{{ 1 | divided_by: n }}\n{{ 'a%' | url_decode }}{{ '?' | base64_decode }}",
+      { n: 0 },
+      strict,
+    )
+    assert.deepStrictEqual(
+      faults.map(({ column, kind, line, message }) => [kind, line, column, message]),
+      [
+        ["invalid", 1, 1, "divided_by: the divisor is 0"],
+        ["invalid", 2, 1, "url_decode: the text is not URL-encoded"],
+        ["invalid", 2, 24, "base64_decode: the text is not Base64"],
+      ],
+    )
+  })
+
+  it("reports a bounded number of unknown variables", () => {
+    const source = "{% for i in (1..1000) %}{{ o[i] }}{% endfor %}"
+    assert.strictEqual(faultOf(source, { o: {} }, strict).faults[0]?.undefinedVariables.length, Limits.complaints)
+  })
+})
+
+describe("Parsing", () => {
+  const place = (source: string) => {
+    const { column, line, message } = sourceFaultOf(source)
+    return `${line}:${column} ${message}`
+  }
+
+  it("says what is wrong, and where", () => {
+    assert.strictEqual(place("a\nb {{ x"), '2:3 output "{{ x" not closed')
+    assert.strictEqual(place("{% if a %}x"), "1:1 tag {% if a %} not closed")
+    assert.strictEqual(place("x\n {% nope %}"), '2:2 there is no tag "nope"')
+    assert.strictEqual(place("ab {{ x | nope }}"), '1:4 there is no filter "nope"')
+    assert.strictEqual(place("{{ x | append }}"), '1:8 the filter "append" needs an argument')
+    assert.strictEqual(place("{{ first name }}"), '1:1 cannot be read as a value: "{{ first name }}"')
+    assert.strictEqual(place("{% if a == %}{% endif %}"), '1:1 cannot be read as a value: "{% if a == %}"')
+    assert.strictEqual(place("{% for x of y %}{% endfor %}"), "1:1 illegal tag: {% for x of y %}")
+    assert.strictEqual(place("{% # a\n b %}"), "1:1 every line of an inline comment must start with #")
+  })
+
+  it("refuses the tags that read other templates", () => {
+    for (const source of ['{% include "a" %}', '{% render "a" %}', '{% layout "a" %}', "{% block a %}{% endblock %}"]) {
+      assert.match(sourceFaultOf(source).message, /^the tag "\w+" is not available/)
+    }
+  })
+
+  it("refuses filters that would read expressions out of values, or draw lots", () => {
+    for (const name of ["where_exp", "reject_exp", "group_by_exp", "has_exp", "find_exp", "find_index_exp", "sample"]) {
+      assert.strictEqual(sourceFaultOf(`{{ a | ${name}: "x", "x" }}`).message, `there is no filter "${name}"`)
+    }
+  })
+
+  it("refuses a source longer than 64 KiB, and takes one of that length", () => {
+    assert.strictEqual(sourceFaultOf("a".repeat(65_537)).message, "is longer than 65536 characters")
+    assert.strictEqual(textOf(`{{ x }}${"a".repeat(65_529)}`).length, 65_529)
+  })
+
+  it("lists the faults of all variables at once, in their order", () => {
+    const faults = Result.getOrThrow(Result.flip(parseVars({ a: "{{", b: "ok", c: "\n{% x %}" }, {}))).faults
+    assert.deepStrictEqual(faults.map(({ line, variable }) => [variable, line]), [["a", 1], ["c", 2]])
+  })
+
+  it("gives the same parsed form for the same source and format", () => {
+    const [first, again, html] = [parse("{{ same }}", "text"), parse("{{ same }}", "text"), parse("{{ same }}", "html")]
+    assert.strictEqual(Result.getOrThrow(first), Result.getOrThrow(again))
+    assert.notStrictEqual(Result.getOrThrow(first), Result.getOrThrow(html))
+  })
+})
+
+describe("Limits of rendering", () => {
+  const fill = (length: number) =>
+    `{% assign a = "${"a".repeat(1024)}" %}{% for i in (1..${length / 1024}) %}{{ a }}{% endfor %}`
+
+  it("renders a variable of up to 1,048,576 characters and no more", () => {
+    assert.strictEqual(textOf(fill(Limits.outputLength)).length, Limits.outputLength)
+    const [fault] = faultOf(`${fill(Limits.outputLength)}x`).faults
+    assert.deepStrictEqual([fault?.kind, fault?.message], ["limit", "renders to more than 1048576 characters"])
+  })
+
+  it("renders a variant of up to 2,097,152 characters and no more, texts without Liquid included", () => {
+    const half = fill(Limits.outputLength)
+    assert.isTrue(Result.isSuccess(renderVars({ a: half, b: half })))
+    const over = Result.getOrThrow(Result.flip(renderVars({ a: half, b: half, c: "x" }))).faults
+    assert.deepStrictEqual(over.map(({ message, variable }) => [variable, message]), [
+      ["b", "makes the variant longer than 2097152 characters"],
+    ])
+    const texts = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`v${index}`, "x".repeat(65_536)]))
+    const faults = Result.getOrThrow(Result.flip(parseVars(texts, {}))).faults
+    assert.deepStrictEqual(faults.map(({ variable }) => variable), ["v32"])
+  })
+
+  it("stops a capture that doubles itself before it is large", () => {
+    const source = "{% capture a %}0123456789{% endcapture %}{% for i in (1..40) %}" +
+      "{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a }}"
+    assert.strictEqual(faultOf(source).faults[0]?.message, "renders to more than 1048576 characters")
+  })
+
+  it("ends a loop over numbers too large to count", () => {
+    assert.strictEqual(textOf("{% for i in (9007199254740992..9007199254740994) %}x{% endfor %}"), "xxx")
+  })
+
+  it("shares the work between the variables of a variant, and names each that got no end", () => {
+    const endless = "{% for i in (1..100000) %}{% for j in (1..100000) %}{% endfor %}{% endfor %}"
+    const result = renderVars({ a: endless, b: "{{ x }}", c: "text" }, { x: 1 })
+    const { faults } = Result.getOrThrow(Result.flip(result))
+    assert.deepStrictEqual(faults.map(({ kind, variable }) => [variable, kind]), [["a", "limit"], ["b", "limit"]])
+  })
+
+  it("fails the same way every time, in strict mode too", () => {
+    const source = "{{ missing }}{% for i in (1..10000000) %}{% endfor %}"
+    assert.deepStrictEqual(faultOf(source).faults, faultOf(source).faults)
+    assert.deepStrictEqual(faultOf(source, {}, { strict: true }).faults.map(({ kind }) => kind), ["limit", "undefined"])
+  })
+})
+
+describe("Rendering at a time", () => {
+  it("takes now and the zone from its options", () => {
+    const parsed = Result.getOrThrow(parseVars({ v: '{{ "now" | date: "%F %R" }}' }, {}))
+    const at = (timeZone?: string) =>
+      Result.getOrThrow(render(parsed, {}, { strict: true, now, ...(timeZone === undefined ? {} : { timeZone }) }))["v"]
+    assert.deepStrictEqual([at(), at("Asia/Tokyo")], ["2026-03-14 15:09", "2026-03-15 00:09"])
+  })
+})

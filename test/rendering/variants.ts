@@ -1,0 +1,34 @@
+import { Result } from "effect"
+import type { Format, Formats, Vars } from "../../src/domain/Template.ts"
+import {
+  parseVars,
+  render,
+  type RenderFault,
+  type RenderOptions,
+  type SourceFault,
+} from "../../src/rendering/Renderer.ts"
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** 14 March 2026, 15:09:26.535 UTC, a Saturday. */
+export const now = Date.UTC(2026, 2, 14, 15, 9, 26, 535)
+
+export interface Setting extends Partial<RenderOptions> {
+  readonly format?: Format
+}
+
+/** Renders a variant whose sources are known to parse. */
+export const renderVars = (vars: Vars, fields: Fields = {}, formats: Formats = {}, options: Setting = {}) =>
+  render(Result.getOrThrow(parseVars(vars, formats)), fields, { strict: false, now, ...options })
+
+/** The text of one source. */
+export const textOf = (source: string, fields: Fields = {}, { format = "text", ...options }: Setting = {}): string =>
+  Result.getOrThrow(renderVars({ v: source }, fields, { v: format }, options))["v"]!
+
+/** Why one source does not render. */
+export const faultOf = (source: string, fields: Fields = {}, options: Setting = {}): RenderFault =>
+  Result.getOrThrow(Result.flip(renderVars({ v: source }, fields, {}, options)))
+
+/** Why one source does not parse. */
+export const sourceFaultOf = (source: string): SourceFault =>
+  Result.getOrThrow(Result.flip(parseVars({ v: source }, {}))).faults[0]!
