@@ -84,6 +84,34 @@ interface Repeated {
   readonly trace: unknown
 }
 
+/** What was chosen and rendered, with all that is to be recorded of it. */
+const planned = (
+  view: TemplateView,
+  ask: Ask,
+  first: Planned["first"],
+  decidedAtMillis: number,
+  segment: string,
+  policy: string,
+  choice: Pick<Decision, "mode" | "propensity" | "weights">,
+): Planned => ({
+  _tag: "Planned",
+  view,
+  ask,
+  first,
+  decision: {
+    org: view.org.slug,
+    templateId: view.id,
+    trackingId: first.trackingId,
+    copyId: first.copyId,
+    userId: ask.userId,
+    segment,
+    policy,
+    window: ask.window,
+    decidedAtMillis,
+    ...choice,
+  },
+})
+
 const hourMillis = 3_600_000
 
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
@@ -211,21 +239,11 @@ export class Decider extends Context.Service<Decider, {
           : undefined
         const first = chosen(view, variant, ask, now, trackingId, true, trace)
         if (first._tag !== "Chosen") return first
-        const decision: Decision = {
-          org: view.org.slug,
-          templateId: view.id,
-          trackingId,
-          copyId: variant.id,
-          userId: ask.userId,
+        return planned(view, ask, first, now, cell.id, policy.model.version, {
           mode: "forced",
           propensity: null,
           weights: null,
-          segment: cell.id,
-          policy: policy.model.version,
-          window: ask.window,
-          decidedAtMillis: now,
-        }
-        return { _tag: "Planned", view, ask, decision, first }
+        })
       }
 
       /** Chooses and renders. Nothing waits here and nothing is recorded yet. */
@@ -267,21 +285,11 @@ export class Decider extends Context.Service<Decider, {
         )
         const first = chosen(view, variant, ask, now, trackingId, true, traced(variant.id, choice.mode, propensity))
         if (first._tag !== "Chosen") return first
-        const decision: Decision = {
-          org: view.org.slug,
-          templateId: view.id,
-          trackingId,
-          copyId: variant.id,
-          userId: ask.userId,
+        return planned(view, ask, first, now, cell.id, policy.model.version, {
           mode: choice.mode,
           propensity,
           weights: Selection.weightsText(choice),
-          segment: cell.id,
-          policy: policy.model.version,
-          window: ask.window,
-          decidedAtMillis: now,
-        }
-        return { _tag: "Planned", view, ask, decision, first }
+        })
       }
 
       /** A sticky repeat is no new decision: the tracking id it came under stands for the first one's. */
@@ -373,9 +381,9 @@ export class Decider extends Context.Service<Decider, {
 
       const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
-          const planned = plan(org, ask)
-          if (Effect.isEffect(planned)) return planned
-          return planned._tag === "Planned" ? record(planned) : Effect.succeed(planned)
+          const one = plan(org, ask)
+          if (Effect.isEffect(one)) return one
+          return one._tag === "Planned" ? record(one) : Effect.succeed(one)
         })
 
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {

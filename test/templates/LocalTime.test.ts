@@ -65,6 +65,7 @@ describe("LocalTime.at", () => {
     ["Australia/Lord_Howe", "2026-10-03T15:29:59.999Z", "01:59", "02:30"],
     // One minute past midnight, so within a quarter of an hour.
     ["America/St_Johns", "2010-11-07T02:30:59.999Z", "00:00", "23:01"],
+    ["Antarctica/Casey", "2020-10-03T16:00:59.999Z", "00:00", "03:01"],
   ])("changes the clocks of %s right after %s", (zone, text, before, after) => {
     const clocks = (instantMs: number) => {
       const { hour, minute } = LocalTime.of(zone).at(instantMs)
@@ -93,18 +94,6 @@ describe("LocalTime.at", () => {
       }
     }
     assert.isAbove(changes, 10_000)
-  })
-
-  it("has, since 2013, offsets that change on multiples of 15 minutes only", () => {
-    for (const zone of zones) {
-      let clock = Temporal.Instant.from("2013-01-01T00:00:00Z").toZonedDateTimeISO(zone)
-      for (;;) {
-        const change = clock.getTimeZoneTransition("next")
-        if (change === null || change.year > 2035) break
-        assert.strictEqual(change.epochMilliseconds % (15 * minuteMs), 0, `${zone} ${change.toString()}`)
-        clock = change
-      }
-    }
   })
 
   it("agrees with Intl at any instant in any zone", () => {
@@ -231,7 +220,7 @@ describe("LocalTime.isTimeZone", () => {
     "Europe/Berlin\n",
     "Europe",
     "../etc/passwd",
-    "a".repeat(1_000),
+    "a".repeat(65),
     "__proto__",
   ])(
     "refuses %j",
