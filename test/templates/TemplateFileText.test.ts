@@ -1,0 +1,306 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import * as fc from "fast-check"
+import type { Operator } from "../../src/domain/Targeting.ts"
+import { Template, TemplateInput } from "../../src/domain/Template.ts"
+import * as TemplateFile from "../../src/templates/TemplateFile.ts"
+
+const parsed = (text: string): unknown => Result.getOrThrow(TemplateFile.parse(text, "file.yaml"))
+
+const fullContent = [
+  {
+    id: "welcome-en",
+    name: "Welcome",
+    strict: true,
+    sticky_hours: 12.5,
+    objective: { click: 1, conversion: 5, negative: -2 },
+    variants: [
+      {
+        id: "welcome-en-warm",
+        name: "Warm",
+        active: false,
+        vars: { subject: "Welcome, {{ name | default: 'you' }}", body_html: "<p>Hello</p>\n<p>Bye</p>\n" },
+        formats: { body_html: "html" },
+        targeting: [
+          { attribute: "tier", op: "in", values: ["Gold", 3, true] },
+          { attribute: "email", op: "exists", values: [] },
+        ],
+        seasons: [
+          { starts_at: "2026-11-15", ends_at: "2027-01-06T09:00", annual: { from: "11-15", to: "01-06" } },
+          { days: ["sat", "sun"], hours: { from: 22, to: 6 } },
+        ],
+      },
+      { vars: {} },
+    ],
+  },
+  { name: "Without more" },
+]
+
+const words = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.string({ maxLength: 10, unit: "binary" }).filter((text) => text.isWellFormed() && !text.includes("\u0000")),
+  fc.array(
+    fc.constantFrom(
+      " ",
+      "\n",
+      "\t",
+      "\r",
+      "a",
+      "- ",
+      "#",
+      ": ",
+      "{{ x }}",
+      "'",
+      '"',
+      "|",
+      "\u0085",
+      "\u2028",
+      "\ufeff",
+      "---",
+    ),
+    { maxLength: 12 },
+  )
+    .map((parts) => parts.join("")),
+  fc.constantFrom(
+    "no",
+    "on",
+    "true",
+    "null",
+    "~",
+    "",
+    "123",
+    "0x1F",
+    "1e3",
+    "01067",
+    ".inf",
+    "11-15",
+    "=",
+    "<<",
+    "...",
+    "a: b",
+    "*a",
+    "&a",
+    "!a",
+  ),
+)
+
+const name = fc.oneof(
+  fc.constantFrom("no", "123", "true", "- a", "a: b", "Winter", "'", "#1"),
+  fc.stringMatching(/^[ -~]{1,20}$/),
+)
+const variable = fc.oneof(fc.constantFrom("subject", "body_html", "1", "null", "constructor"), words)
+  .filter((text) => text.length > 0 && text !== "__proto__")
+const value = fc.oneof(words, fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer())
+
+const anyCondition = fc.oneof(
+  fc.record({ attribute: name, op: fc.constantFrom<Operator>("exists", "not_exists"), values: fc.constant([]) }),
+  fc.record({
+    attribute: name,
+    op: fc.constantFrom<Operator>("in", "not_in"),
+    values: fc.array(value, { minLength: 1, maxLength: 12 }),
+  }),
+  fc.record({ attribute: name, op: fc.constantFrom<Operator>("is", "contains"), values: value.map((one) => [one]) }),
+)
+const optional = { requiredKeys: [] }
+const anySeason = fc.record({
+  starts_at: fc.constantFrom("2026-11-15", "2026-11-15T09:00:00.5Z"),
+  ends_at: fc.constant("2027-01-06T09:00"),
+  annual: fc.constant({ from: "11-15", to: "01-06" }),
+  days: fc.constantFrom(["mon"], ["sat", "sun"]),
+  hours: fc.record({ from: fc.nat(23), to: fc.nat(24) }),
+}, optional).filter(({ ends_at, starts_at }) => ends_at === undefined || starts_at !== undefined)
+
+const anyVariant = fc.record({
+  id: name,
+  name,
+  active: fc.boolean(),
+  vars: fc.dictionary(variable, words, { maxKeys: 4 }),
+  formats: fc.constant({}),
+  targeting: fc.array(anyCondition, { maxLength: 3 }),
+  seasons: fc.array(anySeason, { maxLength: 3 }),
+}, { requiredKeys: ["vars"] })
+
+const anyTemplate = fc.record({
+  id: name,
+  name,
+  strict: fc.boolean(),
+  sticky_hours: fc.oneof(fc.nat(8760), fc.double({ min: 0, max: 8760, noNaN: true })),
+  objective: fc.oneof(
+    fc.constantFrom("click", "open", "conversion"),
+    fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
+  ),
+  variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
+}, { requiredKeys: ["name"] })
+
+const anyTemplates = fc.uniqueArray(anyTemplate, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }).map(
+  (templates) => Schema.decodeUnknownSync(Schema.Array(TemplateInput))(JSON.parse(JSON.stringify(templates))),
+)
+
+const decoded = (input: unknown) => Schema.decodeUnknownSync(Schema.Array(TemplateInput))(input)
+
+describe("TemplateFile.format", () => {
+  it("writes YAML as a person would", () => {
+    assert.strictEqual(
+      TemplateFile.format(decoded(fullContent), "yaml"),
+      `templates:
+  - id: welcome-en
+    name: Welcome
+    strict: true
+    sticky_hours: 12.5
+    objective: { click: 1, conversion: 5, negative: -2 }
+    variants:
+      - id: welcome-en-warm
+        name: Warm
+        active: false
+        vars:
+          subject: "Welcome, {{ name | default: 'you' }}"
+          body_html: |
+            <p>Hello</p>
+            <p>Bye</p>
+        formats:
+          body_html: html
+        targeting:
+          - { attribute: tier, op: in, values: [ Gold, 3, true ] }
+          - { attribute: email, op: exists }
+        seasons:
+          - { starts_at: 2026-11-15, ends_at: 2027-01-06T09:00, annual: { from: 11-15, to: 01-06 } }
+          - { days: [ sat, sun ], hours: { from: 22, to: 6 } }
+      - vars: {}
+  - name: Without more
+`,
+    )
+  })
+
+  it("writes JSON with the same members in the same order", () => {
+    const shuffled = decoded([{ variants: [{ vars: { b: "x", a: "y" }, name: "V", id: "v" }], name: "T", id: "t" }])
+    assert.strictEqual(
+      TemplateFile.format(shuffled, "json"),
+      `${
+        JSON.stringify(
+          { templates: [{ id: "t", name: "T", variants: [{ id: "v", name: "V", vars: { b: "x", a: "y" } }] }] },
+          null,
+          2,
+        )
+      }\n`,
+    )
+    assert.match(TemplateFile.format(shuffled, "yaml"), /id: t\n.*name: T\n.*variants:\n.*id: v\n.*name: V\n/)
+  })
+
+  it("writes long lists of values one a line", () => {
+    const text = TemplateFile.format(
+      decoded([{
+        name: "T",
+        variants: [{ vars: {}, targeting: [{ attribute: "a", op: "in", values: [1, 2, 3, 4, 5, 6, 7, 8, 9] }] }],
+      }]),
+      "yaml",
+    )
+    assert.include(text, "            values:\n              - 1\n              - 2\n")
+  })
+
+  it("writes the same object twice rather than an alias", () => {
+    const targeting = [{ attribute: "a", op: "exists" as const, values: [] }]
+    const text = TemplateFile.format(
+      decoded([{ name: "T", variants: [{ vars: {}, targeting }, { vars: {}, targeting }] }]),
+      "yaml",
+    )
+    assert.notMatch(text, /[&*]a/)
+  })
+
+  it.each(["yaml", "json"] as const)("loses nothing in %s that parse would not give back", (as) => {
+    fc.assert(
+      fc.property(anyTemplates, (templates) => {
+        const text = TemplateFile.format(templates, as)
+        assert.isTrue(text.endsWith("\n"))
+        assert.deepStrictEqual(parsed(text), templates)
+        assert.strictEqual(TemplateFile.format(Result.getOrThrow(TemplateFile.parse(text, "x")), as), text)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it("gives back every short text of blanks, line breaks and what YAML has a use for", () => {
+    for (const [signs, length] of [[" \n\ta", 6], ["\n -#:", 5], ["\n>|%'\"\\", 4]] as const) {
+      let texts = [""]
+      const all: Array<string> = []
+      for (let i = 0; i < length; i++) {
+        texts = texts.flatMap((text) => [...signs].map((sign) => text + sign))
+        all.push(...texts)
+      }
+      const variants = Array.from({ length: Math.ceil(all.length / 100) }, (_, i) => ({
+        vars: Object.fromEntries(all.slice(i * 100, i * 100 + 100).map((text, j) => [`v${j}`, text])),
+      }))
+      const templates = Array.from({ length: Math.ceil(variants.length / 50) }, (_, i) => ({
+        name: `T${i}`,
+        variants: variants.slice(i * 50, i * 50 + 50),
+      }))
+      assert.deepStrictEqual(parsed(TemplateFile.format(decoded(templates), "yaml")), templates)
+    }
+  })
+
+  it("writes text of several lines as a block, whatever its indentation", () => {
+    for (
+      const text of ["a\nb", "a\nb\n", "a\n\n\nb\n\n", "  a\nb", "\n  a\n    b\n", "<p>\n\t<b>x</b>\n</p>", "a \nb"]
+    ) {
+      const yaml = TemplateFile.format(decoded([{ name: "T", variants: [{ vars: { body: text } }] }]), "yaml")
+      assert.match(yaml, /body: \|/, JSON.stringify(text))
+      assert.deepStrictEqual(parsed(yaml), [{ name: "T", variants: [{ vars: { body: text } }] }])
+    }
+  })
+})
+
+describe("TemplateFile.inputOf", () => {
+  const stored = {
+    id: "t",
+    name: "T",
+    strict: false,
+    sticky_hours: 0,
+    objective: "click",
+    revision: 3,
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-01T00:00:00.000Z",
+    variants: [{
+      id: "v",
+      name: "v",
+      vars: { a: "x" },
+      formats: {},
+      active: true,
+      targeting: [],
+      seasons: [],
+      created_at: "2026-01-01T00:00:00.000Z",
+      updated_at: "2026-01-01T00:00:00.000Z",
+    }],
+  }
+  const template = (changes: object) => Schema.decodeUnknownSync(Template)({ ...stored, ...changes })
+
+  it("leaves out what is as by default and what the store added", () => {
+    assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template({})), {
+      id: "t",
+      name: "T",
+      variants: [{ id: "v", vars: { a: "x" } }],
+    })
+    assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template({ variants: [] })), { id: "t", name: "T" })
+  })
+
+  it("keeps everything else", () => {
+    const changes = {
+      strict: true,
+      sticky_hours: 1,
+      objective: { click: 1 },
+      variants: [{
+        ...stored.variants[0],
+        name: "V",
+        active: false,
+        formats: { a: "html" },
+        targeting: [{ attribute: "a", op: "exists", values: [] }],
+        seasons: [{ days: ["mon"] }],
+      }],
+    }
+    const { created_at: _, updated_at: __, ...variant } = changes.variants[0]!
+    assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template(changes)), {
+      id: "t",
+      name: "T",
+      ...changes,
+      variants: [variant],
+    })
+  })
+})

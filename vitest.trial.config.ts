@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config"
+import base from "./vitest.config.ts"
+
+/** The heavy trials at full size: `deno task trial`. CI runs the same tests smaller. */
+export default defineConfig({
+  test: {
+    ...base.test,
+    include: ["test/process/Kill.test.ts", "test/process/StoreOutage.test.ts", "test/http/Fuzz.test.ts"],
+    env: { KILLS: "50", OUTAGES: "20", FUZZ_RUNS: "100000" },
+    testTimeout: 3_600_000,
+    // One after another, so that their figures are their own.
+    maxWorkers: 1,
+  },
+})
