@@ -22,6 +22,12 @@ const commits = Metric.counter("parlance_decision_commits_total", { incremental:
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
+/** A decision with its key, which is asked for more than once. */
+interface Keyed {
+  readonly key: string
+  readonly decision: Decision
+}
+
 const toRow = (decision: Decision) => ({
   org_slug: decision.org,
   tracking_id: decision.trackingId,
@@ -95,14 +101,14 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const pending = new Map<string, GroupCommit.Ticket<Decision, CopyId>>()
+      const pending = new Map<string, GroupCommit.Ticket<Keyed, CopyId>>()
 
-      const commit = yield* GroupCommit.make<Decision, CopyId>({
-        write: (decisions) =>
-          insertDecisions(sql, decisions).pipe(
-            Effect.tap(Effect.andThen(Metric.update(stored, decisions.length), Metric.update(commits, 1))),
+      const commit = yield* GroupCommit.make<Keyed, CopyId>({
+        write: (entries) =>
+          insertDecisions(sql, entries.map(({ decision }) => decision)).pipe(
+            Effect.tap(Effect.andThen(Metric.update(stored, entries.length), Metric.update(commits, 1))),
           ),
-        onSettled: (decision) => pending.delete(keyOf(decision)),
+        onSettled: ({ key }) => pending.delete(key),
         maxGroup: 1000,
         bufferSize: settings.decisionBufferSize,
         bufferAge: settings.decisionBufferAge,
@@ -111,17 +117,19 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       })
 
       const recordedAs = (
-        ticket: GroupCommit.Ticket<Decision, CopyId>,
+        ticket: GroupCommit.Ticket<Keyed, CopyId>,
         committed: GroupCommit.Committed<CopyId>,
       ): Recorded =>
-        committed.durable ? { copyId: committed.value, durable: true } : { copyId: ticket.entry.copyId, durable: false }
+        committed.durable
+          ? { copyId: committed.value, durable: true }
+          : { copyId: ticket.entry.decision.copyId, durable: false }
 
       /** The decision's ticket, or that of the same decision already on its way. */
-      const ticketOf = (decision: Decision): GroupCommit.Ticket<Decision, CopyId> | undefined => {
+      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, CopyId> | undefined => {
         const key = keyOf(decision)
         const earlier = pending.get(key)
         if (earlier !== undefined) return earlier
-        const ticket = commit.submit(decision)
+        const ticket = commit.submit({ key, decision })
         if (ticket !== undefined) pending.set(key, ticket)
         return ticket
       }
@@ -133,7 +141,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
-        const tickets: Array<GroupCommit.Ticket<Decision, CopyId>> = []
+        const tickets: Array<GroupCommit.Ticket<Keyed, CopyId>> = []
         for (const decision of decisions) {
           const ticket = ticketOf(decision)
           if (ticket === undefined) return yield* new GroupCommit.BufferFull()
@@ -147,7 +155,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
         const ticket = pending.get(keyOf({ org, templateId, trackingId }))
-        if (ticket !== undefined) return Effect.succeed(ticket.entry.copyId)
+        if (ticket !== undefined) return Effect.succeed(ticket.entry.decision.copyId)
         return Effect.map(
           sql<{ copyId: CopyId }>`
             SELECT d.copy_id FROM decisions d

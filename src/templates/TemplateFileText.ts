@@ -41,6 +41,13 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
   ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),
 })
 
+/**
+ * Whether text is written as a block. Blocks that are blank, or start or end with a line of blanks, are not read back as
+ * they were written (`" \n"` loses its space), so these are quoted.
+ */
+const isBlock = (text: string): boolean =>
+  text.includes("\n") && /\S/.test(text) && !/^\n*[ \t]+\n|\n[ \t]+\n*$/.test(text)
+
 /** More values than these are written one a line: a flow mapping is always a single line. */
 const maxInline = 8
 
@@ -54,8 +61,8 @@ const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
   document.contents = document.createNode(content, { aliasDuplicateObjects: false })
   visit(document, {
     Scalar: (key, scalar) => {
-      if (key === "value" && typeof scalar.value === "string" && scalar.value.includes("\n")) {
-        scalar.type = "BLOCK_LITERAL"
+      if (key !== "key" && typeof scalar.value === "string" && scalar.value.includes("\n")) {
+        scalar.type = isBlock(scalar.value) ? "BLOCK_LITERAL" : "QUOTE_DOUBLE"
       }
     },
   })
@@ -64,8 +71,8 @@ const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
 
 /**
  * Writes templates in the form that `parse` reads: members in a fixed order, those that the input lacks left out, text
- * of several lines as block literals in YAML (quoted where YAML cannot carry it so: carriage returns, a last line of
- * blanks). Ends with a line break. `parse` gives back what was written, to the last character.
+ * of several lines as block literals in YAML (quoted where YAML cannot carry it so: carriage returns, a first or last
+ * line of blanks). Ends with a line break. `parse` gives back what was written, to the last character.
  */
 export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "json"): string => {
   if (as === "yaml") return yaml(templates)

@@ -226,9 +226,18 @@ describe("TemplateFile.format", () => {
         texts = texts.flatMap((text) => [...signs].map((sign) => text + sign))
         all.push(...texts)
       }
-      const variants = Array.from({ length: Math.ceil(all.length / 100) }, (_, i) => ({
-        vars: Object.fromEntries(all.slice(i * 100, i * 100 + 100).map((text, j) => [`v${j}`, text])),
-      }))
+      const variants = Array.from({ length: Math.ceil(all.length / 100) }, (_, i) => {
+        const some = all.slice(i * 100, i * 100 + 100)
+        return {
+          vars: Object.fromEntries(some.map((text, j) => [`v${j}`, text])),
+          // As elements of a list too, and within a single line.
+          targeting: [{ attribute: "a", op: "in", values: some }, {
+            attribute: "a",
+            op: "in",
+            values: some.slice(0, 8),
+          }],
+        }
+      })
       const templates = Array.from({ length: Math.ceil(variants.length / 50) }, (_, i) => ({
         name: `T${i}`,
         variants: variants.slice(i * 50, i * 50 + 50),
