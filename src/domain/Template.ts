@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { isStorable } from "./Attributes.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
@@ -8,23 +9,31 @@ export const Format = Schema.Literals(["text", "html"])
 export type Format = typeof Format.Type
 
 const storable = Schema.makeFilter<string>((value) =>
-  !value.isWellFormed() || value.includes("\u0000") ? "must be well-formed Unicode without NUL" : undefined
+  isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
 )
 
-/** The name of a template variable, 1 to 100 characters, such as `subject`. */
-export const VariableName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), storable)
+/** Whether a template variable, such as `subject`, may have this name. */
+const isVariableName = (name: string) => name.length >= 1 && name.length <= 100 && isStorable(name)
+
+// Names are checked here and not by the key of a record, whose other members would be dropped without a word.
+const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) =>
+  Object.keys(record).filter((name) => !isVariableName(name)).map((name) => ({
+    path: [name],
+    issue: "must be a name of 1 to 100 characters of well-formed Unicode without NUL",
+  }))
+)
 
 /** Liquid source of one variable, up to 64 KiB of UTF-16 code units (parsing is not linear in its size). */
 export const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
 
 const atMost = (count: number) => Schema.isMaxProperties(count)
 
-/** Liquid sources by variable name, at most 100. */
-export const Vars = Schema.Record(VariableName, LiquidSource).check(atMost(100))
+/** Liquid sources by variable name (1 to 100 characters), at most 100. */
+export const Vars = Schema.Record(Schema.String, LiquidSource).check(atMost(100), wellNamed)
 export type Vars = typeof Vars.Type
 
 /** Formats by variable name; a variable without one is `text`. */
-export const Formats = Schema.Record(VariableName, Format).check(atMost(100))
+export const Formats = Schema.Record(Schema.String, Format).check(atMost(100), wellNamed)
 export type Formats = typeof Formats.Type
 
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))

@@ -281,7 +281,9 @@ export class Templates extends Context.Service<Templates, {
             const before = input.id === undefined ? undefined : (yield* readTemplates(sql, org, [input.id]))[0]
             if (before === undefined) return { outcome: "created" as const, id: yield* insert(org, input, now) }
             if (stands(before, input)) return { outcome: "unchanged" as const, id: before.id }
-            yield* change(org, before.id, input, now)
+            // What a file does not say is what it says by default, as with its variants.
+            const { name, objective = "click", sticky_hours = 0, strict = false } = input
+            yield* change(org, before.id, { name, objective, sticky_hours, strict }, now)
             for (const variant of input.variants ?? []) {
               const known = variant.id !== undefined && before.variants.some(({ id }) => id === variant.id)
               if (known) yield* updateVariant(sql, org, before.id, variant.id, whole(variant), now)

@@ -1,0 +1,42 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { TemplateInput, VariantInput } from "../../src/domain/Template.ts"
+import { decoder } from "../../src/http/Faults.ts"
+
+const faults = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, input: unknown) =>
+  Result.match(decoder(schema)(input), { onSuccess: () => [], onFailure: (all) => all.map(({ pointer }) => pointer) })
+
+describe("a variant as its author writes it", () => {
+  it("may have any well-formed name for a variable, up to 100 characters", () => {
+    assert.deepStrictEqual(
+      faults(VariantInput, { vars: { subject: "a", "betreff (lang)": "b", ["x".repeat(100)]: "c" } }),
+      [],
+    )
+  })
+
+  it("is refused for every name of a variable that cannot be kept, and loses none quietly", () => {
+    const long = "x".repeat(101)
+    assert.deepStrictEqual(
+      faults(VariantInput, { vars: { ok: "a", [long]: "b", "": "c" }, formats: { "a\u0000": "html" } }).sort(),
+      ["/formats/a\u0000", `/vars/${long}`, "/vars/"].sort(),
+    )
+  })
+
+  it("is refused for Liquid that is too long", () => {
+    assert.deepStrictEqual(faults(VariantInput, { vars: { body: "x".repeat(65_537) } }), ["/vars/body"])
+  })
+})
+
+describe("a template as its author writes it", () => {
+  it("learns from a mix only if something in it is wanted", () => {
+    assert.deepStrictEqual(faults(TemplateInput, { name: "T", objective: { click: 1, negative: -2 } }), [])
+    assert.deepStrictEqual(faults(TemplateInput, { name: "T", objective: { negative: -2 } }), ["/objective"])
+  })
+
+  it("is refused with all faults at once", () => {
+    assert.deepStrictEqual(
+      faults(TemplateInput, { id: "", sticky_hours: -1, strict: "no", variants: [{ vars: {}, active: 1 }] }).sort(),
+      ["/id", "/name", "/sticky_hours", "/strict", "/variants/0/active"],
+    )
+  })
+})
