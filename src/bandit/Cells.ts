@@ -1,10 +1,11 @@
 /**
  * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
- * frequent values. Every attribute also has the values `other` and `missing`, and every scheme the built-in attributes
- * `weekend` and `daypart`, neither of which is listed here.
+ * frequent values. Every attribute also has the values `other` and `missing`, which are not listed. `builtIns` names the
+ * built-in attributes in use (see there), all of them unless given.
  */
 export interface AttributeScheme {
   readonly keys: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>
+  readonly builtIns?: ReadonlyArray<string>
 }
 
 /** The scheme of a template without data: the built-in attributes alone. */
@@ -25,8 +26,14 @@ export const builtIns: ReadonlyArray<{ readonly name: string; readonly values: R
   { name: "daypart", values: ["night", "morning", "afternoon", "evening"] },
 ]
 
-/** Combinations of values one template distinguishes; beyond that the rarest attributes are folded to `other`. */
-export const maximumCells = 512
+/**
+ * Cells a `Cells` tells apart at most. A scheme is chosen so that it makes 512; what comes in between two choices may go
+ * beyond that without harm, and this bound only keeps the memory safe.
+ */
+export const interimCells = 4096
+
+/** Ids whose reading is remembered; a fit reads the same ones every time. */
+const parsedCells = 20_000
 
 /** One combination of values of the learning attributes. */
 export interface Cell {
@@ -53,8 +60,11 @@ export const decodeCell = (id: string): ReadonlyMap<string, string> =>
     }),
   )
 
-/** 0 to 7 for each hour of the week (0 = Monday 00:00 local time): daypart + 4 x weekend. */
-const builtInCodes = Uint8Array.from({ length: 168 }, (_, hour) => (hour >= 120 ? 4 : 0) + Math.floor(hour % 24 / 6))
+/** Index of the value of a built-in attribute in each hour of the week (0 = Monday 00:00 local time). */
+const builtInValue: Readonly<Record<string, (hourOfWeek: number) => number>> = {
+  weekend: (hour) => hour >= 120 ? 1 : 0,
+  daypart: (hour) => Math.floor(hour % 24 / 6),
+}
 
 interface Attribute {
   readonly name: string
@@ -77,7 +87,13 @@ export class Cells {
   /** Per coefficient the number of its attribute; -1 for the intercept. */
   readonly attributeOf: Int32Array
   readonly #attributes: ReadonlyArray<Attribute>
+  /** Number of attributes that are not built in; they come first. */
+  readonly #learned: number
+  /** Per hour of the week the combination of built-in values, and how many of these there are. */
+  readonly #builtInCodes: Uint8Array
+  readonly #builtInCount: number
   readonly #byCode = new Map<number, Cell>()
+  readonly #parsed = new Map<string, Cell>()
 
   /**
    * `known` are ids of cells that are in use already and shall stay distinguished however many others come; ids that
@@ -88,7 +104,14 @@ export class Cells {
     const attributes: Array<Attribute> = []
     let offset = 1
     const listed = scheme.keys.map(({ name, values }) => ({ name, values: [...values, otherValue, missingValue] }))
-    for (const { name, values } of [...listed, ...builtIns]) {
+    const free = builtIns.filter(({ name }) => scheme.builtIns?.includes(name) ?? true)
+    this.#learned = listed.length
+    this.#builtInCount = free.reduce((product, { values }) => product * values.length, 1)
+    this.#builtInCodes = Uint8Array.from(
+      { length: 168 },
+      (_, hour) => free.reduce((code, { name, values }) => code * values.length + builtInValue[name]!(hour), 0),
+    )
+    for (const { name, values } of [...listed, ...free]) {
       attributes.push({ name, values, offset, index: new Map(values.map((value, i) => [value, i])) })
       offset += values.length
     }
@@ -105,20 +128,19 @@ export class Cells {
 
   /**
    * The cell of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a whole number
-   * from 0 to 167. Equal combinations give the same object; after 512 combinations a new one is folded into a known one,
+   * from 0 to 167. Equal combinations give the same object; after 4,096 combinations a new one is folded into a known one,
    * the rarest attribute first.
    */
   cellOf(attrs: Attributes, hourOfWeek: number): Cell {
     const attributes = this.#attributes
-    const learned = attributes.length - builtIns.length
     let code = 0
-    for (let j = 0; j < learned; j++) {
+    for (let j = 0; j < this.#learned; j++) {
       const attribute = attributes[j]!
       const size = attribute.values.length
       const value = attrs.get(attribute.name)?.[0]
       code = code * size + (value === undefined ? size - 1 : attribute.index.get(value) ?? size - 2)
     }
-    code = code * 8 + builtInCodes[hourOfWeek]!
+    code = code * this.#builtInCount + this.#builtInCodes[hourOfWeek]!
     return this.#byCode.get(code) ?? this.#find(code)
   }
 
@@ -127,13 +149,18 @@ export class Cells {
    * values it does not list become `other`, attributes the id lacks have the feature -1 (nothing is known of them).
    */
   parse(id: string): Cell {
+    const known = this.#parsed.get(id)
+    if (known !== undefined) return known
     const given = decodeCell(id)
     const features = Int32Array.from(this.#attributes, ({ index, name, offset }) => {
       const value = given.get(name)
       const at = value === undefined ? undefined : index.get(value) ?? index.get(otherValue)
       return at === undefined ? -1 : offset + at
     })
-    return this.#cell(features)
+    const cell = this.#cell(features)
+    if (this.#parsed.size >= parsedCells) this.#parsed.clear()
+    this.#parsed.set(id, cell)
+    return cell
   }
 
   /** Per coefficient of this scheme the one of `other` for the same attribute and value, or -1 where it has none. */
@@ -180,8 +207,8 @@ export class Cells {
     let known = this.#byCode.get(code)
     const features = this.#features(code)
     for (
-      let j = this.#attributes.length - builtIns.length - 1;
-      known === undefined && j >= 0 && this.#byCode.size >= maximumCells;
+      let j = this.#learned - 1;
+      known === undefined && j >= 0 && this.#byCode.size >= interimCells;
       j--
     ) {
       const { offset, values } = this.#attributes[j]!
@@ -195,4 +222,13 @@ export class Cells {
     }
     return known
   }
+}
+
+const made = new WeakMap<AttributeScheme, Cells>()
+
+/** A scheme made ready for use, the same for the same scheme object, so that repeated fits read each id once. */
+export const cellsOf = (scheme: AttributeScheme): Cells => {
+  let cells = made.get(scheme)
+  if (cells === undefined) made.set(scheme, cells = new Cells(scheme))
+  return cells
 }

@@ -1,18 +1,11 @@
-import {
-  type Attributes,
-  type AttributeScheme,
-  builtIns,
-  Cells,
-  maximumCells,
-  missingValue,
-  otherValue,
-} from "./Cells.ts"
+import { type Attributes, type AttributeScheme, builtIns, Cells, missingValue, otherValue } from "./Cells.ts"
 
 const dayMillis = 86_400_000
 const censusDays = 14
 const maximumKeys = 6
 const listedValues = 12
 const distinctValues = 50
+const maximumCells = 512
 
 /** Attributes looked at per day at most, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
@@ -48,6 +41,8 @@ export interface CensusDay {
   readonly sends: number
   readonly keys: ReadonlyArray<readonly [string, number, ReadonlyArray<readonly [string, number]> | null]>
 }
+
+const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string, KeyCount]>): void => {
   into.sends += sends
@@ -133,29 +128,41 @@ export class Census {
 /**
  * The learning attributes by section 1 of the design of the bandit: keys present in more than half of the sends, with
  * at most 50 distinct values that are not mostly unique (at least two sends per value on average), the most present
- * first, at most 6; of each the 12 most frequent values. Ties go to the smaller name. `cells` are the ids of the cells
- * in use: while they make more than 512 combinations under the scheme, its rarest key is left out.
+ * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values.
+ *
+ * `cells` are the ids of the cells in use. While they make more than 512 combinations under the scheme, an attribute is
+ * left out: first the built-in ones, `daypart` before `weekend`, because what callers say about their users tells more
+ * about them than the hour, then the last of the keys. `current` is returned itself when the choice is the same, so that
+ * what was made ready for it can be used on.
  */
-export const schemeOf = (totals: CensusTotals, cells: Iterable<string> = []): AttributeScheme => {
-  const reserved = new Set(builtIns.map(({ name }) => name))
-  const byFrequency = (a: readonly [string, number], b: readonly [string, number]) =>
-    b[1] - a[1] || (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
-  const usable: Array<readonly [string, number]> = []
+export const schemeOf = (
+  totals: CensusTotals,
+  cells: Iterable<string> = [],
+  current?: AttributeScheme,
+): AttributeScheme => {
+  const free = builtIns.map(({ name }) => name)
+  const usable: Array<
+    { readonly name: string; readonly present: number; readonly values: ReadonlyMap<string, number> }
+  > = []
   for (const [name, { present, values }] of totals.keys) {
-    if (reserved.has(name) || values === undefined || values.size > distinctValues) continue
-    if (2 * present > totals.sends && 2 * values.size <= present) usable.push([name, present])
+    if (free.includes(name) || values === undefined || values.size > distinctValues) continue
+    if (2 * present > totals.sends && 2 * values.size <= present) usable.push({ name, present, values })
   }
-  const keys = usable.sort(byFrequency).slice(0, maximumKeys).map(([name]) => ({
+  usable.sort((a, b) => b.present - a.present || a.values.size - b.values.size || byCodeUnits(a.name, b.name))
+  const keys = usable.slice(0, maximumKeys).map(({ name, values }) => ({
     name,
-    values: [...totals.keys.get(name)!.values!]
+    values: [...values]
       .filter(([value]) => value !== otherValue && value !== missingValue)
-      .sort(byFrequency).slice(0, listedValues).map(([value]) => value),
+      .sort(([a, m], [b, n]) => n - m || byCodeUnits(a, b)).slice(0, listedValues).map(([value]) => value)
+      // By name, so that two values which change places in frequency do not make another scheme.
+      .sort(byCodeUnits),
   }))
   const ids = [...cells]
   while (keys.length > 0) {
-    const compiled = new Cells({ keys })
+    const compiled = new Cells({ keys, builtIns: free })
     if (new Set(ids.map((id) => compiled.parse(id).id)).size <= maximumCells) break
-    keys.pop()
+    if (free.pop() === undefined) keys.pop()
   }
-  return { keys }
+  const scheme = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
+  return current !== undefined && JSON.stringify(scheme) === JSON.stringify(current) ? current : scheme
 }

@@ -1,5 +1,5 @@
 import { type BaseRate, cellFactors, improveBaseRate } from "./BaseRate.ts"
-import { Cells } from "./Cells.ts"
+import { type Cells, cellsOf } from "./Cells.ts"
 import { packedIndex, packedLength } from "./Cholesky.ts"
 import type { Counts } from "./Counts.ts"
 import type { DelayCurve } from "./Maturity.ts"
@@ -67,7 +67,7 @@ const begin = (input: FitInput, cells: Cells, observations: Observations): State
     covariance: observations.variants.map(() => new Float64Array(packedLength(cells.size))),
   }
   if (start === undefined) return state
-  const before = new Cells(start.scheme)
+  const before = cellsOf(start.scheme)
   before.names.forEach((name, j) => {
     const now = cells.names.indexOf(name)
     if (now >= 0) state.taus[now] = start.taus[j]!
@@ -131,7 +131,7 @@ const poolRate = ({ clicks, variants }: Observations): number => {
  */
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, window } = input
-  const cells = new Cells(scheme)
+  const cells = cellsOf(scheme)
   const seen = observe(counts, cells, window, curve, now)
   const { cellOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length

@@ -1,4 +1,4 @@
-import { Cells } from "./Cells.ts"
+import { cellsOf } from "./Cells.ts"
 import type { Counts } from "./Counts.ts"
 import { lgamma } from "./Gamma.ts"
 import { type DelayCurve, maturity } from "./Maturity.ts"
@@ -16,7 +16,7 @@ const judgedAfterDays = 3
 
 const scoreMemory = 0.97
 
-/** Sums below this no longer tell a variant from a new one. */
+/** Expected clicks that make no difference any more. */
 const negligible = 1e-6
 
 /** Faded sums of one variant up to the last day judged: clicks, and clicks expected at the base rate. */
@@ -67,14 +67,14 @@ export const dayTerms = (
   let observed = 0
   let foretold = 0
   for (let v = 0; v < a.length; v++) {
-    if (!(expected[v]! > 0)) continue
+    if (!(expected[v]! > negligible)) continue
     observed += Math.max(0, clicks[v]!)
     foretold += expected[v]! * a[v]! / b[v]!
   }
   const level = foretold > 0 ? observed / foretold : 0
   const terms = Array.from(a, (shape, v) => {
     const mean = expected[v]! * level
-    if (!(mean > 0)) return 0
+    if (!(expected[v]! > negligible && level > 0)) return 0
     const y = Math.max(0, clicks[v]!)
     const rate = b[v]!
     return lgamma(shape + y) - lgamma(shape) - lgamma(y + 1) + shape * Math.log(rate / (rate + mean)) +
@@ -155,7 +155,7 @@ export const dayResults = (
   day: number,
   now: number,
 ): ReadonlyArray<DayResult> => {
-  const cells = new Cells(model.scheme)
+  const cells = cellsOf(model.scheme)
   const results = new Map<string, { id: string; expected: number; clicks: number }>()
   for (const { cell, clicks, sends, starts, variant } of counts.series()) {
     const at = starts.findIndex((start) => start >= day)

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Cell, Cells } from "./Cells.ts"
+import { type Cell, cellsOf } from "./Cells.ts"
 import { packedIndex } from "./Cholesky.ts"
 import type { OrganizationPriors } from "./Priors.ts"
 
@@ -38,6 +38,7 @@ export const ModelSnapshot = Schema.Struct({
   window: WindowSchema,
   scheme: Schema.Struct({
     keys: Schema.Array(Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String) })),
+    builtIns: Schema.optionalKey(Schema.Array(Schema.String)),
   }),
   /** Log of the base rate. */
   a0: Schema.Finite,
@@ -76,7 +77,7 @@ export const priorModel = (options: {
   readonly scheme: ModelSnapshot["scheme"]
   readonly organization: OrganizationPriors
 }): ModelSnapshot => {
-  const cells = new Cells(options.scheme)
+  const cells = cellsOf(options.scheme)
   return {
     version: options.version,
     fittedAt: options.now,

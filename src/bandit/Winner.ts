@@ -1,4 +1,4 @@
-import { Cells } from "./Cells.ts"
+import { type Cells, cellsOf } from "./Cells.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
@@ -118,7 +118,7 @@ export const winnerReport = (
   normal: () => number,
   options: { readonly segments?: ReadonlyArray<Segment>; readonly draws?: number } = {},
 ): WinnerReport => {
-  const cells = new Cells(model.scheme)
+  const cells = cellsOf(model.scheme)
   const mixed = mix(cells, model, options.segments ?? model.traffic)
   const known = new Map(model.variants.map((variant) => [variant.id, variant]))
   const count = options.draws ?? defaultDraws

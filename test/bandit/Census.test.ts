@@ -1,0 +1,150 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Census, schemeOf } from "../../src/bandit/Census.ts"
+import { emptyScheme, encodeCell } from "../../src/bandit/Cells.ts"
+import { day, now } from "./Samples.ts"
+
+/** A census of sends, each with the attributes that `of` gives it. */
+const taken = (sends: number, of: (i: number) => Record<string, string>, at = now) => {
+  const census = new Census()
+  for (let i = 0; i < sends; i++) {
+    census.add(new Map(Object.entries(of(i)).map(([name, value]) => [name, [value]])), at)
+  }
+  return census
+}
+
+const names = (census: Census) => schemeOf(census.totals(now)).keys.map(({ name }) => name)
+
+describe("the learning attributes", () => {
+  it("are none before there is data, but the built-in ones", () => {
+    assert.deepStrictEqual(schemeOf(new Census().totals(now)), emptyScheme)
+  })
+
+  it("are those present in more than half of the sends", () => {
+    const census = taken(100, (i) => ({
+      always: `v${i % 2}`,
+      ...i < 51 ? { mostly: `v${i % 2}` } : {},
+      ...i < 50 ? { half: `v${i % 2}` } : {},
+    }))
+    assert.deepStrictEqual(names(census), ["always", "mostly"])
+  })
+
+  it("leave out a key with more than 50 values, or whose values are mostly unique", () => {
+    const census = taken(200, (i) => ({ fifty: `v${i % 50}`, more: `v${i % 51}`, unique: `v${i}` }))
+    assert.deepStrictEqual(names(census), ["fifty"])
+    assert.deepStrictEqual(names(taken(10, (i) => ({ nearlyUnique: `v${i % 6}` }))), [])
+    assert.deepStrictEqual(names(taken(10, (i) => ({ twiceEach: `v${i % 5}` }))), ["twiceEach"])
+  })
+
+  it("are six at most, the most present ones", () => {
+    const census = taken(100, (i) =>
+      Object.fromEntries(
+        ["a", "b", "c", "d", "e", "f", "g", "h"].filter((_, j) => i >= 5 * j).map((name) => [name, "x"]),
+      ))
+    assert.deepStrictEqual(names(census), ["a", "b", "c", "d", "e", "f"])
+  })
+
+  it("have their 12 most frequent values, `other` and `missing` not among them", () => {
+    const values = [
+      ...["missing", "other"].flatMap((value) => new Array<string>(100).fill(value)),
+      // k01 once, k02 twice ... k20 twenty times.
+      ...Array.from({ length: 20 }, (_, k) => new Array<string>(k + 1).fill(`k${String(k + 1).padStart(2, "0")}`))
+        .flat(),
+    ]
+    const census = taken(values.length, (i) => ({ country: values[i]! }))
+    assert.deepStrictEqual(
+      schemeOf(census.totals(now)).keys[0]!.values,
+      Array.from({ length: 12 }, (_, k) => `k${String(k + 9).padStart(2, "0")}`),
+    )
+  })
+
+  it("do not include a key by the name of a built-in one", () => {
+    assert.deepStrictEqual(names(taken(10, () => ({ daypart: "x", weekend: "y", plan: "z" }))), ["plan"])
+  })
+
+  it("do not include a key with an endless name or value", () => {
+    assert.deepStrictEqual(names(taken(10, () => ({ ["n".repeat(101)]: "x", long: "v".repeat(101), plan: "z" }))), [
+      "plan",
+    ])
+  })
+
+  it("stay the same object when nothing has changed", () => {
+    const totals = taken(10, () => ({ plan: "pro" })).totals(now)
+    const first = schemeOf(totals)
+    assert.strictEqual(schemeOf(totals, [], first), first)
+    assert.notStrictEqual(schemeOf(totals, [], emptyScheme), emptyScheme)
+  })
+})
+
+describe("more than 512 cells", () => {
+  const keys = { a: 10, b: 10, c: 6 }
+  const cellsWith = (builtIns: ReadonlyArray<readonly [string, string]>) =>
+    Array.from(
+      { length: 600 },
+      (_, i) =>
+        encodeCell([
+          ["a", `a${i % 10}`],
+          ["b", `b${Math.floor(i / 10) % 10}`],
+          ["c", `c${Math.floor(i / 100)}`],
+          ...builtIns,
+        ]),
+    )
+  const totals = taken(
+    600,
+    (i) => Object.fromEntries(Object.entries(keys).map(([name, count]) => [name, `${name}${i % count}`])),
+  ).totals(now)
+
+  it("cost the built-in attributes first, the daypart before the weekend", () => {
+    const some = cellsWith([]).slice(0, 300)
+    const dayparts = ["night", "evening"].flatMap((value) => some.map((id) => `${id}&daypart=${value}`))
+    const weekends = ["weekday", "weekend"].flatMap((value) => some.map((id) => `${id}&weekend=${value}`))
+    assert.deepStrictEqual(schemeOf(totals, dayparts).builtIns, ["weekend"])
+    assert.deepStrictEqual(schemeOf(totals, weekends).builtIns, [])
+    assert.strictEqual(schemeOf(totals, weekends).keys.length, 3)
+  })
+
+  it("cost then the last of the keys", () => {
+    const scheme = schemeOf(totals, cellsWith([]))
+    assert.deepStrictEqual(scheme.keys.map(({ name }) => name), ["c", "a"])
+    assert.deepStrictEqual(scheme.builtIns, [])
+  })
+
+  it("are not counted twice for what the scheme does not tell apart", () => {
+    const noise = Array.from({ length: 2000 }, (_, i) => encodeCell([["a", "a1"], ["gone", `g${i}`]]))
+    assert.isUndefined(schemeOf(totals, noise).builtIns)
+  })
+})
+
+describe("a census", () => {
+  it("looks back 14 days, and forgets what is older", () => {
+    const census = taken(10, () => ({ old: "x" }), now - 14 * day)
+    census.merge(taken(10, () => ({ fresh: "x" }), now - 13 * day).days())
+    assert.deepStrictEqual(names(census), ["fresh"])
+    assert.strictEqual(census.totals(now).sends, 10)
+    assert.strictEqual(census.days().length, 2)
+    census.prune(now)
+    assert.strictEqual(census.days().length, 1)
+  })
+
+  it("survives its plain data, too many values included", () => {
+    const census = taken(300, (i) => ({ plan: `p${i % 3}`, id: `${i}` }))
+    const copy = new Census()
+    copy.merge(JSON.parse(JSON.stringify(census.days())))
+    assert.deepStrictEqual(copy.days(), census.days())
+    assert.deepStrictEqual(copy.totals(now), census.totals(now))
+    assert.isUndefined(copy.totals(now).keys.get("id")!.values)
+  })
+
+  it("keeps a bounded number of keys, however many there are", () => {
+    const census = taken(500, (i) => ({ [`k${i}`]: "x" }))
+    assert.strictEqual(census.totals(now).keys.size, 200)
+    assert.strictEqual(census.totals(now).sends, 500)
+  })
+
+  it("counts a send without attributes, and one whose attribute has no value, as having none", () => {
+    const census = new Census()
+    census.add(new Map([["plan", []]]), now)
+    census.add(new Map(), now)
+    assert.strictEqual(census.totals(now).sends, 2)
+    assert.strictEqual(census.totals(now).keys.size, 0)
+  })
+})

@@ -1,0 +1,124 @@
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import { Counts } from "../../src/bandit/Counts.ts"
+import { bucketAt, bucketWeight, isExpired, type Window } from "../../src/bandit/Window.ts"
+import { adaptive, countsOf, day, fitRows, hour, now, promptCurve } from "./Samples.ts"
+import { fit } from "../../src/bandit/Fit.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+
+interface Send {
+  readonly variant: string
+  readonly cell: string
+  readonly age: number
+  readonly clicked: boolean
+}
+
+const log = fc.array(
+  fc.record({
+    variant: fc.constantFrom("a", "b"),
+    cell: fc.constantFrom("plan=free", "plan=pro"),
+    age: fc.integer({ min: 1, max: 200 * day }),
+    clicked: fc.boolean(),
+  }),
+  { maxLength: 60 },
+)
+
+const rowOf = ({ age, cell, clicked, variant }: Send, at = now) => ({
+  variant,
+  cell,
+  start: bucketAt(now - age, at).start,
+  sends: 1,
+  clicks: clicked ? 1 : 0,
+})
+
+const plain = (counts: Counts) => counts.series()
+
+describe("counts", () => {
+  it("sum over a window to what the log of sends has in it", () => {
+    const windows = fc.oneof(
+      fc.constant<Window>({ mode: "adaptive", halfLifeDays: 30 }),
+      fc.record({
+        mode: fc.constant("window" as const),
+        lookbackDays: fc.double({ min: 0.1, max: 200, noNaN: true }),
+        offsetDays: fc.double({ min: 0, max: 30, noNaN: true }),
+      }),
+    )
+    fc.assert(fc.property(log, windows, (sends, window) => {
+      const model = fitRows(sends.map((send) => rowOf(send)), { window })
+      for (const id of ["a", "b"]) {
+        const inside = sends.filter(({ age, variant }) =>
+          variant === id && bucketWeight(window, bucketAt(now - age, now), now) > 0
+        )
+        const variant = model.variants.find((known) => known.id === id)
+        assert.strictEqual(variant?.sends ?? 0, inside.length)
+        assert.strictEqual(variant?.clicks ?? 0, inside.filter(({ clicked }) => clicked).length)
+      }
+    }))
+  })
+
+  it("are the same whatever the order in which they came, and so is the model, to the last bit", () => {
+    fc.assert(fc.property(log, fc.infiniteStream(fc.nat()), (sends, chance) => {
+      const shuffled = sends.map((send) => ({ send, at: chance.next().value as number }))
+        .sort((a, b) => a.at - b.at).map(({ send }) => send)
+      const first = countsOf(sends.map((send) => rowOf(send)))
+      const second = countsOf(shuffled.map((send) => rowOf(send)))
+      assert.deepStrictEqual(plain(first), plain(second))
+      assert.deepStrictEqual(
+        fitRows(sends.map((send) => rowOf(send))),
+        fitRows(shuffled.map((send) => rowOf(send))),
+      )
+    }))
+  })
+
+  it("rolled up step by step equal those counted in the end", () => {
+    fc.assert(fc.property(log, (sends) => {
+      const stepwise = countsOf(sends.map((send) => rowOf(send, now - 100 * day)))
+      for (const age of [90, 60, 36, 20, 5, 4, 0]) stepwise.rollUp(now - age * day)
+      const kept = sends.filter(({ age }) => !isExpired(bucketAt(now - age, now).start, now))
+      assert.deepStrictEqual(plain(stepwise), plain(countsOf(kept.map((send) => rowOf(send)))))
+    }))
+  })
+
+  it("that still wait for their roll-up make the same model as those rolled up", () => {
+    fc.assert(fc.property(log, (sends) => {
+      const waiting = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))
+      const rolled = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))
+      rolled.rollUp(now)
+      const model = (counts: Counts) =>
+        fit({
+          version: "t:1",
+          counts,
+          scheme: { keys: [], builtIns: [] },
+          window: adaptive,
+          curve: promptCurve,
+          now,
+          organization: defaultPriors,
+        })
+      const a = model(waiting)
+      const b = model(rolled)
+      assert.strictEqual(a.variants.length, b.variants.length)
+      a.variants.forEach(({ beta, clicks, sends }, i) => {
+        assert.closeTo(beta[0]!, b.variants[i]!.beta[0]!, 1e-9)
+        assert.deepStrictEqual([sends, clicks], [b.variants[i]!.sends, b.variants[i]!.clicks])
+      })
+    }))
+  })
+
+  it("credit a late click to the bucket of its send", () => {
+    const counts = new Counts()
+    counts.add("a", "", now - 2 * hour, 1, 0)
+    counts.add("a", "", now - hour, 1, 0)
+    counts.add("a", "", now - 2 * hour, 0, 1)
+    assert.deepStrictEqual(plain(counts), [
+      { variant: "a", cell: "", starts: [now - 2 * hour, now - hour], sends: [1, 1], clicks: [1, 0] },
+    ])
+  })
+
+  it("forget a variant whose last sends have expired", () => {
+    const counts = countsOf([{ variant: "old", cell: "", start: now - 190 * day, sends: 5, clicks: 1 }])
+    assert.deepStrictEqual([...counts.cells()], [""])
+    counts.rollUp(now)
+    assert.deepStrictEqual(plain(counts), [])
+    assert.deepStrictEqual([...counts.cells()], [])
+  })
+})

@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import {
+  delayClass,
+  delayClasses,
+  delayCounts,
+  delayCurve,
+  delayEdges,
+  Delays,
+  maturity,
+  priorDelayCurve,
+} from "../../src/bandit/Maturity.ts"
+import { day, hour, normal, now, uniform } from "./Samples.ts"
+
+const clicks = fc.array(
+  fc.record({
+    sentAt: fc.integer({ min: now - 30 * day, max: now }),
+    delayHours: fc.double({ min: 0, max: 400, noNaN: true }),
+  }),
+  { maxLength: 200 },
+)
+
+describe("the delay curve", () => {
+  it("never decreases, from 0 to 1, whatever the clicks", () => {
+    fc.assert(fc.property(clicks, (all) => {
+      const curve = delayCurve(delayCounts(all, now))
+      assert.strictEqual(curve[0], 0)
+      assert.strictEqual(curve[delayClasses], 1)
+      for (let j = 0; j < delayClasses; j++) assert.isAtMost(curve[j]!, curve[j + 1]! + 1e-12)
+    }))
+  })
+
+  it("without clicks is the prior, scaled to end at 1", () => {
+    const curve = delayCurve(delayCounts([], now))
+    curve.forEach((share, j) => assert.closeTo(share, priorDelayCurve[j]! / priorDelayCurve[delayClasses]!, 1e-12))
+    assert.closeTo(maturity(curve, 6), 0.5 / priorDelayCurve[delayClasses]!, 1e-12)
+  })
+
+  it("comes from the organization's curve where there is one", () => {
+    const quick = delayEdges.map((edge) => edge === 0 ? 0 : 1)
+    assert.strictEqual(maturity(delayCurve(delayCounts([], now), quick), 1), 1)
+  })
+
+  it("is not misled by young sends of which only the quick clicks have come", () => {
+    // Log-normal delays, median 5 h and sigma 1.6, and the last 10 days of sends as seen today.
+    const u = uniform(5)
+    const z = normal(6)
+    const seen: Array<{ sentAt: number; delayHours: number }> = []
+    for (let i = 0; i < 20_000; i++) {
+      const age = 240 * u()
+      const delayHours = Math.exp(Math.log(5) + 1.6 * z())
+      if (delayHours <= age) seen.push({ sentAt: now - age * hour, delayHours })
+    }
+    const curve = delayCurve(delayCounts(seen, now))
+    // Shares of the delays up to 336 h by the normal distribution function.
+    for (const [hours, share] of [[1, 0.158], [6, 0.548], [24, 0.84], [96, 0.972]] as const) {
+      assert.closeTo(maturity(curve, hours), share, 0.02)
+    }
+    const naive = seen.filter(({ delayHours }) => delayHours <= 6).length / seen.length
+    assert.isAbove(naive, 0.56)
+  })
+
+  it("has clicks on an edge in the class that ends there, and none beyond the last edge", () => {
+    assert.deepStrictEqual([0, 0.25, 0.26, 1, 336, 336.1, -1, NaN].map(delayClass), [0, 0, 1, 2, 18, -1, -1, -1])
+  })
+})
+
+describe("maturity", () => {
+  const curve = delayCurve(delayCounts([], now))
+
+  it("is 2 % at least, 1 from the last edge on, and the curve on its edges", () => {
+    assert.strictEqual(maturity(curve, 0), 0.02)
+    assert.strictEqual(maturity(curve, 336), 1)
+    assert.strictEqual(maturity(curve, 10_000), 1)
+    delayEdges.forEach((edge, j) => assert.closeTo(maturity(curve, edge), Math.max(0.02, curve[j]!), 1e-12))
+  })
+
+  it("grows with age", () => {
+    const age = fc.double({ min: 0, max: 400, noNaN: true })
+    fc.assert(fc.property(age, age, (a, b) => {
+      assert.isAtMost(maturity(curve, Math.min(a, b)), maturity(curve, Math.max(a, b)) + 1e-12)
+    }))
+  })
+
+  it("runs straight between two edges", () => {
+    assert.closeTo(maturity(curve, 30), (maturity(curve, 24) + maturity(curve, 36)) / 2, 1e-12)
+  })
+})
+
+describe("running counts of delays", () => {
+  it("equal the counts of single clicks whose hours are wholly old enough", () => {
+    fc.assert(fc.property(clicks, (all) => {
+      const delays = new Delays()
+      for (const { delayHours, sentAt } of all) delays.add(sentAt, delayHours)
+      // As if every send had been the last one of its hour.
+      const late = all.map(({ delayHours, sentAt }) => ({ delayHours, sentAt: (Math.floor(sentAt / hour) + 1) * hour }))
+      assert.deepStrictEqual(delays.counts(now), delayCounts(late, now))
+    }))
+  })
+
+  it("do not depend on order, and survive their plain data", () => {
+    fc.assert(fc.property(clicks, (all) => {
+      const forward = new Delays()
+      const backward = new Delays()
+      all.forEach(({ delayHours, sentAt }) => forward.add(sentAt, delayHours))
+      all.toReversed().forEach(({ delayHours, sentAt }) => backward.add(sentAt, delayHours))
+      assert.deepStrictEqual(forward.rows(), backward.rows())
+      const copy = new Delays()
+      copy.merge(JSON.parse(JSON.stringify(forward.rows())))
+      assert.deepStrictEqual(copy.rows(), forward.rows())
+    }))
+  })
+
+  it("forget sends of more than 30 days before", () => {
+    const delays = new Delays()
+    delays.add(now - 31 * day, 1)
+    delays.add(now - 29 * day, 1)
+    delays.prune(now)
+    assert.strictEqual(delays.rows().length, 1)
+  })
+
+  it("count nothing for a click before its send or after a fortnight", () => {
+    const delays = new Delays()
+    delays.add(now, -1)
+    delays.add(now, 337)
+    assert.deepStrictEqual(delays.rows(), [])
+  })
+})

@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import fc from "fast-check"
+import { Cells, encodeCell } from "../../src/bandit/Cells.ts"
+import { packedIndex } from "../../src/bandit/Cholesky.ts"
+import { interval, logBaseRate, ModelSnapshot, posterior, priorModel, rate } from "../../src/bandit/Model.ts"
+import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { adaptive, day, fitRows, now } from "./Samples.ts"
+
+const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
+const cells = new Cells(scheme)
+const id = (plan: string, daypart: string) => encodeCell([["plan", plan], ["weekend", "weekday"], ["daypart", daypart]])
+
+const rows = fc.array(
+  fc.record({
+    variant: fc.constantFrom("a", "b", "c"),
+    cell: fc.constantFrom(id("free", "night"), id("pro", "morning"), id("pro", "evening"), id("other", "night")),
+    start: fc.integer({ min: 0, max: 40 }).map((age) => Math.floor(now / day) * day - age * day),
+    sends: fc.integer({ min: 1, max: 5000 }),
+  }).chain((row) => fc.integer({ min: 0, max: row.sends }).map((clicks) => ({ ...row, clicks }))),
+  { maxLength: 12 },
+)
+
+describe("a model snapshot", () => {
+  it("survives JSON and its schema, and decides the same to the last bit", () => {
+    fc.assert(
+      fc.property(rows, (data) => {
+        const model = fitRows(data, { scheme })
+        const copy = Schema.decodeUnknownSync(ModelSnapshot)(JSON.parse(JSON.stringify(model)))
+        assert.deepStrictEqual(copy, model)
+        const set = eligibleSet(["a", "b", "c", "d"])
+        const weights = (snapshot: ModelSnapshot) => {
+          const policy = new Policy(snapshot)
+          return policy.choice(policy.cellOf(new Map([["plan", ["pro"]]]), 33), set).weights
+        }
+        assert.deepStrictEqual(weights(copy), weights(model))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it("has finite numbers and usable odds for any counts", () => {
+    fc.assert(fc.property(rows, (data) => {
+      const model = fitRows(data, { scheme })
+      for (const variant of [...model.variants, undefined]) {
+        for (const plan of ["free", "pro", "gold"]) {
+          const cell = cells.parse(id(plan, "night"))
+          const { mean, sd } = posterior(model, variant, cell)
+          assert.isTrue(Number.isFinite(mean) && sd > 0 && Number.isFinite(sd))
+          const [low, high] = interval(model, variant, cell)
+          assert.isTrue(low < rate(model, variant, cell) && rate(model, variant, cell) < high)
+        }
+      }
+    }))
+  })
+})
+
+describe("the posterior of a variant", () => {
+  const data = [
+    { variant: "a", cell: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 160 },
+    { variant: "a", cell: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 80 },
+    { variant: "b", cell: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 100 },
+    { variant: "b", cell: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 140 },
+  ]
+  const model = fitRows(data, { scheme })
+  const [a] = model.variants
+
+  it("is the sum of its effects, with the variance of that sum", () => {
+    const cell = cells.parse(id("pro", "morning"))
+    const active = [0, ...cell.features]
+    const { mean, sd } = posterior(model, a, cell)
+    assert.closeTo(mean, active.reduce((total, i) => total + a!.beta[i]!, 0), 1e-12)
+    const variance = active.flatMap((i) =>
+      active.map((j) => a!.covariance[packedIndex(Math.max(i, j), Math.min(i, j))]!)
+    ).reduce((total, value) => total + value, 0)
+    assert.closeTo(sd ** 2, variance, 1e-12)
+  })
+
+  it("widens for a value it has never met by that attribute's own spread", () => {
+    const known = posterior(model, a, cells.parse(encodeCell([["plan", "pro"]])))
+    const without = posterior(model, a, cells.parse(""))
+    const unseen = posterior(model, a, cells.parse(encodeCell([["plan", "gold"]])))
+    assert.closeTo(unseen.mean, without.mean, 1e-12)
+    assert.closeTo(unseen.sd ** 2, without.sd ** 2 + model.taus[0]! ** 2, 2e-3)
+    assert.isBelow(known.sd, unseen.sd)
+  })
+
+  it("of a variant without data is the spread of the variants around the base rate", () => {
+    const cell = cells.parse(id("pro", "morning"))
+    const { mean, sd } = posterior(model, undefined, cell)
+    assert.strictEqual(mean, 0)
+    assert.closeTo(sd ** 2, model.tau0 ** 2 + model.taus.reduce((total, tau) => total + tau ** 2, 0), 1e-12)
+    assert.closeTo(rate(model, undefined, cell), Math.exp(logBaseRate(model, cell)), 1e-15)
+    assert.closeTo(posterior(model, undefined, cells.parse("")).sd, model.tau0, 1e-12)
+  })
+})
+
+describe("the model of a template without data", () => {
+  it("has the organization's rate, an interval around it, and knows no traffic", () => {
+    const model = priorModel({ version: "t:0", now, window: adaptive, scheme, organization: defaultPriors })
+    const cell = cells.parse(encodeCell([]))
+    assert.closeTo(rate(model, undefined, cell), 0.03, 1e-12)
+    const [low, high] = interval(model, undefined, cell)
+    assert.closeTo(low, 0.03 * Math.exp(-1.96 * 0.2), 1e-12)
+    assert.closeTo(high, 0.03 * Math.exp(1.96 * 0.2), 1e-12)
+    assert.isNull(model.clicksNext14Days)
+    assert.closeTo(model.taus[0]!, 0.2 / Math.sqrt(3), 1e-12)
+  })
+})

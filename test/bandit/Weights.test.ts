@@ -1,0 +1,198 @@
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import { bestArmProbabilities, epsilonWeights, kappa, mixFloor, sample } from "../../src/bandit/Weights.ts"
+import { normal, sum, uniform } from "./Samples.ts"
+
+/** Shares of the draws that each arm wins. */
+const byDrawing = (means: ReadonlyArray<number>, sds: ReadonlyArray<number>, draws: number, seed: number) => {
+  const z = normal(seed)
+  const wins = new Float64Array(means.length)
+  for (let d = 0; d < draws; d++) {
+    let best = 0
+    let highest = -Infinity
+    means.forEach((mean, i) => {
+      const value = mean + sds[i]! * z()
+      if (value > highest) {
+        highest = value
+        best = i
+      }
+    })
+    wins[best] = wins[best]! + 1 / draws
+  }
+  return wins
+}
+
+describe("the probability of being the best", () => {
+  it("is the share of draws won, for few arms and for many", () => {
+    for (const count of [2, 3, 8, 32, 33, 80]) {
+      const z = normal(count)
+      const means = Array.from({ length: count }, () => 0.2 * z())
+      const sds = Array.from({ length: count }, () => 0.05 + 0.1 * Math.abs(z()))
+      const q = bestArmProbabilities(means, sds)
+      const wins = byDrawing(means, sds, 20_000, 7)
+      // Four standard errors, and half a percent for the coarse grid.
+      q.forEach((value, i) => assert.closeTo(value, wins[i]!, 4 * Math.sqrt(value * (1 - value) / 20_000) + 0.005))
+    }
+  })
+
+  it("does not jump where many arms are counted by a table", () => {
+    // Adding hopeless arms changes nothing, but a 33rd serious one changes the method.
+    const z = normal(3)
+    const means = Array.from({ length: 32 }, () => 0.1 * z())
+    const sds = Array.from({ length: 32 }, () => 0.08 + 0.04 * Math.abs(z()))
+    const few = bestArmProbabilities(means, sds)
+    const many = bestArmProbabilities([...means, -0.9], [...sds, 0.09])
+    few.forEach((value, i) => assert.closeTo(value, many[i]!, 1e-5))
+  })
+
+  it("is one for the best of arms that are known exactly, and shared by those that tie", () => {
+    assert.deepStrictEqual([...bestArmProbabilities([0, 0.1, 0.05], [0, 0, 0])], [0, 1, 0])
+    const tied = bestArmProbabilities([0.1, 0.1, 0], [0, 0, 0])
+    assert.closeTo(tied[0]!, 0.5, 1e-9)
+    assert.closeTo(tied[1]!, 0.5, 1e-9)
+    assert.strictEqual(tied[2], 0)
+  })
+
+  it("is Phi of the distance for an uncertain arm against a certain one", () => {
+    const q = bestArmProbabilities([0, 0.1], [0, 0.2])
+    // The certain arm makes a step of the integrand, which a grid of an eighth can miss by half a cell.
+    assert.closeTo(q[1]!, 0.691462, 0.025)
+    assert.closeTo(q[0]! + q[1]!, 1, 1e-12)
+  })
+
+  it("is a distribution for means far apart, deviations of any size and up to a thousand arms", () => {
+    const arm = fc.tuple(
+      fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+      fc.oneof(
+        fc.constant(0),
+        fc.double({ min: 1e-300, max: 1e-6, noNaN: true }),
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.array(arm, { minLength: 1, maxLength: 1000, size: "max" }), (arms) => {
+        const q = bestArmProbabilities(arms.map(([mean]) => mean), arms.map(([, sd]) => sd))
+        assert.isTrue(q.every((value) => value >= 0 && value <= 1))
+        assert.closeTo(sum(q), 1, 1e-9)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it("is even among a thousand equal arms", () => {
+    const q = bestArmProbabilities(new Array(1000).fill(0.3), new Array(1000).fill(0.2))
+    q.forEach((value) => assert.closeTo(value, 0.001, 1e-9))
+  })
+
+  it("agrees with drawing for a thousand arms", () => {
+    const z = normal(11)
+    const means = Array.from({ length: 1000 }, () => 0.2 * z())
+    const sds = Array.from({ length: 1000 }, () => 0.1 + 0.05 * Math.abs(z()))
+    const q = bestArmProbabilities(means, sds)
+    const wins = byDrawing(means, sds, 4000, 12)
+    q.forEach((value, i) => assert.closeTo(value, wins[i]!, 4.5 * Math.sqrt(value / 4000) + 0.002))
+  })
+
+  it("is even when the numbers make no sense, certain for one arm, and empty for none", () => {
+    assert.deepStrictEqual([...bestArmProbabilities([NaN, 1], [1, 1])], [0.5, 0.5])
+    assert.deepStrictEqual([...bestArmProbabilities([0, 1], [1, Infinity])], [0.5, 0.5])
+    assert.deepStrictEqual([...bestArmProbabilities([5], [0])], [1])
+    assert.deepStrictEqual([...bestArmProbabilities([], [])], [])
+  })
+
+  it("grows with the arm's own mean", () => {
+    const arms = fc.array(
+      fc.tuple(fc.double({ min: -1, max: 1, noNaN: true }), fc.double({ min: 0.05, max: 0.2, noNaN: true })),
+      { minLength: 2, maxLength: 12 },
+    )
+    fc.assert(fc.property(arms, fc.double({ min: 0.01, max: 1, noNaN: true }), (all, more) => {
+      const sds = all.map(([, sd]) => sd)
+      const before = bestArmProbabilities(all.map(([mean]) => mean), sds)[0]!
+      const after = bestArmProbabilities(all.map(([mean], i) => i === 0 ? mean + more : mean), sds)[0]!
+      assert.isAtLeast(after, before - 1e-5)
+    }))
+  })
+})
+
+describe("the floor", () => {
+  it("of 0 leaves the probabilities as they are, and of 1 makes them even", () => {
+    assert.deepStrictEqual([...mixFloor([0.25, 0.75], 0)], [0.25, 0.75])
+    assert.deepStrictEqual([...mixFloor([0.25, 0.75], 1)], [0.5, 0.5])
+  })
+})
+
+describe("epsilon", () => {
+  it("outside of [0, 1] is refused", () => {
+    for (const epsilon of [-0.001, 1.001, NaN, Infinity, -Infinity]) {
+      assert.throws(() => epsilonWeights(["a", "b"], [0, 1], epsilon), RangeError)
+    }
+  })
+
+  it("of 0 gives everything to the largest mean, whatever the order of the variants", () => {
+    const arms = fc.uniqueArray(fc.tuple(fc.string(), fc.double({ min: -3, max: 3, noNaN: true })), {
+      minLength: 1,
+      selector: ([id]) => id,
+    })
+    fc.assert(fc.property(arms, (all) => {
+      const weights = epsilonWeights(all.map(([id]) => id), all.map(([, mean]) => mean), 0)
+      const best = weights.indexOf(1)
+      assert.strictEqual(sum(weights), 1)
+      for (const [id, mean] of all) {
+        assert.isTrue(mean < all[best]![1] || mean === all[best]![1] && id >= all[best]![0])
+      }
+    }))
+  })
+
+  it("of 1 passes a chi-square test of uniformity", () => {
+    const ids = ["a", "b", "c", "d", "e"]
+    const weights = epsilonWeights(ids, [0.5, 0.1, 0, 0, -1], 1)
+    const u = uniform(99)
+    const counts = new Array(5).fill(0)
+    for (let i = 0; i < 50_000; i++) counts[sample(weights, u())]++
+    const statistic = counts.reduce((total, count) => total + (count - 10_000) ** 2 / 10_000, 0)
+    // 99.9 % quantile with 4 degrees of freedom.
+    assert.isBelow(statistic, 18.47)
+  })
+
+  it("between adds up to one, with an even share for everyone", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 50 }), (epsilon, count) => {
+        const weights = epsilonWeights(
+          Array.from({ length: count }, (_, i) => `v${i}`),
+          new Array(count).fill(0),
+          epsilon,
+        )
+        assert.closeTo(sum(weights), 1, 1e-12)
+        for (const weight of weights) assert.isAtLeast(weight, epsilon / count - 1e-15)
+      }),
+    )
+  })
+
+  it("gives no weights when there are no variants", () => {
+    assert.deepStrictEqual([...epsilonWeights([], [], 0.1)], [])
+  })
+})
+
+describe("a draw", () => {
+  it("is the last variant of positive weight when rounding leaves the sum below the number drawn", () => {
+    assert.strictEqual(sample([0.3, 0.3, 0.3999, 0], 0.99999), 2)
+  })
+
+  it("at 0 is the first variant of positive weight, and at a boundary the next", () => {
+    assert.strictEqual(sample([0, 0, 0.5, 0.5], 0), 2)
+    assert.strictEqual(sample([0.5, 0, 0.5], 0.5), 2)
+  })
+
+  it("is -1 when nothing can be drawn", () => {
+    assert.strictEqual(sample([], 0.3), -1)
+    assert.strictEqual(sample([0, 0], 0.3), -1)
+  })
+})
+
+describe("kappa", () => {
+  it("explores less in window mode, and never less than its lower bound", () => {
+    assert.closeTo(kappa("window", 1000), 0.3, 1e-12)
+    assert.strictEqual(kappa("window", 1), 0.1)
+    assert.strictEqual(kappa("window", undefined), 0.4)
+  })
+})

@@ -1,0 +1,139 @@
+import { assert, describe, it } from "@effect/vitest"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { priorModel } from "../../src/bandit/Model.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
+import { winnerReport } from "../../src/bandit/Winner.ts"
+import { adaptive, day, fitRows, normal, now, sum } from "./Samples.ts"
+
+const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days = 10) =>
+  sends.flatMap((n, i) =>
+    Array.from({ length: days }, (_, d) => ({
+      variant: `v${i}`,
+      cell: "",
+      start: Math.floor(now / day) * day - (d + 1) * day,
+      sends: n / days,
+      clicks: n * rates[i]! / days,
+    }))
+  )
+
+const report = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days?: number) =>
+  winnerReport(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
+
+describe("a report on the variants", () => {
+  it("names a firm winner when one is clearly ahead", () => {
+    const { leader, valueRemaining, variants, verdict } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
+    assert.strictEqual(leader, "v1")
+    assert.strictEqual(verdict, "firm_winner")
+    assert.isAtLeast(variants[1]!.pBest, 0.95)
+    assert.strictEqual(valueRemaining, 0)
+    assert.isBelow(variants[1]!.expectedLoss, 1e-4)
+    // The others lose what they lack.
+    assert.closeTo(variants[0]!.expectedLoss, 0.05 / 0.03 - 1, 0.15)
+    assert.closeTo(variants[2]!.expectedLoss, 0.25, 0.08)
+  })
+
+  it("names a winner that is not firm once little is to be lost by it", () => {
+    const { variants, verdict } = report([30_000, 60_000], [0.039, 0.04])
+    assert.strictEqual(verdict, "winner")
+    assert.isBelow(variants[1]!.pBest, 0.95)
+    assert.isBelow(variants[1]!.expectedLoss, 0.01)
+  })
+
+  it("is undecided about as clear a lead of less than 7 days", () => {
+    assert.strictEqual(report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04], 5).verdict, "undecided")
+  })
+
+  it("is undecided about a leader of fewer than 100 matured sends", () => {
+    assert.strictEqual(report([90, 90], [0.001, 0.9]).verdict, "undecided")
+    assert.notStrictEqual(report([500, 500], [0.001, 0.9]).verdict, "undecided")
+  })
+
+  it("sees no difference between variants known to be alike", () => {
+    const { valueRemaining, verdict } = report([3_000_000, 3_000_000], [0.04, 0.04])
+    assert.isBelow(valueRemaining, 0.01)
+    assert.strictEqual(verdict, "no_difference")
+  })
+
+  it("is undecided without data, where every variant is as good as another", () => {
+    const model = priorModel({
+      version: "t:0",
+      now,
+      window: adaptive,
+      scheme: { keys: [] },
+      organization: defaultPriors,
+    })
+    const { valueRemaining, variants, verdict } = winnerReport(model, ["a", "b", "c", "d"], normal(2))
+    assert.strictEqual(verdict, "undecided")
+    assert.isAbove(valueRemaining, 0.1)
+    for (const { pBest } of variants) assert.closeTo(pBest, 0.25, 0.03)
+    assert.closeTo(sum(variants.map(({ pBest }) => pBest)), 1, 1e-9)
+  })
+
+  it("has nothing to decide between one variant or none", () => {
+    const single = report([50_000], [0.04])
+    assert.deepStrictEqual([single.leader, single.verdict, single.variants[0]!.pBest], ["v0", "undecided", 1])
+    const none = winnerReport(fitRows([]), [], normal(1))
+    assert.deepStrictEqual(none, { variants: [], leader: null, valueRemaining: 0, verdict: "undecided" })
+  })
+
+  it("agrees with the integral and with the posterior it draws from", () => {
+    const model = fitRows(rows([4000, 3000, 2000], [0.04, 0.043, 0.05]))
+    const { variants } = winnerReport(model, ["v0", "v1", "v2"], normal(3), { draws: 20_000 })
+    const posteriors = model.variants.map(({ beta, covariance }) => ({ mean: beta[0]!, sd: Math.sqrt(covariance[0]!) }))
+    const q = bestArmProbabilities(posteriors.map(({ mean }) => mean), posteriors.map(({ sd }) => sd))
+    variants.forEach(({ interval, pBest, rate }, v) => {
+      const { mean, sd } = posteriors[v]!
+      assert.closeTo(pBest, q[v]!, 0.015)
+      assert.closeTo(rate, Math.exp(model.a0 + mean + sd ** 2 / 2), 0.0005)
+      assert.closeTo(interval[0], Math.exp(model.a0 + mean - 1.96 * sd), 0.001)
+      assert.closeTo(interval[1], Math.exp(model.a0 + mean + 1.96 * sd), 0.001)
+    })
+  })
+
+  it("is the same for the same seed", () => {
+    const model = fitRows(rows([4000, 3000], [0.04, 0.05]))
+    assert.deepStrictEqual(
+      winnerReport(model, ["v0", "v1"], normal(9)),
+      winnerReport(model, ["v0", "v1"], normal(9)),
+    )
+  })
+})
+
+describe("a report on a segment", () => {
+  const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
+  const cell = (plan: string) => encodeCell([["plan", plan]])
+  const model = fitRows(
+    Array.from({ length: 10 }, (_, d) => Math.floor(now / day) * day - (d + 1) * day).flatMap((start) => [
+      { variant: "a", cell: cell("free"), start, sends: 9000, clicks: 450 },
+      { variant: "a", cell: cell("pro"), start, sends: 1000, clicks: 20 },
+      { variant: "b", cell: cell("free"), start, sends: 9000, clicks: 270 },
+      { variant: "b", cell: cell("pro"), start, sends: 1000, clicks: 40 },
+    ]),
+    { scheme },
+  )
+
+  it("can have another winner than the whole", () => {
+    const whole = winnerReport(model, ["a", "b"], normal(1), { draws: 1000 })
+    const pro = winnerReport(model, ["a", "b"], normal(1), {
+      draws: 1000,
+      segments: [{ cell: cell("pro"), sends: 1 }],
+    })
+    assert.strictEqual(whole.leader, "a")
+    assert.strictEqual(pro.leader, "b")
+    assert.closeTo(pro.variants[1]!.rate, 0.04, 0.004)
+    assert.closeTo(whole.variants[0]!.rate, 0.047, 0.002)
+  })
+
+  it("averages the cells by their traffic of the last 14 days", () => {
+    assert.deepStrictEqual(model.traffic, [
+      { cell: cell("free"), sends: 180_000 },
+      { cell: cell("pro"), sends: 20_000 },
+    ])
+  })
+
+  it("falls back on what is known of the variant for a segment never seen", () => {
+    const { variants } = winnerReport(model, ["a", "b"], normal(1), { segments: [{ cell: cell("gold"), sends: 1 }] })
+    for (const { interval } of variants) assert.isAbove(interval[1] / interval[0], 1.2)
+  })
+})
