@@ -26,7 +26,9 @@ export interface GroupCommitOptions<A, B> {
   readonly onSettled: (entry: A) => void
   /** Entries per commit at most. */
   readonly maxGroup: number
-  /** Entries kept while the store is down, at most. */
+  /** What the entries of a commit may weigh together, in a unit of the caller's; a heavier one goes alone. */
+  readonly maxWeight?: { readonly limit: number; readonly of: (entry: A) => number }
+  /** Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. */
   readonly bufferSize: number
   /** How long the oldest of them may wait before new ones are refused. */
   readonly bufferAge: Duration.Duration
@@ -65,6 +67,8 @@ const isPoisoned = (error: SqlError): boolean => {
  */
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
   const clock = yield* Clock.Clock
+  const { maxWeight } = options
+  const bufferSize = Math.max(1, options.bufferSize)
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
@@ -106,7 +110,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     failing = true
     down = true
     const waiting = group.concat(queue)
-    let room = options.bufferSize - waiting.filter((ticket) => ticket.promised).length
+    let room = bufferSize - waiting.filter((ticket) => ticket.promised).length
     const refused: Array<Ticket<A, B>> = []
     queue = waiting.filter((ticket) => {
       if (ticket.promised || room-- > 0) return true
@@ -160,10 +164,21 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     }
   })
 
+  const groupSize = (): number => {
+    if (maxWeight === undefined) return options.maxGroup
+    let weight = 0
+    const most = Math.min(queue.length, options.maxGroup)
+    for (let i = 0; i < most; i++) {
+      weight += maxWeight.of(queue[i]!.entry)
+      if (weight > maxWeight.limit) return Math.max(1, i)
+    }
+    return most
+  }
+
   const writer = Effect.gen(function* () {
     yield* waitForWork
     if (failing) yield* Effect.sleep("250 millis")
-    const group = queue.slice(0, options.maxGroup)
+    const group = queue.slice(0, groupSize())
     queue = queue.slice(group.length)
     if (group.length === 0) return
     inFlight += group.length
@@ -189,7 +204,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   )
 
   const isFull = () =>
-    size() >= options.bufferSize ||
+    size() >= bufferSize ||
     (queue.length > 0 && clock.currentTimeMillisUnsafe() - queue[0]!.atMillis > bufferAgeMillis)
 
   const submit = (entry: A): Ticket<A, B> | undefined => {
