@@ -13,6 +13,27 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_org_slug_idx ON public.api_keys USING btree (org_slug);
 
+CREATE TABLE attribute_counts (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  counts json NOT NULL,
+  PRIMARY KEY (org_slug, template_id, id)
+);
+
+CREATE TABLE bandit_states (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  revision bigint NOT NULL,
+  folded_at timestamp with time zone NOT NULL,
+  rolled_up_at timestamp with time zone NOT NULL,
+  fitted_revision bigint,
+  half_life json,
+  contribution json,
+  PRIMARY KEY (org_slug, template_id)
+);
+
 CREATE TABLE decisions (
   org_slug text NOT NULL,
   tracking_id text NOT NULL,
@@ -29,6 +50,66 @@ CREATE TABLE decisions (
   decided_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
+CREATE INDEX decisions_by_user ON public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
+
+CREATE TABLE delay_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  outcome text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  delay_class smallint NOT NULL,
+  count integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, outcome, hour, delay_class)
+);
+
+CREATE TABLE events (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  event_key text NOT NULL,
+  template_id text NOT NULL,
+  tracking_id text,
+  named_template_id text,
+  user_id text,
+  inbox_id bigint NOT NULL,
+  event text NOT NULL,
+  occurred_at timestamp with time zone NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  automated boolean NOT NULL,
+  link text,
+  status text NOT NULL,
+  retry_at timestamp with time zone,
+  PRIMARY KEY (org_slug, source, event_key, template_id)
+);
+CREATE INDEX events_by_tracking_id ON public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_waiting ON public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
+
+CREATE TABLE inbox (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  headers json NOT NULL,
+  body bytea NOT NULL,
+  status text NOT NULL,
+  events integer,
+  duplicates integer,
+  ignored integer,
+  faults json,
+  PRIMARY KEY (id)
+);
+CREATE INDEX inbox_not_understood ON public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
+CREATE INDEX inbox_pending ON public.inbox USING btree (id) WHERE (status = 'pending'::text);
+
+CREATE TABLE models (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  version bigint NOT NULL,
+  publication bigint NOT NULL,
+  fitted_at timestamp with time zone NOT NULL,
+  snapshot json NOT NULL,
+  PRIMARY KEY (org_slug, template_id)
+);
+CREATE INDEX models_by_publication ON public.models USING btree (publication);
 
 CREATE TABLE organizations (
   slug text NOT NULL,
@@ -56,6 +137,43 @@ CREATE TABLE sticky_choices (
   tracking_id text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, template_id, user_id)
+);
+
+CREATE TABLE tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  segment text NOT NULL,
+  bucket_start timestamp with time zone NOT NULL,
+  track text NOT NULL,
+  decisions integer NOT NULL,
+  sent integer NOT NULL,
+  delivered integer NOT NULL,
+  open integer NOT NULL,
+  click integer NOT NULL,
+  other integer NOT NULL,
+  conversion integer NOT NULL,
+  bounce integer NOT NULL,
+  soft_bounce integer NOT NULL,
+  failed integer NOT NULL,
+  unsubscribe integer NOT NULL,
+  spam integer NOT NULL,
+  negative integer NOT NULL,
+  voided integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, copy_id, segment, bucket_start, track)
+);
+
+CREATE TABLE tally_ledger (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  segment text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  track text NOT NULL,
+  counts json NOT NULL,
+  delays json,
+  PRIMARY KEY (org_slug, template_id, id)
 );
 
 CREATE TABLE templates (

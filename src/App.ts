@@ -3,48 +3,72 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { Keys } from "./auth/Keys.ts"
-import { Policies } from "./bandit/Policies.ts"
+import * as SingleProcess from "./cluster/SingleProcess.ts"
 import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
 import { Previews } from "./decisions/Previews.ts"
 import { StickyChoices } from "./decisions/StickyChoices.ts"
+import { DecisionHistory } from "./events/DecisionHistory.ts"
+import { Inbox } from "./events/Inbox.ts"
+import { Intake } from "./events/Intake.ts"
+import { Rebuild } from "./events/Rebuild.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
 import * as Envelope from "./http/Envelope.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
+import * as LearningRoutes from "./http/LearningRoutes.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
+import * as ResultsRoutes from "./http/ResultsRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
 import * as VariantRoutes from "./http/VariantRoutes.ts"
+import * as WebhookRoutes from "./http/WebhookRoutes.ts"
+import * as BanditActor from "./learning/BanditActor.ts"
+import { Censuses } from "./learning/Censuses.ts"
+import { EngineWorker } from "./learning/EngineWorker.ts"
+import { FitBudget } from "./learning/FitBudget.ts"
+import { Inflow } from "./learning/Inflow.ts"
+import { Learning } from "./learning/Learning.ts"
+import { Models } from "./learning/Models.ts"
+import { Policies } from "./learning/Policies.ts"
+import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
+import { Results } from "./results/Results.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { Changes } from "./store/Changes.ts"
+import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
 
+/** What is learned, and who learns it. */
+const layerLearning = Policies.layer.pipe(
+  Layer.provideMerge(Learning.layer),
+  Layer.provideMerge(BanditActor.layer),
+  Layer.provideMerge(SingleProcess.layer),
+  Layer.provideMerge(Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer)),
+)
+
 /** Everything but HTTP, over a migrated store. */
 export const layerServices = Layer.mergeAll(
   Decider.layer,
+  Intake.layer,
+  Rebuild.layer,
+  DecisionHistory.layer,
   Previews.layer,
   Templates.layer,
+  Results.layer.pipe(Layer.provide(Templates.layer)),
   Keys.layer,
   Organizations.layer,
 ).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Policies.layer,
-      StickyChoices.layer,
-      DecisionLog.layer,
-      Views.layer,
-      KeyAuth.layer,
-      AdminAuth.layer,
-      SourceCheck.layer,
-    ),
-  ),
+  Layer.provideMerge(Layer.mergeAll(StickyChoices.layer, DecisionLog.layer, Inbox.layer, layerLearning)),
+  Layer.provideMerge(Layer.mergeAll(Views.layer, KeyAuth.layer, AdminAuth.layer, SourceCheck.layer)),
   Layer.provideMerge(Changes.layer),
   Layer.provideMerge(StoreFromSettings.layerMigrated),
 )
+
+/** What a serving process does besides answering: commands that work on the store themselves leave it alone. */
+export const layerJobs = Layer.mergeAll(Intake.layerRunning, Sweep.layer, Upkeep.layer)
 
 /** Every route, on top of the services. */
 export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
@@ -53,9 +77,12 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     OrganizationRoutes.keysLayer,
     TemplateRoutes.layer,
     VariantRoutes.layer,
+    ResultsRoutes.layer,
+    LearningRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),
   Layer.merge(GenerateRoutes.layer),
+  Layer.merge(WebhookRoutes.layer),
   Layer.merge(Envelope.layer),
 )

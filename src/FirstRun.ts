@@ -19,7 +19,7 @@ const makeDemo = Effect.gen(function* () {
     (faults) => new Error(JSON.stringify(faults)),
   )
   yield* (yield* Templates).importAll(demo, inputs)
-  const { key } = yield* (yield* Keys).create(demo, { name: "First run" })
+  const { key } = yield* (yield* Keys).create(demo, { name: "First run", scopes: ["generate", "deliver", "events"] })
   return key
 }).pipe(
   // An empty store cannot lack what was just made in it, and the sample is ours.
@@ -34,6 +34,10 @@ export const greeting = Effect.fnUntraced(function* (url: string) {
 A demo organization is ready, with the template "welcome". Ask for its words:
 
 curl -s ${url}/api/generate/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"template_id":"welcome","user_id":"ann","fields":{"name":"Ann"},"attrs":{"tier":"gold"}}'
+
+Say what became of it, with the tracking_id of that answer:
+
+curl -s ${url}/api/webhook/events/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"event":"click","tracking_id":"…"}'
 
 The key is shown this once. More: ${url}/docs, and npx -y deno@2.9.6 task parlance --help
 `

@@ -1,6 +1,6 @@
 import { Console, Effect, Layer, Option } from "effect"
 import { HttpServer } from "effect/http"
-import { layerRoutes, layerServices } from "./App.ts"
+import { layerJobs, layerRoutes, layerServices } from "./App.ts"
 import * as FirstRun from "./FirstRun.ts"
 import * as Server from "./http/Server.ts"
 import { Settings } from "./Settings.ts"
@@ -33,6 +33,7 @@ const announce = Effect.gen(function* () {
 /** The whole service, serving until its scope closes. */
 export const layer = Layer.effectDiscard(announce).pipe(
   Layer.provideMerge(Server.serve(layerRoutes)),
+  Layer.provideMerge(layerJobs),
   Layer.provideMerge(Server.layerServer),
   Layer.provideMerge(layerServices),
 )

@@ -2,9 +2,12 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Logger, References } from "effect"
 import { Command } from "effect/cli"
 import * as Connection from "./cli/Connection.ts"
+import { inboxCommand } from "./cli/InboxCommand.ts"
 import { keyCommand } from "./cli/KeyCommand.ts"
 import { orgCommand } from "./cli/OrgCommand.ts"
+import { rebuildCommand } from "./cli/RebuildCommand.ts"
 import { report } from "./cli/Report.ts"
+import { resultsCommand } from "./cli/ResultsCommand.ts"
 import { root } from "./cli/Root.ts"
 import { templateCommand } from "./cli/TemplateCommand.ts"
 import { variantCommand } from "./cli/VariantCommand.ts"
@@ -50,6 +53,9 @@ const program = root.pipe(
     keyCommand.pipe(Command.provide(managed)),
     templateCommand.pipe(Command.provide(managed)),
     variantCommand.pipe(Command.provide(managed)),
+    resultsCommand.pipe(Command.provide(managed)),
+    inboxCommand.pipe(Command.provide(managed)),
+    rebuildCommand.pipe(Command.provide(managed)),
   ]),
   Command.run({ version: "0.1.0" }),
   Effect.provide(Settings.layer),

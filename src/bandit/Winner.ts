@@ -4,15 +4,23 @@ import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
 
 const defaultDraws = 4000
-const smallLoss = 0.01
-const firmProbability = 0.95
-const smallestDays = 7
-const smallestSends = 100
+
+/** When a winner may be named: section 9 of the design of the bandit. */
+export const stoppingRule = {
+  /** Days of data. */
+  days: 7,
+  /** Matured sends of the leader. */
+  maturedSends: 100,
+  /** Largest expected loss, and largest gain still to be had where there is no difference; a share of the rate. */
+  loss: 0.01,
+  /** Probability of being best from which a winner is firm. */
+  probability: 0.95,
+} as const
 
 /** What is known of one variant's rate, over the cells of the report. Rates are clicks per send. */
 export interface VariantReport {
   readonly id: string
-  /** Probability of having the highest rate, 0 to 1; over all variants they sum to 1. */
+  /** Probability of having the highest rate of those that can win, 0 to 1; over these they sum to 1. */
   readonly pBest: number
   /** Expected rate. */
   readonly rate: number
@@ -44,57 +52,115 @@ export interface Segment {
   readonly sends: number
 }
 
-interface MixedCells {
-  readonly features: ReadonlyArray<Int32Array>
-  readonly shares: Float64Array
+/** Where a rate is averaged, and how often it is drawn there. */
+export interface Place {
+  readonly segments: ReadonlyArray<Segment>
+  readonly draws: number
 }
 
-const mix = (cells: Cells, model: ModelSnapshot, segments: ReadonlyArray<Segment>): MixedCells => {
-  const total = segments.reduce((sum, { sends }) => sum + sends, 0)
-  // Without traffic: the rate where nothing is known of the attributes.
-  if (!(total > 0)) return { features: [new Int32Array(0)], shares: Float64Array.of(Math.exp(model.a0)) }
-  const features = segments.map(({ cell }) => cells.parse(cell).features.filter((feature) => feature >= 0))
-  const shares = Float64Array.from(segments, ({ sends }, c) => {
-    let log = model.a0
-    for (const feature of features[c]!) log += model.f[feature]!
-    return sends / total * Math.exp(log)
+/** Places over one list of distinct cells, laid out for a loop over the draws. */
+interface Layout {
+  /** Coefficients of the cells, one cell after the other; those of cell `c` start at `starts[c]`. */
+  readonly features: Int32Array
+  readonly starts: Int32Array
+  /** Per place its cells, each with its share of the traffic times its base rate, and the number of draws. */
+  readonly places: ReadonlyArray<{ readonly cells: Int32Array; readonly shares: Float64Array; readonly draws: number }>
+}
+
+const layOut = (cells: Cells, model: ModelSnapshot, places: ReadonlyArray<Place>): Layout => {
+  const numbers = new Map<string, number>()
+  const features: Array<number> = []
+  const starts = [0]
+  const baseRates: Array<number> = []
+  /** The number of a cell, by what the scheme knows of it: ids of older schemes may come to the same. */
+  const numberOf = (text: string): number => {
+    const { features: all, id } = cells.parse(text)
+    let number = numbers.get(id)
+    if (number === undefined) {
+      numbers.set(id, number = baseRates.length)
+      let log = model.a0
+      for (const feature of all) {
+        if (feature < 0) continue
+        features.push(feature)
+        log += model.f[feature]!
+      }
+      starts.push(features.length)
+      baseRates.push(Math.exp(log))
+    }
+    return number
+  }
+  const laidOut = places.map(({ draws, segments }) => {
+    const total = segments.reduce((sum, { sends }) => sum + sends, 0)
+    const shares = new Map<number, number>()
+    // Without traffic: the rate where nothing is known of the attributes.
+    for (const { cell, sends } of total > 0 ? segments : [{ cell: "", sends: 1 }]) {
+      const number = numberOf(cell)
+      shares.set(number, (shares.get(number) ?? 0) + sends / (total > 0 ? total : 1) * baseRates[number]!)
+    }
+    return { draws, cells: Int32Array.from(shares.keys()), shares: Float64Array.from(shares.values()) }
   })
-  return { features, shares }
+  return { features: Int32Array.from(features), starts: Int32Array.from(starts), places: laidOut }
 }
 
-/** Draws the average rate of one variant over the cells, `draws.length` times. */
+/** Draws a variant's effects, and from each draw its average rate in every place that wants as many draws. */
 const drawRates = (
   model: ModelSnapshot,
   cells: Cells,
   variant: VariantPosterior | undefined,
-  { features, shares }: MixedCells,
+  { features, places, starts }: Layout,
   normal: () => number,
-  draws: Float64Array,
-): void => {
+): ReadonlyArray<Float64Array> => {
   const { size } = cells
   const root = variant === undefined ? new Float64Array(packedLength(size)) : Float64Array.from(variant.covariance)
   if (variant !== undefined) factor(root, size)
-  else {for (let i = 0; i < size; i++) {
+  else {
+    for (let i = 0; i < size; i++) {
       root[packedIndex(i, i)] = i === 0 ? model.tau0 : model.taus[cells.attributeOf[i]!]!
-    }}
+    }
+  }
+  const rates = places.map(({ draws }) => new Float64Array(draws))
+  const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
   const z = new Float64Array(size)
   const effects = new Float64Array(size)
-  for (let d = 0; d < draws.length; d++) {
+  const products = new Float64Array(starts.length - 1)
+  for (let d = 0; d < count; d++) {
     for (let i = 0; i < size; i++) z[i] = normal()
     for (let i = 0, row = 0; i < size; i++, row += i) {
       let sum = variant === undefined ? 0 : variant.beta[i]!
       for (let k = 0; k <= i; k++) sum += root[row + k]! * z[k]!
       effects[i] = Math.exp(sum)
     }
-    let rate = 0
-    for (let c = 0; c < shares.length; c++) {
-      let product = shares[c]!
-      const list = features[c]!
-      for (let j = 0; j < list.length; j++) product *= effects[list[j]!]!
-      rate += product
+    for (let c = 0, at = 0; c < products.length; c++) {
+      let product = effects[0]!
+      for (const end = starts[c + 1]!; at < end; at++) product *= effects[features[at]!]!
+      products[c] = product
     }
-    draws[d] = rate * effects[0]!
+    for (let p = 0; p < places.length; p++) {
+      const { cells: list, draws, shares } = places[p]!
+      if (d >= draws) continue
+      let rate = 0
+      for (let c = 0; c < list.length; c++) rate += shares[c]! * products[list[c]!]!
+      rates[p]![d] = rate
+    }
   }
+  return rates
+}
+
+/**
+ * Draws of the variants' rates in each of the places, from the untempered posterior: by place, then by variant. The
+ * effects of a variant are drawn once for all places, which is what makes many of them cheap.
+ */
+export const drawPlaces = (
+  model: ModelSnapshot,
+  ids: ReadonlyArray<string>,
+  normal: () => number,
+  places: ReadonlyArray<Place>,
+): ReadonlyArray<ReadonlyArray<Float64Array>> => {
+  const cells = cellsOf(model.scheme)
+  const layout = layOut(cells, model, places)
+  const known = new Map(model.variants.map((variant) => [variant.id, variant]))
+  const byVariant = ids.map((id) => drawRates(model, cells, known.get(id), layout, normal))
+  return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }
 
 /** Value below which the share `p` of the sorted numbers lies, interpolated. */
@@ -102,6 +168,71 @@ const quantile = (sorted: Float64Array, p: number): number => {
   const at = p * (sorted.length - 1)
   const low = Math.floor(at)
   return sorted[low]! + (at - low) * (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!)
+}
+
+/** How the variants compare, before the stopping rule. */
+export type Comparison = Omit<WinnerReport, "verdict">
+
+/**
+ * Compares variants by as many draws of each one's rate. Only `contenders` (all variants unless given) can be best or
+ * lead: the others have `pBest` 0, and lose what they fall behind the best contender. Without contenders nobody leads,
+ * and each is compared with all.
+ */
+export const compareRates = (
+  ids: ReadonlyArray<string>,
+  rates: ReadonlyArray<Float64Array>,
+  contenders: ReadonlySet<string> = new Set(ids),
+): Comparison => {
+  const count = rates[0]?.length ?? 0
+  const running = ids.flatMap((id, v) => contenders.has(id) ? [v] : [])
+  const compared = running.length > 0 ? running : ids.map((_, v) => v)
+  const highest = new Float64Array(count)
+  const wins = new Float64Array(ids.length)
+  let meanHighest = 0
+  for (let d = 0; d < count; d++) {
+    let best = compared[0]!
+    for (const v of compared) if (rates[v]![d]! > rates[best]![d]!) best = v
+    highest[d] = rates[best]![d]!
+    meanHighest += highest[d]! / count
+    if (running.length > 0) wins[best] = wins[best]! + 1
+  }
+  const variants = ids.map((id, v): VariantReport => {
+    const sorted = rates[v]!.toSorted()
+    const rate = rates[v]!.reduce((sum, value) => sum + value, 0) / count
+    return {
+      id,
+      pBest: wins[v]! / count,
+      rate,
+      interval: [quantile(sorted, 0.025), quantile(sorted, 0.975)],
+      expectedLoss: rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0,
+    }
+  })
+  if (running.length === 0) return { variants, leader: null, valueRemaining: 0 }
+  let lead = running[0]!
+  for (const v of running) if (variants[v]!.rate > variants[lead]!.rate) lead = v
+  const remaining = highest.map((value, d) => {
+    const rate = rates[lead]![d]!
+    return rate > 0 ? (value - rate) / rate : 0
+  }).sort()
+  return { variants, leader: ids[lead]!, valueRemaining: quantile(remaining, 0.95) }
+}
+
+/** Days of data a model rests on, 0 before any send. */
+export const daysOfData = ({ fittedAt, firstSendAt }: Pick<ModelSnapshot, "fittedAt" | "firstSendAt">): number =>
+  firstSendAt === null ? 0 : Math.max(0, fittedAt - firstSendAt) / dayMillis
+
+/** The stopping rule. `contenders`: how many variants can win; `maturedSends`: those of the leader. */
+export const verdictOf = (
+  { leader, valueRemaining, variants }: Comparison,
+  evidence: { readonly contenders: number; readonly days: number; readonly maturedSends: number },
+): WinnerReport["verdict"] => {
+  const first = variants.find(({ id }) => id === leader)
+  if (first === undefined || evidence.contenders < 2) return "undecided"
+  if (evidence.days < stoppingRule.days || evidence.maturedSends < stoppingRule.maturedSends) return "undecided"
+  const firm = first.pBest >= stoppingRule.probability
+  if (valueRemaining < stoppingRule.loss && !firm) return "no_difference"
+  if (first.expectedLoss >= stoppingRule.loss) return "undecided"
+  return firm ? "firm_winner" : "winner"
 }
 
 /**
@@ -118,53 +249,12 @@ export const winnerReport = (
   normal: () => number,
   options: { readonly segments?: ReadonlyArray<Segment>; readonly draws?: number } = {},
 ): WinnerReport => {
-  const cells = cellsOf(model.scheme)
-  const mixed = mix(cells, model, options.segments ?? model.traffic)
-  const known = new Map(model.variants.map((variant) => [variant.id, variant]))
-  const count = options.draws ?? defaultDraws
-  const rates = ids.map((id) => {
-    const draws = new Float64Array(count)
-    drawRates(model, cells, known.get(id), mixed, normal, draws)
-    return draws
-  })
-  const highest = new Float64Array(count)
-  const wins = new Float64Array(ids.length)
-  let meanHighest = 0
-  for (let d = 0; d < count; d++) {
-    let best = 0
-    for (let v = 1; v < rates.length; v++) if (rates[v]![d]! > rates[best]![d]!) best = v
-    highest[d] = rates[best]?.[d] ?? 0
-    meanHighest += highest[d]! / count
-    if (best < wins.length) wins[best] = wins[best]! + 1
+  const place = { segments: options.segments ?? model.traffic, draws: options.draws ?? defaultDraws }
+  const [rates] = drawPlaces(model, ids, normal, [place])
+  const comparison = compareRates(ids, rates!)
+  const maturedSends = model.variants.find(({ id }) => id === comparison.leader)?.maturedSends ?? 0
+  return {
+    ...comparison,
+    verdict: verdictOf(comparison, { contenders: ids.length, days: daysOfData(model), maturedSends }),
   }
-  const variants = ids.map((id, v): VariantReport => {
-    const sorted = rates[v]!.toSorted()
-    const rate = rates[v]!.reduce((sum, value) => sum + value, 0) / count
-    return {
-      id,
-      pBest: wins[v]! / count,
-      rate,
-      interval: [quantile(sorted, 0.025), quantile(sorted, 0.975)],
-      expectedLoss: rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0,
-    }
-  })
-  if (ids.length === 0) return { variants, leader: null, valueRemaining: 0, verdict: "undecided" }
-  let lead = 0
-  for (let v = 1; v < ids.length; v++) if (variants[v]!.rate > variants[lead]!.rate) lead = v
-  const leader = variants[lead]!
-  const remaining = highest.map((value, d) => {
-    const rate = rates[lead]![d]!
-    return rate > 0 ? (value - rate) / rate : 0
-  }).sort()
-  const valueRemaining = quantile(remaining, 0.95)
-
-  const days = model.firstSendAt === null ? 0 : (model.fittedAt - model.firstSendAt) / dayMillis
-  const enough = days >= smallestDays && (known.get(leader.id)?.maturedSends ?? 0) >= smallestSends
-  let verdict: WinnerReport["verdict"] = "undecided"
-  if (enough && ids.length > 1) {
-    const firm = leader.pBest >= firmProbability
-    if (valueRemaining < smallLoss && !firm) verdict = "no_difference"
-    else if (leader.expectedLoss < smallLoss) verdict = firm ? "firm_winner" : "winner"
-  }
-  return { variants, leader: leader.id, valueRemaining, verdict }
 }

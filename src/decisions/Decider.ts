@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import { Policies } from "../bandit/Policies.ts"
+import { Policies } from "../learning/Policies.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import * as Renderer from "../rendering/Renderer.ts"
@@ -102,6 +102,7 @@ const planned = (
     org: view.org.slug,
     templateId: view.id,
     trackingId: first.trackingId,
+    trackingIdGiven: ask.trackingId !== undefined,
     copyId: first.copyId,
     userId: ask.userId,
     segment,
@@ -224,7 +225,7 @@ export class Decider extends Context.Service<Decider, {
       ): Outcome | Planned => {
         const variant = view.variantsById.get(copyId)
         if (variant === undefined) return { _tag: "None", trackingId, reason: "variant-not-found" }
-        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const policy = policies.policy(view, ask.window, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const trace = ask.trace === true
           ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
@@ -254,7 +255,7 @@ export class Decider extends Context.Service<Decider, {
         now: number,
         standing: StickyChoice | undefined,
       ): Outcome | Planned | Repeated => {
-        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const policy = policies.policy(view, ask.window, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const set = Selection.eligible(view, ask.attrs, now)
         const traced = (chosen: CopyId | null, mode: string, propensity: number | null) =>
@@ -285,6 +286,7 @@ export class Decider extends Context.Service<Decider, {
         )
         const first = chosen(view, variant, ask, now, trackingId, true, traced(variant.id, choice.mode, propensity))
         if (first._tag !== "Chosen") return first
+        policies.observe(view, ask.attrs, now)
         return planned(view, ask, first, now, cell.id, policy.model.version, {
           mode: choice.mode,
           propensity,
@@ -352,7 +354,7 @@ export class Decider extends Context.Service<Decider, {
 
       const tracedNow = (view: TemplateView, ask: Ask, now: number) => {
         if (ask.trace !== true) return undefined
-        const policy = policies.policy(view, view.org.explorationFloor, ask.window, now)
+        const policy = policies.policy(view, ask.window, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         return Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
           attributes: ask.attrs,
@@ -379,15 +381,37 @@ export class Decider extends Context.Service<Decider, {
           : retried(view, ask, trackingId, now, tracedNow(view, ask, now), Effect.succeed(selected))
       }
 
-      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
+      /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
+      const prepared = (
+        org: string,
+        { templateId, useCache, window }: Pick<Ask, "templateId" | "useCache" | "window">,
+      ): Effect.Effect<void> | undefined => {
+        const view = views.template(org, templateId)
+        if (view === undefined) return undefined
+        const now = clock.currentTimeMillisUnsafe()
+        if (useCache === false) return policies.refresh(view, window, now)
+        return policies.isReady(view, window, now) ? undefined : policies.prepare(view, window!, now)
+      }
+
+      const decideNow = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
           const one = plan(org, ask)
           if (Effect.isEffect(one)) return one
           return one._tag === "Planned" ? record(one) : Effect.succeed(one)
         })
 
+      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
+        Effect.suspend(() => {
+          const before = prepared(org, ask)
+          return before === undefined ? decideNow(org, ask) : Effect.andThen(before, decideNow(org, ask))
+        })
+
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
         const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
+        const before = batch.items.flatMap(({ templateId }) =>
+          prepared(org, { templateId, window, useCache: batch.useCache }) ?? []
+        )
+        if (before.length > 0) yield* Effect.all(before, { concurrency: "unbounded", discard: true })
         const plans = batch.items.map((item) => plan(org, { ...batch, ...item, window }))
         const waiting = plans.filter((one) => !Effect.isEffect(one) && one._tag === "Planned") as ReadonlyArray<Planned>
         // Together, so that they share a commit and one wait.

@@ -17,6 +17,8 @@ export interface Decision {
   readonly org: OrgSlug
   readonly templateId: TemplateId
   readonly trackingId: string
+  /** The caller's own, so that events under it may have come in before. */
+  readonly trackingIdGiven: boolean
   readonly copyId: CopyId
   readonly userId: string | undefined
   readonly mode: Mode

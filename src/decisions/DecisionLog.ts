@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
@@ -42,38 +42,75 @@ const toRow = (decision: Decision) => ({
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
   decided_at: decision.decidedAtMillis,
+  awaited: decision.trackingIdGiven,
 })
 
+/** A tracking id that events have come in for before its decision. */
+export interface Awaited {
+  readonly org: OrgSlug
+  readonly trackingId: string
+}
+
+/** What became of a group of decisions. */
+interface Inserted {
+  /** The variant that stands for each of them, in their order. */
+  readonly copyIds: ReadonlyArray<CopyId>
+  /** Those whose events are there already. */
+  readonly awaited: ReadonlyArray<Awaited>
+}
+
 /**
- * Writes decisions in one statement and answers which variant stands for each key. Rows go in the order of their keys,
- * so that two nodes that hold the same keys wait for each other instead of deadlocking.
+ * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which variant stands
+ * for each key. Rows go in the order of their keys, so that two nodes that hold the same keys wait for each other instead
+ * of deadlocking. Only a caller's own tracking id can have events before its decision.
  */
 export const insertDecisions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<Decision>,
-): Effect.fn.Return<ReadonlyArray<CopyId>, SqlError> {
+): Effect.fn.Return<Inserted, SqlError> {
   const rows = decisions.map(toRow).sort((a, b) =>
     a.tracking_id < b.tracking_id ? -1 : a.tracking_id > b.tracking_id ? 1 : a.template_id < b.template_id ? -1 : 1
   )
-  const result = (yield* sql`
-    INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
-      policy, lookback_days, offset_days, decided_at)
-    SELECT r.org_slug, r.tracking_id, r.template_id, r.copy_id, r.user_id, r.mode, r.propensity, r.weights::json,
-      r.segment, r.policy, r.lookback_days, r.offset_days, to_timestamp(r.decided_at / 1000.0)
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text, template_id text,
-      copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
-      lookback_days float8, offset_days float8, decided_at float8)
-    ON CONFLICT DO NOTHING`.raw) as { readonly rowCount: number }
-  if (result.rowCount === decisions.length) return decisions.map((decision) => decision.copyId)
+  const json = JSON.stringify(rows)
+  const [result] = yield* sql<{ count: number; awaited: ReadonlyArray<Awaited> | null }>`
+    WITH given AS MATERIALIZED (
+      SELECT r.* FROM json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text,
+        copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
+        lookback_days float8, offset_days float8, decided_at float8, awaited boolean)
+    ), inserted AS (
+      INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
+        policy, lookback_days, offset_days, decided_at)
+      SELECT g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
+        g.segment, g.policy, g.lookback_days, g.offset_days, to_timestamp(g.decided_at / 1000.0)
+      FROM given g
+      ON CONFLICT DO NOTHING
+      RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
+    ), counted AS (
+      INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
+      SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
+        CASE i.mode WHEN 'forced' THEN 'forced' ELSE 'learned' END, json_build_object('decisions', count(*))
+      FROM inserted i GROUP BY 1, 2, 3, 4, 5, 6
+    )
+    SELECT (SELECT count(*)::int FROM inserted) AS count,
+      (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
+        WHERE g.awaited AND EXISTS (SELECT 1 FROM events e
+          WHERE e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id AND e.status = 'waiting')) AS awaited`
+  const { count, awaited } = result!
+  if (count === decisions.length) {
+    return { copyIds: decisions.map((decision) => decision.copyId), awaited: awaited ?? [] }
+  }
   // Somebody was first with some of the keys: theirs stands.
   const standing = yield* sql<{ orgSlug: string; trackingId: string; templateId: string; copyId: CopyId }>`
     SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM decisions d
-    JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text, template_id text)
+    JOIN json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text)
       ON d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
   const byKey = new Map<string, CopyId>(
     standing.map((row) => [`${row.orgSlug}\0${row.trackingId}\0${row.templateId}`, row.copyId]),
   )
-  return decisions.map((decision) => byKey.get(keyOf(decision)) ?? decision.copyId)
+  return {
+    copyIds: decisions.map((decision) => byKey.get(keyOf(decision)) ?? decision.copyId),
+    awaited: awaited ?? [],
+  }
 })
 
 /**
@@ -93,6 +130,8 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     template: TemplateId,
     trackingId: string,
   ) => Effect.Effect<CopyId | undefined, SqlError>
+  /** Tracking ids that were just decided and have events waiting; offered at least once on the node that decided. */
+  readonly awaited: Queue.Dequeue<Awaited>
   /** Decisions in memory that are not known to be committed, and whether the store is refusing them. */
   readonly state: () => { readonly pending: number; readonly down: boolean }
 }>()("parlance/decisions/DecisionLog") {
@@ -102,11 +141,17 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const pending = new Map<string, GroupCommit.Ticket<Keyed, CopyId>>()
+      // Whoever consumes it looks for waiting events from time to time as well: dropping some only makes them late.
+      const awaited = yield* Queue.dropping<Awaited>(10_000)
 
       const commit = yield* GroupCommit.make<Keyed, CopyId>({
         write: (entries) =>
           insertDecisions(sql, entries.map(({ decision }) => decision)).pipe(
             Effect.tap(Effect.andThen(Metric.update(stored, entries.length), Metric.update(commits, 1))),
+            Effect.map((inserted) => {
+              for (const one of inserted.awaited) Queue.offerUnsafe(awaited, one)
+              return inserted.copyIds
+            }),
           ),
         onSettled: ({ key }) => pending.delete(key),
         maxGroup: 1000,
@@ -168,6 +213,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         record,
         recordAll,
         find,
+        awaited,
         state: () => ({ pending: commit.size(), down: commit.isDown() }),
       })
     }),

@@ -104,7 +104,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
                 OR s.tracking_id = ${replaces?.trackingId ?? decision.trackingId}
             RETURNING s.copy_id, s.tracking_id, s.expires_at`
           if (won[0] === undefined) return yield* read(org, templateId, userId)
-          const [copyId] = yield* insertDecisions(sql, [decision])
+          const { copyIds: [copyId] } = yield* insertDecisions(sql, [decision])
           if (copyId === decision.copyId) return fromRow(won[0])
           // A retry of a tracking id whose decision chose another variant: that decision stands.
           yield* sql`

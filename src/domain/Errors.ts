@@ -48,3 +48,11 @@ export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyE
     return `There is already a ${this.what} ${JSON.stringify(this.id)}. Choose another id, or change the existing one.`
   }
 }
+
+/** The inbox has no body by that id. */
+export class InboxEntryNotFound
+  extends Schema.TaggedError<InboxEntryNotFound>()("InboxEntryNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no body ${JSON.stringify(this.id)} in this inbox.`
+  }
+}

@@ -15,7 +15,9 @@ import {
 } from "../domain/Template.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import { BatchBody, GenerateBody } from "./GenerateWire.ts"
+import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
+import { ResultsGroup } from "./ResultsApi.ts"
 
 // The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
 // the handlers (see Body.ts), because every fault must be listed and no body may be read past its limit.
@@ -75,6 +77,23 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates"),
   )
   .annotate(OpenApi.Description, "Content selection") {}
+
+/** Custom events by webhook. */
+export class WebhooksGroup extends HttpApiGroup.make("webhooks")
+  .add(
+    HttpApiEndpoint.post("receiveEvents", "/api/webhook/events/:org", {
+      params: path,
+      payload: Schema.Unknown.annotate({
+        description: "One event, an array of them, or an object with an array under `events`, `batch` or `data`. An " +
+          "event has `event` (sent, delivered, open, click, conversion, bounce, soft_bounce, failed, unsubscribe, " +
+          "spam), `tracking_id` (or `user_id` and `template_id`), and should have `event_id` and `occurred_at`; " +
+          "`automated: true` says that a machine did it.",
+      }),
+      success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
+      error: [...bodyProblems, ...keyProblems],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
+  )
+  .annotate(OpenApi.Description, "Events") {}
 
 class OrganizationsGroup extends HttpApiGroup.make("organizations")
   .add(
@@ -259,14 +278,24 @@ class OperationsGroup extends HttpApiGroup.make("operations")
 
 /** What `HttpApiBuilder` serves: everything but the hot routes. */
 export class ServedApi extends HttpApi.make("parlance")
-  .add(OrganizationsGroup, KeysGroup, TemplatesGroup, VariantsGroup, OperationsGroup) {}
+  .add(OrganizationsGroup, KeysGroup, TemplatesGroup, VariantsGroup, ResultsGroup, LearningGroup, OperationsGroup) {}
 
 /**
  * Everything this service answers, for the document and for clients. The generate group is served by plain routes
  * (GenerateRoutes.ts), which saves a tenth of the cost of a call.
  */
 export class Api extends HttpApi.make("parlance")
-  .add(GenerateGroup, OrganizationsGroup, KeysGroup, TemplatesGroup, VariantsGroup, OperationsGroup)
+  .add(
+    GenerateGroup,
+    WebhooksGroup,
+    OrganizationsGroup,
+    KeysGroup,
+    TemplatesGroup,
+    VariantsGroup,
+    ResultsGroup,
+    LearningGroup,
+    OperationsGroup,
+  )
   .annotateMerge(OpenApi.annotations({
     title: "Parlance",
     version: "0.1.0",

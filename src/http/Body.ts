@@ -4,8 +4,11 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType } from "./Problems.ts"
 
-/** Bytes of a body at most: 1 MiB. Webhooks have a limit of their own. */
+/** Bytes of a body at most: 1 MiB. */
 export const maxBodyBytes = 1024 * 1024
+
+/** Bytes of a webhook's body at most: 8 MiB. */
+export const maxWebhookBytes = 8 * 1024 * 1024
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -21,15 +24,23 @@ const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ poin
  * The bytes of the body; fails past the limit. Reads Node's stream by its events: the general way through a pipeline costs
  * a fifth of a whole Generate call (measured), and nearly every body is a single chunk.
  */
-const bytesOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<ArrayBuffer | Uint8Array, unknown> => {
+const bytesOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+): Effect.Effect<ArrayBuffer | Uint8Array, unknown> => {
   const { source } = request
-  if (!(source instanceof IncomingMessage)) return request.arrayBuffer
+  if (!(source instanceof IncomingMessage)) {
+    return Effect.flatMap(
+      request.arrayBuffer,
+      (bytes) => bytes.byteLength > limit ? Effect.fail("too large") : Effect.succeed(bytes),
+    )
+  }
   return Effect.callback((resume) => {
     const chunks: Array<Buffer> = []
     let size = 0
     source.on("data", (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxBodyBytes) {
+      if (size > limit) {
         source.removeAllListeners("data")
         // What is still coming is read and dropped, so that the answer reaches a client that is still sending.
         source.resume()
@@ -44,14 +55,11 @@ const bytesOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Ar
   })
 }
 
-/**
- * The request's body as JSON. Fails for a body over 1 MiB, one that is declared to be anything but JSON in UTF-8 (a
- * missing Content-Type is taken for JSON), and one that does not parse.
- */
-export const json = (
-  request: HttpServerRequest.HttpServerRequest,
-): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> => {
-  const { headers } = request
+/** What is wrong with a body before it is read: its type, its encoding, its size. */
+const refusal = (
+  { headers }: HttpServerRequest.HttpServerRequest,
+  limit: number,
+): PayloadTooLarge | UnsupportedMediaType | undefined => {
   const contentType = headers["content-type"]
   if (contentType !== undefined && contentType !== "application/json" && !isJson(contentType)) {
     return new UnsupportedMediaType({ detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}` })
@@ -60,11 +68,31 @@ export const json = (
   if (encoding !== undefined && encoding !== "identity") {
     return new UnsupportedMediaType({ detail: `The body is encoded with ${JSON.stringify(encoding.slice(0, 100))}` })
   }
-  const tooLarge = () => new PayloadTooLarge({ detail: `The body is larger than ${maxBodyBytes} bytes` })
-  if (Number(headers["content-length"] ?? 0) > maxBodyBytes) return tooLarge()
-  return Effect.matchEffect(bytesOf(request), {
-    onFailure: tooLarge,
-    onSuccess: (bytes) => {
+  return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined
+}
+
+const tooLarge = (limit: number) => new PayloadTooLarge({ detail: `The body is larger than ${limit} bytes` })
+
+/** A body's bytes as they came, and what they are as JSON. */
+export interface RawJson {
+  readonly bytes: Uint8Array
+  readonly json: unknown
+}
+
+/**
+ * The request's body, raw and as JSON. Fails for a body over `limit` bytes, one that is declared to be anything but JSON
+ * in UTF-8 (a missing Content-Type is taken for JSON), and one that does not parse.
+ */
+export const rawJson = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+): Effect.Effect<RawJson, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> => {
+  const refused = refusal(request, limit)
+  if (refused !== undefined) return Effect.fail(refused)
+  return Effect.matchEffect(bytesOf(request, limit), {
+    onFailure: () => tooLarge(limit),
+    onSuccess: (read) => {
+      const bytes = read instanceof Uint8Array ? read : new Uint8Array(read)
       let text: string
       try {
         text = utf8.decode(bytes)
@@ -72,10 +100,16 @@ export const json = (
         return invalid("The body is not valid UTF-8")
       }
       try {
-        return Effect.succeed<unknown>(JSON.parse(text))
+        return Effect.succeed<RawJson>({ bytes, json: JSON.parse(text) })
       } catch (error) {
         return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
       }
     },
   })
 }
+
+/** The same for what is read once and forgotten, of at most 1 MiB. */
+export const json = (
+  request: HttpServerRequest.HttpServerRequest,
+): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> =>
+  Effect.map(rawJson(request, maxBodyBytes), ({ json }) => json)

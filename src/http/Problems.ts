@@ -106,6 +106,17 @@ export class KeyNotFound extends HttpApiError.Problem<KeyNotFound>()(
   declare("key-not-found", 404, "There is no such API key", "Keys are listed by `parlance key list`, by their id."),
 ) {}
 
+/** 404: the inbox has no such body. */
+export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>()(
+  "InboxEntryNotFound",
+  declare(
+    "inbox-entry-not-found",
+    404,
+    "There is no such body in the inbox",
+    "The bodies of a source are listed by `parlance inbox list`, by their id.",
+  ),
+) {}
+
 /** 405: the path exists, the method does not. The header `Allow` names those that do. */
 export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
   "MethodNotAllowed",

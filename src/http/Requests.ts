@@ -56,6 +56,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.KeyNotFound ? Problems.KeyNotFound
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
+  : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.AlreadyExists ? Problems.Conflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
   : E extends NotRendered ? Problems.Unprocessable
@@ -66,6 +67,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.KeyNotFound) return new Problems.KeyNotFound({ detail: error.message })
   if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
+  if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
   if (error instanceof Errors.InvalidInput) return invalid(error.faults)
   if (error instanceof NotRendered) return notRendered(error)

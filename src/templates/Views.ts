@@ -25,6 +25,7 @@ export interface TemplateView {
   readonly id: TemplateId
   readonly strict: boolean
   readonly stickyHours: number
+  readonly objective: Template["objective"]
   readonly revision: number
   /** All variants, sorted by id (UTF-16 code units). */
   readonly variants: ReadonlyArray<VariantView>
@@ -64,6 +65,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     id: template.id,
     strict: template.strict,
     stickyHours: template.sticky_hours,
+    objective: template.objective,
     revision: template.revision,
     variants,
     variantsById: new Map(variants.map((variant) => [variant.id, variant])),

@@ -11,6 +11,7 @@ const problems = {
   "variant-not-found": 404,
   "organization-not-found": 404,
   "key-not-found": 404,
+  "inbox-entry-not-found": 404,
   "method-not-allowed": 405,
   "request-timeout": 408,
   conflict: 409,

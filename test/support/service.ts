@@ -3,7 +3,7 @@ import { HttpServer } from "effect/http"
 import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
-import { layerRoutes, layerServices } from "../../src/App.ts"
+import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 
@@ -66,6 +66,7 @@ export const startInProcess = (
     const env = yield* environment
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
+        Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),

@@ -1,0 +1,45 @@
+import type { EventName } from "../domain/Event.ts"
+
+/**
+ * What is counted, per decision once each: the decision itself, every kind of event, `negative` (at least one of
+ * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
+ * conversion: nobody saw it, so that it is no trial).
+ */
+export const measures = [
+  "decisions",
+  "sent",
+  "delivered",
+  "open",
+  "click",
+  "other",
+  "conversion",
+  "bounce",
+  "soft_bounce",
+  "failed",
+  "unsubscribe",
+  "spam",
+  "negative",
+  "voided",
+] as const satisfies ReadonlyArray<EventName | "decisions" | "negative" | "voided">
+export type Measure = (typeof measures)[number]
+
+/**
+ * Which decisions or events a tally is about: `learned` ones, `forced` decisions with all their events (reported, never
+ * learned from), and `automated` events, those of machines, of decisions of either kind.
+ */
+export const tracks = ["learned", "forced", "automated"] as const
+export type Track = (typeof tracks)[number]
+
+/** Counts by measure; what is absent is 0. */
+export type TallyCounts = { readonly [measure in Measure]?: number }
+
+/** The counts of one variant in one segment for the decisions of one bucket of time. */
+export interface Tally {
+  readonly copyId: string
+  /** Canonical id of the cell, see `encodeCell`. */
+  readonly segment: string
+  /** Start of the bucket of the decisions (hour, day or week, see `bucketAt`), Unix milliseconds. */
+  readonly start: number
+  readonly track: Track
+  readonly counts: TallyCounts
+}

@@ -1,0 +1,54 @@
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { ManagementClient } from "./Connection.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+/** Differences shown to people; JSON has them all. */
+const shown = 20
+
+/** `parlance rebuild` */
+export const rebuildCommand = Command.make(
+  "rebuild",
+  {
+    template: Flag.String("template").pipe(Flag.withDescription("Only this template"), Flag.optional),
+    check: Flag.Boolean("check").pipe(
+      Flag.withDescription("Compare only, write nothing; ends with status 1 where counts differ"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ check, template }) {
+    const client = yield* ManagementClient
+    const result = yield* client.learning.rebuild({
+      params: { org: yield* organization },
+      payload: { check, ...(Option.isSome(template) ? { template_id: template.value } : {}) },
+    })
+    const count = result.differences.length
+    const summary = `${result.decisions} decisions in ${result.templates} templates: ` +
+      (count === 0
+        ? "every count was right"
+        : `${count === 1000 ? "1,000 or more counts" : count === 1 ? "1 count" : `${count} counts`} differed` +
+          (result.written ? ", now put right" : ""))
+    const rows = result.differences.slice(0, shown).map((one) => [
+      one.template_id,
+      one.copy_id,
+      one.segment,
+      one.bucket_start,
+      one.track,
+      one.measure,
+      one.counted,
+      one.true,
+    ])
+    yield* print(
+      result,
+      count === 0
+        ? summary
+        : `${summary}\n\n${
+          table(["template", "variant", "segment", "since", "track", "what", "counted", "true"], rows)
+        }`,
+    )
+    if (check && count > 0) yield* Effect.sync(() => void (process.exitCode = 1))
+  }),
+).pipe(
+  Command.withDescription("Recompute tallies from decisions and events, and say what had been counted otherwise"),
+)

@@ -1,0 +1,47 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { ManagementClient } from "./Connection.ts"
+import { resultsText } from "./ResultsText.ts"
+import { organization, print } from "./Root.ts"
+
+/** `parlance results TEMPLATE` */
+export const resultsCommand = Command.make(
+  "results",
+  {
+    template: Argument.String("template").pipe(Argument.withDescription("The template's id")),
+    lookbackDays: Flag.Finite("lookback-days").pipe(
+      Flag.withDescription("Only decisions of so many days, 1 to 365"),
+      Flag.optional,
+    ),
+    offsetDays: Flag.Finite("offset-days").pipe(
+      Flag.withDescription("Days that the window ends before now, 0 to 365. Default 3 with --lookback-days"),
+      Flag.optional,
+    ),
+    segment: Flag.String("segment").pipe(
+      Flag.withDescription("Only decisions with this attribute value, such as plan=pro; repeat for several"),
+      Flag.between(0, 20),
+    ),
+    segments: Flag.Boolean("segments").pipe(
+      Flag.withDescription("Also a table for every value of every attribute that is learned from"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, template }) {
+    const client = yield* ManagementClient
+    const results = yield* client.results.templateResults({
+      params: { org: yield* organization, template },
+      query: {
+        ...(Option.isSome(lookbackDays) ? { lookback_days: String(lookbackDays.value) } : {}),
+        ...(Option.isSome(offsetDays) ? { offset_days: String(offsetDays.value) } : {}),
+        ...(segment.length > 0 ? { segment } : {}),
+      },
+    })
+    yield* print(results, resultsText(results, { segments }))
+  }),
+).pipe(
+  Command.withDescription("How the variants of a template do, and whether one has won"),
+  Command.withExamples([
+    { command: "parlance results abandoned-cart" },
+    { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
+  ]),
+)

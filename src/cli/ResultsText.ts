@@ -1,0 +1,225 @@
+import { encodeCell } from "../bandit/Cells.ts"
+import { stoppingRule } from "../bandit/Winner.ts"
+import type { Objective } from "../domain/Template.ts"
+import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus } from "../results/TemplateResults.ts"
+import { table } from "./Table.ts"
+
+// The results of a template as a terminal shows them. Pure.
+
+const statusText: { readonly [status in VariantStatus]: string } = {
+  active: "active",
+  out_of_season: "out of season",
+  stopped: "stopped",
+  removed: "removed",
+}
+
+/** Outcomes with a column of their own; one that nobody had is left out unless it is what is learned from. */
+const shownOutcomes: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
+  ["delivered", "delivered"],
+  ["open", "opens"],
+  ["click", "clicks"],
+  ["other", "other"],
+  ["conversion", "conversions"],
+  ["negative", "negative"],
+]
+
+const barWidth = 25
+
+const nothing = "–"
+
+/** A share in percent: `83 %`, `4.2 %`, `0.35 %`; what is not quite nothing or all is `<0.01 %` or `>99 %`. */
+export const percent = (share: number): string => {
+  const value = share * 100
+  if (value > 99 && value < 100) return ">99 %"
+  if (value > 0 && value < 0.01) return "<0.01 %"
+  if (value >= 10 || value === 0) return `${Math.round(value)} %`
+  return `${value.toFixed(value >= 1 ? 1 : 2)} %`
+}
+
+/** Shows rates of the size of `largest` with three digits: in percent, or as they are for the value of a mix. */
+const rateFormat = (objective: Objective, largest: number): (rate: number) => string => {
+  const inPercent = typeof objective === "string"
+  const scale = inPercent ? 100 : 1
+  const magnitude = Math.floor(Math.log10(Math.max(Math.abs(largest) * scale, 1e-6)))
+  const decimals = Math.min(8, Math.max(0, 2 - magnitude))
+  return (rate) => `${(rate * scale).toFixed(decimals)}${inPercent ? " %" : ""}`
+}
+
+/** An interval and its estimate on a scale: `╶──●─╴`. */
+export const bar = (
+  [low, high]: readonly [number, number],
+  rate: number,
+  scale: readonly [number, number],
+  width = barWidth,
+): string => {
+  const span = scale[1] - scale[0]
+  const at = (value: number) =>
+    span > 0 ? Math.min(width - 1, Math.max(0, Math.round((value - scale[0]) / span * (width - 1)))) : 0
+  const cells = new Array<string>(width).fill(" ")
+  const [from, to] = [at(low), at(high)]
+  for (let i = from; i <= to; i++) cells[i] = i === from ? "╶" : i === to ? "╴" : "─"
+  cells[at(rate)] = "●"
+  return cells.join("")
+}
+
+/** Texts of one column brought to the same width, numbers to the right. */
+const right = (heading: string, texts: ReadonlyArray<string>): { heading: string; texts: ReadonlyArray<string> } => {
+  const width = Math.max(heading.length, ...texts.map((text) => text.length))
+  return { heading: heading.padStart(width), texts: texts.map((text) => text.padStart(width)) }
+}
+
+const byRate = (a: VariantResults, b: VariantResults): number =>
+  Number(b.status === "active") - Number(a.status === "active") || b.rate - a.rate ||
+  (a.copy_id < b.copy_id ? -1 : a.copy_id > b.copy_id ? 1 : 0)
+
+/** The variants as a table, the active ones first, by their rate. */
+export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective: Objective): string => {
+  const sorted = [...variants].sort(byRate)
+  const learned: ReadonlyArray<string> = typeof objective === "string" ? [objective] : Object.keys(objective)
+  const outcomes = shownOutcomes.filter(([outcome]) =>
+    learned.includes(outcome) || sorted.some((variant) => variant.outcomes[outcome] > 0)
+  )
+  const low = Math.min(...sorted.map(({ interval }) => interval[0]))
+  const high = Math.max(...sorted.map(({ interval }) => interval[1]))
+  const rate = rateFormat(objective, Math.max(...sorted.map((variant) => variant.rate)))
+  const ends = [rate(low), rate(high)]
+  const scale = ends[0] + " ".repeat(Math.max(1, barWidth - ends[0]!.length - ends[1]!.length)) + ends[1]
+  const columns = [
+    right("raw rate", sorted.map(({ raw_rate }) => raw_rate === null ? nothing : rate(raw_rate))),
+    right("rate", sorted.map((variant) => rate(variant.rate))),
+    right("95 % interval", sorted.map(({ interval }) => `${rate(interval[0])} to ${rate(interval[1])}`)),
+    { heading: scale, texts: sorted.map((variant) => bar(variant.interval, variant.rate, [low, high])) },
+    right("best", sorted.map(({ p_best }) => p_best === null ? nothing : percent(p_best))),
+    right("loss", sorted.map(({ expected_loss }) => percent(expected_loss))),
+    right("share", sorted.map(({ share, status }) => status === "active" ? percent(share) : nothing)),
+  ]
+  const withStatus = sorted.some(({ status }) => status !== "active")
+  const withVoided = sorted.some(({ voided }) => voided > 0)
+  return table(
+    [
+      "variant",
+      ...(withStatus ? ["status"] : []),
+      "decisions",
+      ...(withVoided ? ["voided"] : []),
+      "matured",
+      ...outcomes.map(([, heading]) => heading),
+      ...columns.map(({ heading }) => heading),
+    ],
+    sorted.map((variant, row) => [
+      variant.copy_id,
+      ...(withStatus ? [statusText[variant.status]] : []),
+      variant.decisions,
+      ...(withVoided ? [variant.voided] : []),
+      Math.round(variant.matured_sends),
+      ...outcomes.map(([outcome]) => variant.outcomes[outcome]),
+      ...columns.map(({ texts }) => texts[row]!),
+    ]),
+  )
+}
+
+const list = (parts: ReadonlyArray<string>): string =>
+  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
+
+const days = (count: number): string => `${Math.floor(count * 10) / 10} ${count === 1 ? "day" : "days"}`
+
+/** What the stopping rule says, and where it says nothing yet, why. */
+export const winnerSentence = ({ winner }: Pick<TemplateResults, "winner">): string => {
+  const { leader } = winner
+  const best = percent(winner.p_best ?? 0)
+  const loss = percent(winner.expected_loss ?? 0)
+  const rule = `${stoppingRule.loss * 100} %`
+  switch (winner.verdict) {
+    case "firm_winner":
+      return `Firm winner: ${leader}. It is the best with a probability of ${best}; choosing it for good is expected to ` +
+        `lose ${loss} of its rate.`
+    case "winner":
+      return `Winner: ${leader}. Choosing it for good is expected to lose ${loss} of its rate. It is the best with a ` +
+        `probability of ${best}, which would be firm from ${percent(stoppingRule.probability)} on.`
+    case "no_difference":
+      return `No meaningful difference: whichever variant is best, less than ${rule} is left to gain over ${leader}.`
+    case "undecided": {
+      if (leader === null) return "Undecided: no variant is active now."
+      if (winner.waiting_for.includes("variants")) return `Undecided: ${leader} is the only active variant.`
+      const lacks = winner.waiting_for.map((what) => {
+        switch (what) {
+          case "days":
+            return `${stoppingRule.days} days of data (${days(winner.days)} so far)`
+          case "sends":
+            return `${stoppingRule.maturedSends} matured sends of ${leader} (${
+              Math.floor(winner.matured_sends)
+            } so far)`
+          case "certainty":
+            return `an expected loss below ${rule} (${loss} now)`
+          case "variants":
+            return "a second active variant"
+        }
+      })
+      // Before any data one variant is as good as another, and who leads is chance.
+      const now = winner.days === 0 ? "there is no data yet" : `${leader} leads, the best with a probability of ${best}`
+      return `Undecided: ${now}. A winner takes ${list(lacks)}.`
+    }
+  }
+}
+
+const objectiveText = (objective: Objective): string =>
+  typeof objective === "string"
+    ? `${objective}s`
+    : Object.entries(objective).map(([outcome, weight]) => `${weight} × ${outcome}`).join(" + ")
+
+const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateResults["window"]): string => {
+  const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
+  return mode === "adaptive"
+    ? `180 days; in rates an outcome counts half after ${Math.round(half_life_days ?? 0)} days`
+    : `${lookback_days} days, ${date(from)} to ${date(to)} UTC`
+}
+
+/** Attribute values as `--segment` takes them. */
+export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeCell(Object.entries(segment))
+
+/** What was counted and is not learned from; empty where there is nothing of it. */
+const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
+  const machines = [
+    ...(automated.open > 0 ? [`${automated.open} opens`] : []),
+    ...(automated.click > 0 ? [`${automated.click} clicks`] : []),
+    ...(automated.other > 0 ? [`${automated.other} other events`] : []),
+  ]
+  return [
+    ...(machines.length > 0 ? [`${list(machines)} of machines`] : []),
+    ...(forced.decisions > 0 ? [`${forced.decisions} forced decisions with ${forced.outcomes.click} clicks`] : []),
+  ]
+}
+
+/** All of it; with `segments` a table for each of them. */
+export const resultsText = (results: TemplateResults, options: { readonly segments: boolean }): string => {
+  const { decisions, objective, segment, segments, template_id, variants, window } = results
+  const restricted = Object.keys(segment).length > 0
+  const apart = apartText(results)
+  const lines = [
+    `${template_id}${restricted ? `, only ${segmentText(segment)}` : ""}: ${decisions} decisions in ${
+      windowText(window)
+    }`,
+    "",
+    ...(variants.length === 0 ? ["The template has no variants."] : [variantsTable(variants, objective)]),
+    "",
+    `Rates are ${objectiveText(objective)} per decision${
+      variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
+    }: raw as counted so far, beside it the model's estimate.`,
+    ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
+    ...(decisions === 0 && restricted
+      ? ["No decision was made in this segment. Without --segment, --segments names those there are."]
+      : []),
+    ...(variants.length === 0 ? [] : [winnerSentence(results)]),
+  ]
+  if (options.segments) {
+    for (const one of segments) {
+      lines.push(
+        "",
+        `${segmentText(one.segment)}: ${one.decisions} decisions`,
+        "",
+        variantsTable(one.variants, objective),
+      )
+    }
+    if (segments.length === 0) lines.push("", "There are no segments with decisions.")
+  }
+  return lines.join("\n")
+}

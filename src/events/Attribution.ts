@@ -1,0 +1,127 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { EventName } from "../domain/Event.ts"
+
+/** A decision, as far as its events need it. */
+export interface DecisionRef {
+  readonly org: string
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly segment: string
+  readonly forced: boolean
+  /** Unix milliseconds. */
+  readonly decidedAt: number
+}
+
+/** What an event says about whom it belongs to. */
+export interface Claim {
+  readonly org: string
+  readonly event: EventName
+  readonly trackingId: string | undefined
+  readonly templateId: string | undefined
+  readonly user: string | undefined
+  /** Unix milliseconds. */
+  readonly occurredAt: number
+}
+
+/** How long after a decision an event without a tracking id may still be its doing. Unit: days. */
+export const windowDays = 7
+
+/** How far the clocks of two systems may lie apart, so that an event seems to come before its decision. Unit: hours. */
+export const toleranceHours = 2
+
+interface Row {
+  readonly place: number
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly segment: string
+  readonly mode: string
+  readonly decidedAt: Date
+}
+
+const refOf = (org: string, row: Row): DecisionRef => ({
+  org,
+  trackingId: row.trackingId,
+  templateId: row.templateId,
+  copyId: row.copyId,
+  segment: row.segment,
+  forced: row.mode === "forced",
+  decidedAt: row.decidedAt.getTime(),
+})
+
+/** Whether something without a tracking id can be told to belong to a decision of its user. */
+const isByUser = ({ event, templateId, trackingId, user }: Claim): boolean =>
+  trackingId === undefined && user !== undefined && (templateId !== undefined || event === "conversion")
+
+/** Whether an event can belong to any decision at all, now or later. */
+export const isAttributable = (claim: Claim): boolean => claim.trackingId !== undefined || isByUser(claim)
+
+/**
+ * The decisions each event belongs to, in the order of `claims`; none while there are none.
+ *
+ * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
+ *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
+ * 2. Without a tracking id: the latest decision of the user for the named template (a conversion that names none: for any
+ *    template) within 7 days before the event. A tracking id that is not known is not guessed around.
+ */
+export const attribute = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  claims: ReadonlyArray<Claim>,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<DecisionRef>>, SqlError> {
+  const found: Array<Array<DecisionRef>> = claims.map(() => [])
+
+  const ids = claims.flatMap((claim, place) =>
+    claim.trackingId === undefined
+      ? []
+      : [{ place, org_slug: claim.org, tracking_id: claim.trackingId, template_id: claim.templateId ?? null }]
+  )
+  if (ids.length > 0) {
+    const json = JSON.stringify(ids)
+    const rows = yield* sql<Row>`
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
+      JOIN decisions d ON d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
+      WHERE r.template_id IS NULL OR d.template_id = r.template_id
+      UNION ALL
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
+      JOIN tracking_aliases a ON a.org_slug = r.org_slug AND a.alias = r.tracking_id
+      JOIN decisions d ON d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id
+      WHERE (r.template_id IS NULL OR d.template_id = r.template_id) AND NOT EXISTS (
+        SELECT 1 FROM decisions own
+        WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id)`
+    for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
+  }
+
+  const users = claims.flatMap((claim, place) =>
+    isByUser(claim)
+      ? [{
+        place,
+        org_slug: claim.org,
+        user_id: claim.user,
+        template_id: claim.templateId ?? null,
+        occurred_at: claim.occurredAt,
+      }]
+      : []
+  )
+  if (users.length > 0) {
+    const rows = yield* sql<Row>`
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
+        template_id text, occurred_at float8)
+      CROSS JOIN LATERAL (
+        SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at FROM decisions d
+        WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
+          AND d.decided_at <= to_timestamp(r.occurred_at / 1000.0) + ${`${toleranceHours} hours`}::interval
+          AND d.decided_at > to_timestamp(r.occurred_at / 1000.0) - ${`${windowDays} days`}::interval
+          AND (r.template_id IS NULL OR d.template_id = r.template_id)
+        ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
+        LIMIT 1
+      ) d`
+    for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
+  }
+  return found
+})

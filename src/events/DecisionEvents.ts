@@ -1,0 +1,55 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { DecisionRef } from "./Attribution.ts"
+import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
+
+/** Events of one decision that are taken into account at most, the earliest: nobody opens a message more often. */
+const eventsPerDecision = 1000
+
+/** An event of a decision, with where it came from. */
+export interface StoredEvent extends AttributedEvent {
+  readonly source: string
+}
+
+/**
+ * The events attributed to each of `decisions`, earliest first: as many as are taken into account, and `more` further ones
+ * of each.
+ */
+export const readEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<DecisionRef>,
+  more: (place: number) => number = () => 0,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<StoredEvent>>, SqlError> {
+  const wanted = decisions.map(({ org, templateId, trackingId }, place) => ({
+    place,
+    org_slug: org,
+    tracking_id: trackingId,
+    template_id: templateId,
+    most: eventsPerDecision + more(place),
+  }))
+  interface Row extends Omit<StoredEvent, "occurredAt" | "link"> {
+    readonly place: number
+    readonly occurredAt: Date
+    readonly link: string | null
+  }
+  const rows = yield* sql<Row>`
+    SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link
+    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, tracking_id text,
+      template_id text, most int)
+    CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
+      ORDER BY e.occurred_at, e.source, e.event_key LIMIT r.most
+    ) e`
+  const events: Array<Array<StoredEvent>> = decisions.map(() => [])
+  for (const { automated, event, key, link, occurredAt, place, source } of rows) {
+    const at = occurredAt.getTime()
+    events[place]!.push({ source, key, event, automated, occurredAt: at, link: link ?? undefined })
+  }
+  return events
+})
+
+/** What a decision's events, earliest first, add to the tallies. */
+export const contributionOf = ({ decidedAt }: DecisionRef, events: ReadonlyArray<StoredEvent>): Contribution =>
+  outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events)

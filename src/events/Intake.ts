@@ -1,0 +1,397 @@
+import { Clock, Context, Effect, Layer, Metric, Queue, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { DecisionLog } from "../decisions/DecisionLog.ts"
+import type { NormalizedEvent, SkippedItem } from "../domain/Event.ts"
+import { Inflow } from "../learning/Inflow.ts"
+import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
+import { attribute, type DecisionRef, isAttributable, windowDays } from "./Attribution.ts"
+import { contributionOf, readEvents } from "./DecisionEvents.ts"
+import { Inbox } from "./Inbox.ts"
+import { type Contribution, difference } from "./Outcomes.ts"
+import { sources } from "./Sources.ts"
+
+const hourMillis = 3_600_000
+
+/** Bytes of bodies in one transaction at most: on the embedded store decisions wait as long as one lasts. */
+const batchBytes = 256 * 1024
+const batchBodies = 500
+
+/** Waiting events looked at in one transaction at most. */
+const batchWaiting = 1000
+
+/** Faults kept of one body at most, so that a hostile one does not grow many times its size. */
+const keptFaults = 100
+
+/** Names the lock under which the events of one organization are written, one transaction at a time. */
+const lockClass = 7201
+
+/** Events by what became of them: `attributed`, `waiting`, `unattributable`, `duplicate`. */
+const outcomes = Metric.counter("parlance_events_total", { incremental: true })
+const outcomeCounters = {
+  attributed: Metric.withAttributes(outcomes, { outcome: "attributed" }),
+  waiting: Metric.withAttributes(outcomes, { outcome: "waiting" }),
+  duplicate: Metric.withAttributes(outcomes, { outcome: "duplicate" }),
+}
+
+interface Body {
+  readonly id: number
+  readonly orgSlug: string
+  readonly source: string
+  readonly receivedAt: Date
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** One event on its way into the store. */
+interface Incoming extends NormalizedEvent {
+  readonly org: string
+  readonly source: string
+  readonly inboxId: number
+  readonly receivedAt: number
+}
+
+/** What a body turned into, to be noted with it. */
+interface Report {
+  events: number
+  duplicates: number
+  ignored: number
+  faults: Array<Omit<SkippedItem, "expected">>
+}
+
+const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
+const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
+
+/** When an event that found no decision is looked at again: after three times its age, then given up after 7 days. */
+const retryAt = (receivedAt: number, now: number): number | undefined => {
+  const age = Math.max(500, now - receivedAt)
+  return age > windowDays * 24 * hourMillis ? undefined : now + 3 * age
+}
+
+/**
+ * Takes stored bodies from the inbox: normalizes them, leaves out what is known already, finds the decisions the events
+ * belong to, and appends what they change to the ledger; each batch in one transaction, so that it is done or not done
+ * whatever crashes. Several nodes may take at the same time.
+ *
+ *     inbox (pending) ──► events (attributed) ──► ledger ──► tallies
+ *                            ▲
+ *                  waiting ──┘ when the decision comes, or when looked at again
+ */
+export class Intake extends Context.Service<Intake, {
+  /** Takes all that is pending now. Fails when the store does. */
+  readonly drain: Effect.Effect<void, SqlError>
+  /** Takes what comes in, for ever. */
+  readonly run: Effect.Effect<never>
+}>()("parlance/events/Intake") {
+  static readonly layer = Layer.effect(
+    Intake,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const inbox = yield* Inbox
+      const { awaited } = yield* DecisionLog
+      const inflow = yield* Inflow
+      const one = yield* Semaphore.make(1)
+
+      /** Until the transaction ends nobody else writes events of these organizations, whose decisions are counted here. */
+      const lock = (orgs: Iterable<string>) => {
+        const names = [...new Set(orgs)].sort()
+        return sql`
+          SELECT pg_advisory_xact_lock(${lockClass}, hashtext(o.name))
+          FROM (SELECT unnest(${names}::text[]) AS name ORDER BY 1) o`
+      }
+
+      /** Events of `incoming` that are not in the store yet, each once. */
+      const unknown = Effect.fnUntraced(function* (incoming: ReadonlyArray<Incoming>) {
+        const first = new Map<string, Incoming>()
+        for (const event of incoming) {
+          const key = eventKey(event.org, event.source, event.key)
+          if (!first.has(key)) first.set(key, event)
+        }
+        const rows = [...first.values()].map(({ key, org, source }) => ({ org_slug: org, source, event_key: key }))
+        const known = yield* sql<{ orgSlug: string; source: string; eventKey: string }>`
+          SELECT e.org_slug, e.source, e.event_key FROM events e
+          JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text)
+            ON e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key`
+        for (const row of known) first.delete(eventKey(row.orgSlug, row.source, row.eventKey))
+        return [...first.values()]
+      })
+
+      const insert = (
+        rows: ReadonlyArray<{ readonly event: Incoming; readonly decision: DecisionRef | undefined }>,
+        now: number,
+      ) => {
+        const values = rows.map(({ decision, event }) => ({
+          org_slug: event.org,
+          source: event.source,
+          event_key: event.key,
+          template_id: decision?.templateId ?? "",
+          tracking_id: decision?.trackingId ?? event.trackingId ?? null,
+          named_template_id: event.templateId ?? null,
+          user_id: event.user ?? null,
+          inbox_id: event.inboxId,
+          event: event.event,
+          occurred_at: event.occurredAt,
+          received_at: event.receivedAt,
+          automated: event.automated,
+          link: event.link ?? null,
+          status: decision === undefined ? "waiting" : "attributed",
+          retry_at: decision === undefined ? retryAt(event.receivedAt, now) ?? now : null,
+        }))
+        return sql`
+          INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, inbox_id,
+            event, occurred_at, received_at, automated, link, status, retry_at)
+          SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id,
+            r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
+            r.link, r.status, to_timestamp(r.retry_at / 1000.0)
+          FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
+            template_id text, tracking_id text, named_template_id text, user_id text, inbox_id bigint, event text,
+            occurred_at float8, received_at float8, automated boolean, link text, status text, retry_at float8)`
+      }
+
+      /** Appends to the ledger what the decisions' `fresh` events, which are in the store by now, change. */
+      const count = Effect.fnUntraced(function* (
+        fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
+      ) {
+        if (fresh.length === 0) return
+        const decisions = new Map<string, { readonly decision: DecisionRef; readonly keys: Set<string> }>()
+        for (const { decision, key, source } of fresh) {
+          const id = decisionKey(decision)
+          let entry = decisions.get(id)
+          if (entry === undefined) decisions.set(id, entry = { decision, keys: new Set() })
+          entry.keys.add(`${source}\0${key}`)
+        }
+        const list = [...decisions.values()]
+        const events = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
+        const sum = new LedgerSum()
+        list.forEach(({ decision, keys }, place) => {
+          const all = events[place]!
+          const before = all.filter(({ key, source }) => !keys.has(`${source}\0${key}`))
+          addChange(sum, decision, contributionOf(decision, before), contributionOf(decision, all))
+        })
+        yield* append(sql, sum)
+      })
+
+      /** Stores new events with the decisions they belong to. */
+      const store = Effect.fnUntraced(function* (incoming: ReadonlyArray<Incoming>, now: number) {
+        if (incoming.length === 0) return []
+        yield* lock(incoming.map(({ org }) => org))
+        const fresh = yield* unknown(incoming)
+        const found = yield* attribute(sql, fresh)
+        const rows: Array<{ readonly event: Incoming; readonly decision: DecisionRef | undefined }> = []
+        fresh.forEach((event, i) => {
+          for (const decision of found[i]!) rows.push({ event, decision })
+          if (found[i]!.length === 0) rows.push({ event, decision: undefined })
+        })
+        if (rows.length > 0) yield* insert(rows, now)
+        yield* count(
+          rows.flatMap(({ decision, event: { key, source } }) =>
+            decision === undefined ? [] : [{ decision, source, key }]
+          ),
+        )
+        const waiting = found.filter(({ length }) => length === 0).length
+        yield* Metric.update(outcomeCounters.waiting, waiting)
+        yield* Metric.update(outcomeCounters.attributed, fresh.length - waiting)
+        yield* Metric.update(outcomeCounters.duplicate, incoming.length - fresh.length)
+        return fresh
+      })
+
+      /** Takes one batch of bodies; answers how many there were. */
+      const takeBodies = sql.withTransaction(Effect.gen(function* () {
+        const bodies = yield* sql<Body>`
+          SELECT i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.headers, i.body FROM inbox i
+          WHERE i.status = 'pending' AND i.id IN (
+            SELECT s.id FROM (
+              SELECT p.id, sum(octet_length(p.body)) OVER (ORDER BY p.id) - octet_length(p.body) AS before
+              FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${batchBodies}) p
+            ) s WHERE s.before < ${batchBytes})
+          ORDER BY i.id FOR UPDATE SKIP LOCKED`
+        if (bodies.length === 0) return 0
+        const now = clock.currentTimeMillisUnsafe()
+        const reports = new Map<number, Report>()
+        const incoming: Array<Incoming> = []
+        for (const body of bodies) {
+          const report: Report = { events: 0, duplicates: 0, ignored: 0, faults: [] }
+          reports.set(body.id, report)
+          const receivedAt = body.receivedAt.getTime()
+          const normalize = sources.get(body.source)
+          const normalized = normalize === undefined
+            ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
+            : normalize(body.body, body.headers, receivedAt)
+          if ("reason" in normalized) {
+            report.faults.push({ pointer: "", reason: normalized.reason })
+            continue
+          }
+          for (const { expected, pointer, reason } of normalized.skipped) {
+            if (expected) report.ignored++
+            else if (report.faults.length < keptFaults) report.faults.push({ pointer, reason })
+          }
+          for (const event of normalized.events) {
+            const one = { ...event, org: body.orgSlug, source: body.source, inboxId: body.id, receivedAt }
+            if (isAttributable(one)) {
+              incoming.push(one)
+              report.duplicates++
+            } else {
+              report.ignored++
+            }
+          }
+        }
+        for (const { inboxId } of yield* store(incoming, now)) {
+          const report = reports.get(inboxId)!
+          report.events++
+          report.duplicates--
+        }
+        const rows = Array.from(reports, ([id, { duplicates, events, faults, ignored }]) => ({
+          id,
+          events,
+          duplicates,
+          ignored,
+          faults: faults.length === 0 ? null : JSON.stringify(faults),
+          status: faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial",
+        }))
+        yield* sql`
+          UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
+            faults = r.faults::json
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
+            ignored int, faults text, status text)
+          WHERE i.id = r.id`
+        return bodies.length
+      }))
+
+      interface Waiting {
+        readonly orgSlug: string
+        readonly source: string
+        readonly eventKey: string
+        readonly trackingId: string | null
+        readonly namedTemplateId: string | null
+        readonly userId: string | null
+        readonly inboxId: number
+        readonly event: NormalizedEvent["event"]
+        readonly occurredAt: Date
+        readonly receivedAt: Date
+        readonly automated: boolean
+        readonly link: string | null
+      }
+
+      /** Looks for the decisions of waiting events: those that are due, or those of tracking ids just decided. */
+      const matchWaiting = (just: ReadonlyArray<{ readonly org: string; readonly trackingId: string }> | undefined) =>
+        sql.withTransaction(Effect.gen(function* () {
+          const now = clock.currentTimeMillisUnsafe()
+          const wanted = just?.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
+          const rows = yield* sql<Waiting>`
+            SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id,
+              e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link
+            FROM events e
+            WHERE e.status = 'waiting' AND ${
+            wanted === undefined ? sql`e.retry_at <= ${new Date(now)}` : sql`(e.org_slug, e.tracking_id) IN (
+                  SELECT r.org_slug, r.tracking_id
+                  FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))`
+          }
+            ORDER BY e.retry_at LIMIT ${batchWaiting} FOR UPDATE SKIP LOCKED`
+          if (rows.length === 0) return 0
+          yield* lock(rows.map(({ orgSlug }) => orgSlug))
+          const events = rows.map((row): Incoming => ({
+            org: row.orgSlug,
+            source: row.source,
+            key: row.eventKey,
+            trackingId: row.trackingId ?? undefined,
+            templateId: row.namedTemplateId ?? undefined,
+            user: row.userId ?? undefined,
+            inboxId: row.inboxId,
+            event: row.event,
+            occurredAt: row.occurredAt.getTime(),
+            receivedAt: row.receivedAt.getTime(),
+            automated: row.automated,
+            link: row.link ?? undefined,
+          }))
+          const found = yield* attribute(sql, events)
+          const updates = events.map((event, i) => {
+            const first = found[i]![0]
+            const next = first === undefined ? retryAt(event.receivedAt, now) : undefined
+            return {
+              org_slug: event.org,
+              source: event.source,
+              event_key: event.key,
+              template_id: first?.templateId ?? "",
+              tracking_id: first?.trackingId ?? event.trackingId ?? null,
+              status: first !== undefined ? "attributed" : next === undefined ? "unmatched" : "waiting",
+              retry_at: next ?? null,
+            }
+          })
+          yield* sql`
+            UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
+              retry_at = to_timestamp(r.retry_at / 1000.0)
+            FROM json_to_recordset(${JSON.stringify(updates)}::text::json) AS r(org_slug text, source text,
+              event_key text, template_id text, tracking_id text, status text, retry_at float8)
+            WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''`
+          const others = events.flatMap((event, i) => found[i]!.slice(1).map((decision) => ({ event, decision })))
+          if (others.length > 0) yield* insert(others, now)
+          const matched = events.flatMap(({ key, source }, i) =>
+            found[i]!.map((decision) => ({ decision, source, key }))
+          )
+          yield* count(matched)
+          yield* Metric.update(outcomeCounters.attributed, found.filter(({ length }) => length > 0).length)
+          return rows.length
+        }))
+
+      const drain = one.withPermits(1)(Effect.gen(function* () {
+        while ((yield* takeBodies) > 0);
+        const just = yield* Queue.clear(awaited)
+        if (just.length > 0) { while ((yield* matchWaiting(just)) === batchWaiting); }
+        while ((yield* matchWaiting(undefined)) === batchWaiting);
+      }))
+
+      yield* inflow.register(drain)
+
+      // Woken by what this node stores and decides; the pause finds what other nodes left and what waits.
+      const woken = Effect.raceFirst(
+        Effect.raceFirst(Queue.take(inbox.arrived), Effect.asVoid(Queue.peek(awaited))),
+        Effect.sleep("1 second"),
+      )
+      const run = Effect.andThen(woken, drain).pipe(
+        Effect.catchCause((cause) =>
+          Effect.andThen(
+            Effect.logWarning("Events could not be taken from the inbox, they wait", cause),
+            Effect.sleep("1 second"),
+          )
+        ),
+        Effect.forever,
+      )
+
+      return Intake.of({ drain, run })
+    }),
+  )
+
+  /** Takes bodies from the inbox as they come in. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(run)),
+  )
+}
+
+/** Adds what turns one contribution of a decision into another. */
+const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, after: Contribution): void => {
+  const at = {
+    org: decision.org,
+    templateId: decision.templateId,
+    copyId: decision.copyId,
+    segment: decision.segment,
+    hour: Math.floor(decision.decidedAt / hourMillis) * hourMillis,
+  }
+  const delays: Record<string, number> = {}
+  for (const outcome of timedOutcomes) {
+    const from = before.delays[outcome]
+    const to = after.delays[outcome]
+    if (from === to) continue
+    if (from !== undefined) delays[`${outcome}:${from}`] = -1
+    if (to !== undefined) delays[`${outcome}:${to}`] = 1
+  }
+  sum.add({
+    ...at,
+    track: decision.forced ? "forced" : "learned",
+    counts: difference(before.learned, after.learned) ?? {},
+    // Nothing is learned from forced decisions, neither how good their variant is nor how slow their users are.
+    delays: decision.forced ? undefined : delays,
+  })
+  const automated = difference(before.automated, after.automated)
+  if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
+}

@@ -1,0 +1,118 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AdminRequired } from "./AdminRequired.ts"
+import * as Problems from "./Problems.ts"
+
+// The part of the management API that looks into what was received and what was learned from it.
+
+const path = { org: Schema.String }
+const templatePath = { ...path, template: Schema.String }
+const inboxPath = { ...path, segment: Schema.String }
+
+const Count = Schema.NullOr(Schema.Int)
+
+/** A stored webhook body. Counts are null until it has been looked at. */
+export const InboxBody = Schema.Struct({
+  id: Schema.Int,
+  received_at: Schema.String,
+  status: Schema.Literals(["pending", "done", "partial", "rejected"]),
+  headers: Schema.Record(Schema.String, Schema.String),
+  body: Schema.String.annotate({ description: "As text, its first 10,000 characters" }),
+  bytes: Schema.Int,
+  events: Count.annotate({ description: "New events in it" }),
+  duplicates: Count.annotate({ description: "Events that had come in before" }),
+  ignored: Count.annotate({ description: "Items that are understood and mean nothing here" }),
+  faults: Schema.Array(Schema.Struct({ pointer: Schema.String, reason: Schema.String })),
+})
+
+/** A decision as it was recorded, with the first time of each outcome of a person. */
+export const LoggedDecision = Schema.Struct({
+  tracking_id: Schema.String,
+  copy_id: Schema.String,
+  segment: Schema.String,
+  mode: Schema.Literals(["bandit", "epsilon", "single", "forced"]),
+  propensity: Schema.NullOr(Schema.Finite),
+  weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),
+  policy: Schema.String,
+  decided_at: Schema.String,
+  outcomes: Schema.Struct({
+    open: Schema.optionalKey(Schema.String),
+    click: Schema.optionalKey(Schema.String),
+    conversion: Schema.optionalKey(Schema.String),
+  }),
+})
+
+/** What a rebuild found. `differences` is empty when everything had been counted right. */
+export const RebuildResult = Schema.Struct({
+  decisions: Schema.Int,
+  templates: Schema.Int,
+  written: Schema.Boolean,
+  differences: Schema.Array(Schema.Struct({
+    template_id: Schema.String,
+    copy_id: Schema.String,
+    segment: Schema.String,
+    bucket_start: Schema.String,
+    track: Schema.String,
+    measure: Schema.String,
+    counted: Schema.Int,
+    true: Schema.Int,
+  })),
+})
+
+const RebuildBody = Schema.Struct({
+  template_id: Schema.optionalKey(Schema.String),
+  check: Schema.optionalKey(Schema.Boolean),
+})
+export type RebuildBody = typeof RebuildBody.Type
+export const rebuildBody = RebuildBody
+
+export class LearningGroup extends HttpApiGroup.make("learning")
+  .add(
+    HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
+      params: inboxPath,
+      query: {
+        before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older bodies" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
+        all: Schema.optionalKey(Schema.String).annotate({ description: "`true`: also what was understood" }),
+      },
+      success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "Bodies that were not understood, wholly or in part, newest first. `next` is the value of `before` for the next page.",
+    ),
+    HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
+      params: { ...inboxPath, id: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Description, "The body is looked at again. What was counted of it is not counted twice."),
+    HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
+      params: templatePath,
+      query: {
+        after: Schema.optionalKey(Schema.String).annotate({ description: "A tracking id: only those behind it" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
+      },
+      success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "By tracking id, with the probabilities they were drawn with: what off-policy evaluation needs.",
+    ),
+    HttpApiEndpoint.post("rebuild", "/organizations/:org/rebuild", {
+      params: path,
+      payload: RebuildBody,
+      success: RebuildResult,
+      error: [
+        Problems.InvalidRequest,
+        Problems.PayloadTooLarge,
+        Problems.UnsupportedMediaType,
+        Problems.OrganizationNotFound,
+      ],
+    }).annotate(
+      OpenApi.Description,
+      "Recomputes tallies from decisions and events, of one template or all, and lists what had been counted otherwise. " +
+        "With `check` nothing is written. On the embedded store decisions wait while it runs.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

@@ -1,0 +1,142 @@
+import { Effect, Result } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { isStorable } from "../domain/Attributes.ts"
+import { type Fault, TemplateNotFound } from "../domain/Errors.ts"
+import { DecisionHistory } from "../events/DecisionHistory.ts"
+import { Inbox } from "../events/Inbox.ts"
+import { Rebuild } from "../events/Rebuild.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { Views } from "../templates/Views.ts"
+import { ServedApi } from "./Api.ts"
+import { decoder } from "./Faults.ts"
+import { rebuildBody } from "./LearningApi.ts"
+import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
+
+const decodeRebuild = decoder(rebuildBody)
+
+/** A whole number from 1 to `most`; `otherwise` when it is not given. */
+const limitOf = (text: string | null, most: number, otherwise: number): Result.Result<number, Fault> => {
+  const limit = text === null ? otherwise : Number(text)
+  return Number.isInteger(limit) && limit >= 1 && limit <= most
+    ? Result.succeed(limit)
+    : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
+}
+
+const iso = (millis: number) => new Date(millis).toISOString()
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "learning",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    const inbox = yield* Inbox
+    const history = yield* DecisionHistory
+    const rebuild = yield* Rebuild
+    const views = yield* Views
+
+    /** The organization of the path, which must exist. */
+    const existing = (params: { readonly org: string }) =>
+      Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
+
+    return handlers
+      .handleRaw("listInbox", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          const asked = query(request)
+          const limit = limitOf(asked.get("limit"), 100, 20)
+          const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
+          const faults = [
+            ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(before !== undefined && !(Number.isSafeInteger(before) && before > 0)
+              ? [{ pointer: "before", detail: "must be the id of a body" }]
+              : []),
+          ]
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const all = asked.get("all") === "true"
+          const found = yield* inbox.list(org, lookedUp(params.segment), { before, limit: limit.success + 1, all })
+          const page = found.slice(0, limit.success)
+          return {
+            inbox: page.map((entry) => ({
+              id: entry.id,
+              received_at: entry.receivedAt.toISOString(),
+              status: entry.status,
+              headers: entry.headers,
+              body: entry.body,
+              bytes: entry.bytes,
+              events: entry.events,
+              duplicates: entry.duplicates,
+              ignored: entry.ignored,
+              faults: entry.faults ?? [],
+            })),
+            next: found.length > page.length ? page.at(-1)!.id : null,
+          }
+        }).pipe(toProblems))
+      .handle("replayInbox", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          // What is no number is the id of no body.
+          const id = /^\d{1,15}$/.test(params.id) ? Number(params.id) : 0
+          yield* inbox.replay(org, lookedUp(params.segment), id)
+        }).pipe(toProblems))
+      .handleRaw("listDecisions", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          const template = lookedUp(params.template)
+          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          const asked = query(request)
+          const limit = limitOf(asked.get("limit"), 5000, 1000)
+          const after = asked.get("after") ?? undefined
+          const faults = [
+            ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(after !== undefined && !isStorable(after)
+              ? [{ pointer: "after", detail: "must be a tracking id" }]
+              : []),
+          ]
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const found = yield* history.list(org, template, { after, limit: limit.success + 1 })
+          const page = found.slice(0, limit.success)
+          return {
+            decisions: page.map(({ outcomes: { click, conversion, open }, ...decision }) => ({
+              tracking_id: decision.trackingId,
+              copy_id: decision.copyId,
+              segment: decision.segment,
+              mode: decision.mode as "bandit",
+              propensity: decision.propensity,
+              weights: decision.weights,
+              policy: decision.policy,
+              decided_at: iso(decision.decidedAt),
+              outcomes: {
+                ...(open === undefined ? {} : { open: iso(open) }),
+                ...(click === undefined ? {} : { click: iso(click) }),
+                ...(conversion === undefined ? {} : { conversion: iso(conversion) }),
+              },
+            })),
+            next: found.length > page.length ? page.at(-1)!.trackingId : null,
+          }
+        }).pipe(toProblems))
+      .handleRaw("rebuild", ({ params, request }) =>
+        Effect.gen(function* () {
+          const { check = false, template_id } = yield* body(request, decodeRebuild)
+          const org = yield* existing(params)
+          const rebuilt = yield* rebuild.run(org, {
+            check,
+            template: template_id === undefined ? undefined : lookedUp(template_id),
+          })
+          return {
+            decisions: rebuilt.decisions,
+            templates: rebuilt.templates,
+            written: !check,
+            differences: rebuilt.differences.map((difference) => ({
+              template_id: difference.templateId,
+              copy_id: difference.copyId,
+              segment: difference.segment,
+              bucket_start: iso(difference.start),
+              track: difference.track,
+              measure: difference.measure,
+              counted: difference.counted,
+              true: difference.true,
+            })),
+          }
+        }).pipe(toProblems))
+  }),
+)

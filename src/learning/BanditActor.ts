@@ -1,0 +1,301 @@
+import { Clock, Duration, Effect, Latch, Schema, Semaphore } from "effect"
+import { Entity } from "effect/cluster"
+import { Rpc } from "effect/rpc"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { HalfLifeState } from "../bandit/HalfLife.ts"
+import { ModelSnapshot } from "../bandit/Model.ts"
+import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import { Views } from "../templates/Views.ts"
+import { Censuses } from "./Censuses.ts"
+import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { FitAnswer, HourDelays } from "./Engine.ts"
+import { type EngineFailed, EngineWorker } from "./EngineWorker.ts"
+import { FitBudget } from "./FitBudget.ts"
+import { Models } from "./Models.ts"
+import * as Tallies from "./Tallies.ts"
+
+const Window = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
+
+/** A template's learning, serialized. The id is the organization's slug, `/` and the template's id. */
+export const BanditActor = Entity.make("BanditActor", [
+  /** There is something in the ledger; with `stale`, or the model is behind what has been folded or behind the hour. */
+  Rpc.make("Wake", { payload: { stale: Schema.Boolean } }),
+  /** Folds what is pending and fits, so that the model is up to date when it answers. */
+  Rpc.make("Refresh"),
+  /** The model of a window (not stored), with what has been folded so far. */
+  Rpc.make("Windowed", { payload: { window: Window }, success: ModelSnapshot }),
+])
+
+/** The actor's id of a template. */
+export const actorId = (org: string, template: string): string => `${org}/${template}`
+
+const parseId = (id: string): { readonly org: string; readonly template: string } => {
+  const at = id.indexOf("/")
+  return { org: id.slice(0, at), template: id.slice(at + 1) }
+}
+
+/** A template is not fitted again before this, and not before 20 times what the last fit took. */
+const shortestPause = Duration.seconds(1)
+const pausePerFit = 20
+
+/** Learning attributes are chosen anew this often once there is some traffic, and with every fit before. */
+const censusMillis = hourMillis
+const littleTraffic = 5000
+
+/** What is read of the organization's other templates is used for this long. */
+const priorsMillis = 60_000
+
+interface StateRow {
+  readonly revision: number
+  readonly halfLife: HalfLifeState | null
+}
+
+/** What the actor knows while it is awake. */
+interface Open {
+  revision: number
+  /** Version of the template's settings that the engine's counts were made for. */
+  readonly objective: string
+  version: number
+}
+
+/** What other templates of the organization teach. */
+interface Others {
+  readonly readAt: number
+  readonly contributions: ReadonlyMap<string, Contribution>
+  readonly delays: ReadonlyArray<HourDelays>
+}
+
+/**
+ * One per template with traffic, wherever in the cluster. Everything it knows can be read again from the store: it is
+ * dropped after ten idle minutes, and begins anew after a crash, a move, or when it was overtaken.
+ */
+export const layer = BanditActor.toLayer(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const clock = yield* Clock.Clock
+    const engine = yield* EngineWorker
+    const models = yield* Models
+    const views = yield* Views
+    const censuses = yield* Censuses
+    const budget = yield* FitBudget
+    const key = (yield* Entity.CurrentAddress).entityId as string
+    const { org, template } = parseId(key)
+    const one = yield* Semaphore.make(1)
+    const dirty = yield* Latch.make(false)
+    let opened: Open | undefined
+    let others: Others | undefined
+    let censusAt = 0
+    let fittedAt = 0
+    let fitMillis = 0
+
+    const view = () => views.template(org, template)
+    const objectiveOf = () => view()?.objective ?? "click"
+
+    /** Reads everything again. What is pending in the ledger comes with the next fold. */
+    const open = Effect.gen(function* () {
+      const objective = objectiveOf()
+      const { delays, latest, state, tallies } = yield* sql.withTransaction(Effect.gen(function* () {
+        // One picture of state and tallies: a fold that came in between would be counted twice or not at all.
+        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
+        const [state] = yield* sql<StateRow>`
+          SELECT s.revision::float8 AS revision, s.half_life FROM bandit_states s
+          WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+        const [latest] = yield* sql<{ version: number; snapshot: ModelSnapshot }>`
+          SELECT m.version::float8 AS version, m.snapshot FROM models m
+          WHERE m.org_slug = ${org} AND m.template_id = ${template}`
+        const tallies = yield* Tallies.readTallies(sql, org, template)
+        return { state, latest, tallies, delays: yield* Tallies.readDelays(sql, org, template) }
+      }))
+      yield* engine.open(key, {
+        tallies: tallies.filter(({ track }) => track === "learned"),
+        delays,
+        objective,
+        halfLife: state?.halfLife ?? null,
+        model: latest?.snapshot ?? null,
+      }, clock.currentTimeMillisUnsafe())
+      opened = {
+        revision: state?.revision ?? 0,
+        objective: JSON.stringify(objective),
+        version: latest?.version ?? 0,
+      }
+    })
+
+    const opening = Effect.suspend(() =>
+      opened === undefined || opened.objective !== JSON.stringify(objectiveOf()) ? open : Effect.void
+    )
+
+    /** Folds one batch of the ledger; answers whether there may be more. */
+    const foldBatch = Effect.gen(function* () {
+      const now = clock.currentTimeMillisUnsafe()
+      const known = opened!
+      // Whatever fails from here on, what the engine knows may not be what the store holds.
+      opened = undefined
+      const { folded, revision } = yield* sql.withTransaction(Effect.gen(function* () {
+        const folded = yield* Tallies.fold(sql, org, template, now)
+        if (folded.rows === 0) return { folded, revision: known.revision }
+        const [row] = yield* sql<{ revision: number; rolledUpAt: Date }>`
+          INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
+          VALUES (${org}, ${template}, 1, ${new Date(now)}, ${new Date(now)})
+          ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 1, folded_at = EXCLUDED.folded_at
+          RETURNING s.revision::float8 AS revision, s.rolled_up_at`
+        if (Math.floor(row!.rolledUpAt.getTime() / hourMillis) !== Math.floor(now / hourMillis)) {
+          yield* Tallies.rollUp(sql, org, template, now)
+          yield* sql`
+            UPDATE bandit_states s SET rolled_up_at = ${new Date(now)}
+            WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+        }
+        return { folded, revision: row!.revision }
+      }))
+      if (folded.rows === 0) {
+        opened = known
+        return false
+      }
+      yield* dirty.open
+      // Another node folded in between, or a rebuild replaced the tallies: the next use reads them again.
+      if (revision === known.revision + 1) {
+        yield* engine.apply(key, folded, now)
+        opened = { ...known, revision }
+      }
+      return Tallies.isFull(folded)
+    })
+
+    const fold = Effect.gen(function* () {
+      yield* opening
+      while (yield* foldBatch) yield* opening
+    })
+
+    /** Notices that somebody else has folded since, or rebuilt, with nothing left in the ledger. */
+    const catchUp = Effect.gen(function* () {
+      const [row] = yield* sql<{ revision: number }>`
+        SELECT s.revision::float8 AS revision FROM bandit_states s
+        WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+      if (row === undefined || row.revision === opened?.revision) return
+      opened = undefined
+      yield* dirty.open
+    })
+
+    /** What other templates teach; while the store is down what they taught before. */
+    const readOthers = Effect.gen(function* () {
+      const now = clock.currentTimeMillisUnsafe()
+      if (others !== undefined && now - others.readAt < priorsMillis) return others
+      const rows = yield* sql<{ templateId: string; contribution: Contribution }>`
+        SELECT s.template_id, s.contribution FROM bandit_states s
+        WHERE s.org_slug = ${org} AND s.contribution IS NOT NULL`
+      others = {
+        readAt: now,
+        contributions: new Map(rows.map(({ contribution, templateId }) => [templateId, contribution])),
+        delays: yield* Tallies.readOtherDelays(sql, org, template),
+      }
+      return others
+    })
+
+    const fitWith = Effect.fnUntraced(function* (
+      window: DecisionWindow | undefined,
+      version: string,
+      census: Parameters<typeof engine.fit>[1]["census"],
+    ) {
+      const { contributions, delays } = yield* readOthers.pipe(
+        Effect.catch((error) => others === undefined ? Effect.fail(error) : Effect.succeed(others)),
+      )
+      return yield* engine.fit(key, {
+        version,
+        now: clock.currentTimeMillisUnsafe(),
+        window,
+        organization: organizationPriors(contributions, template),
+        organizationDelays: delays,
+        active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
+        census,
+      })
+    })
+
+    const publish = Effect.fnUntraced(function* (answer: FitAnswer, version: number, revision: number) {
+      const publication = { org, template, version, model: answer.model }
+      const written = yield* sql.withTransaction(Effect.gen(function* () {
+        if (!(yield* models.write(publication))) return false
+        yield* sql`
+          UPDATE bandit_states s SET fitted_revision = ${revision},
+            half_life = ${JSON.stringify(answer.halfLife)}::text::json,
+            contribution = ${answer.contribution === null ? null : JSON.stringify(answer.contribution)}::text::json
+          WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+        return true
+      }))
+      if (written) models.adopt(publication)
+      return written
+    })
+
+    /** Fits and publishes; answers how long the fit took in milliseconds. */
+    const fit: Effect.Effect<number, SqlError | EngineFailed> = Effect.gen(function* () {
+      yield* opening
+      const known = opened!
+      yield* dirty.close
+      const now = clock.currentTimeMillisUnsafe()
+      const before = models.latest(org, template)?.model
+      const sends = before?.variants.reduce((sum, variant) => sum + variant.sends, 0) ?? 0
+      const choosing = now - censusAt >= censusMillis || sends < littleTraffic
+      const census = choosing ? yield* censuses.read(org, template) : undefined
+      const version = known.version + 1
+      const answer = yield* fitWith(undefined, `${template}:${version}`, census)
+      if (yield* publish(answer, version, known.revision)) {
+        known.version = version
+      } else {
+        // Another node believes the template to be its own, and was first.
+        opened = undefined
+        yield* dirty.open
+      }
+      if (choosing) censusAt = now
+      fittedAt = now
+      fitMillis = answer.millis
+      return answer.millis
+    }).pipe(Effect.onError(() => {
+      opened = undefined
+      return dirty.open
+    }))
+
+    const pause = () =>
+      Math.max(
+        0,
+        fittedAt + Math.max(Duration.toMillis(shortestPause), pausePerFit * fitMillis) -
+          clock.currentTimeMillisUnsafe(),
+      )
+
+    // Fits when there is something new, as often as this node can afford.
+    yield* dirty.await.pipe(
+      Effect.andThen(Effect.suspend(() => Effect.sleep(Duration.millis(pause())))),
+      Effect.andThen(budget.turn(one.withPermits(1)(fit))),
+      Effect.catch((error: SqlError | EngineFailed) =>
+        Effect.andThen(
+          Effect.logWarning("A model could not be fitted, it is tried again", { template: key, reason: error.message }),
+          Effect.sleep("1 second"),
+        )
+      ),
+      Effect.forever,
+      Effect.forkScoped,
+    )
+
+    yield* Effect.addFinalizer(() => engine.close(key))
+
+    return BanditActor.of({
+      Wake: ({ payload: { stale } }) =>
+        one.withPermits(1)(fold).pipe(
+          Effect.andThen(stale ? dirty.open : Effect.void),
+          Effect.catch((error) =>
+            Effect.logWarning("The ledger could not be folded, it waits", { template: key, reason: error.message })
+          ),
+        ),
+      Refresh: () =>
+        one.withPermits(1)(Effect.andThen(
+          Effect.andThen(fold, catchUp),
+          Effect.suspend(() => dirty.isOpen() ? Effect.asVoid(fit) : Effect.void),
+        )).pipe(Effect.orDie),
+      Windowed: ({ payload: { window } }) =>
+        one.withPermits(1)(Effect.gen(function* () {
+          yield* opening
+          const version = `${template}:${opened!.version}/${window.lookbackDays}/${window.offsetDays}`
+          return (yield* fitWith(window, version, undefined)).model
+        })).pipe(Effect.orDie),
+    })
+  }),
+  { maxIdleTime: "10 minutes", disableFatalDefects: true },
+)

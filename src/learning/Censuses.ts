@@ -1,0 +1,93 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { Census, type CensusDay } from "../bandit/Census.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+
+/** Requests of one template counted between two writes at most: shares of the traffic are what matters. */
+const countedRequests = 2000
+
+/** Rows of one template that are worth being made into fewer. */
+const manyRows = 100
+
+type CountsOfDay = Omit<CensusDay, "start">
+
+/**
+ * Which attributes requests have, by template and day: what the learning attributes are chosen from. Counted in memory
+ * and written every few seconds, so that a crash loses some of the shares and nothing else.
+ */
+export class Censuses extends Context.Service<Censuses, {
+  /** Counts one decision at `now` (Unix milliseconds). */
+  readonly observe: (org: string, template: string, attrs: Attributes, now: number) => void
+  /** Writes what has been counted. */
+  readonly flush: Effect.Effect<void, SqlError>
+  /** What the requests of the last 14 days had, on all nodes, as far as it has been written. */
+  readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<CensusDay>, SqlError>
+}>()("parlance/learning/Censuses") {
+  static readonly layer = Layer.effect(
+    Censuses,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      let counting = new Map<string, Map<string, { readonly census: Census; requests: number }>>()
+
+      const observe = (org: string, template: string, attrs: Attributes, now: number): void => {
+        let templates = counting.get(org)
+        if (templates === undefined) counting.set(org, templates = new Map())
+        let entry = templates.get(template)
+        if (entry === undefined) templates.set(template, entry = { census: new Census(), requests: 0 })
+        if (entry.requests >= countedRequests) return
+        entry.requests++
+        entry.census.add(attrs, now)
+      }
+
+      const insert = (rows: ReadonlyArray<{ org: string; template: string; day: CensusDay }>) =>
+        sql`
+          INSERT INTO attribute_counts (org_slug, template_id, day, counts)
+          SELECT r.org_slug, r.template_id, to_timestamp(r.day / 1000.0), r.counts::json
+          FROM json_to_recordset(${
+          JSON.stringify(rows.map(({ day: { start, ...counts }, org, template }) => ({
+            org_slug: org,
+            template_id: template,
+            day: start,
+            counts: JSON.stringify(counts),
+          })))
+        }::text::json) AS r(org_slug text, template_id text, day float8, counts text)`
+
+      const flush = Effect.suspend(() => {
+        const counted = counting
+        if (counted.size === 0) return Effect.void
+        counting = new Map()
+        const rows = [...counted].flatMap(([org, templates]) =>
+          [...templates].flatMap(([template, { census }]) => census.days().map((day) => ({ org, template, day })))
+        )
+        return Effect.asVoid(insert(rows))
+      })
+
+      const read = Effect.fnUntraced(function* (org: string, template: string) {
+        const now = clock.currentTimeMillisUnsafe()
+        const rows = yield* sql<{ id: number; day: Date; counts: CountsOfDay }>`
+          SELECT a.id::float8 AS id, a.day, a.counts FROM attribute_counts a
+          WHERE a.org_slug = ${org} AND a.template_id = ${template}`
+        const census = new Census()
+        census.merge(rows.map(({ counts, day }) => ({ start: day.getTime(), ...counts })))
+        census.prune(now)
+        const days = census.days()
+        if (rows.length > manyRows) {
+          yield* sql.withTransaction(Effect.gen(function* () {
+            const ids = JSON.stringify(rows.map(({ id }) => ({ id })))
+            const gone = (yield* sql`
+              DELETE FROM attribute_counts a USING json_to_recordset(${ids}::text::json) AS r(id bigint)
+              WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.id = r.id`.raw) as { rowCount: number }
+            // Another node may have been first; then what it wrote stands.
+            if (gone.rowCount < rows.length) return yield* Effect.fail("overtaken" as const)
+            yield* insert(days.map((day) => ({ org, template, day })))
+          })).pipe(Effect.ignore)
+        }
+        return days
+      })
+
+      return Censuses.of({ observe, flush, read })
+    }),
+  )
+}

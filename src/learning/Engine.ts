@@ -1,0 +1,199 @@
+import type { CensusDay } from "../bandit/Census.ts"
+import { Census, schemeOf } from "../bandit/Census.ts"
+import { emptyScheme } from "../bandit/Cells.ts"
+import { Counts } from "../bandit/Counts.ts"
+import { fit } from "../bandit/Fit.ts"
+import {
+  dayResults,
+  dayToJudge,
+  halfLifeDays,
+  type HalfLifeState,
+  initialHalfLife,
+  judgeDay,
+} from "../bandit/HalfLife.ts"
+import { delayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
+import type { Tally, TallyCounts } from "../bandit/Tally.ts"
+import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
+import type { Objective } from "../domain/Template.ts"
+import type { DecisionWindow } from "./DecisionWindow.ts"
+import { type DelayCounts, type TimedOutcome, timedOutcomes } from "./Ledger.ts"
+
+/** Judging more days than this of the past says nothing new about the half-life. */
+const judgedDays = 30
+
+/** First outcomes of the decisions of one hour (start in Unix milliseconds), by `outcome:class`. */
+export interface HourDelays {
+  readonly hour: number
+  readonly delays: DelayCounts
+}
+
+/** What has been counted: all of it, or what is new. Only what is learned from. */
+export interface Counted {
+  readonly tallies: ReadonlyArray<Omit<Tally, "track">>
+  readonly delays: ReadonlyArray<HourDelays>
+}
+
+/** Everything needed to go on learning about a template. */
+export interface OpenRequest extends Counted {
+  /** Which outcomes are worth how much. */
+  readonly objective: Objective
+  readonly halfLife: HalfLifeState | null
+  /** The last model, to start from. */
+  readonly model: ModelSnapshot | null
+}
+
+export interface FitRequest {
+  readonly version: string
+  /** Unix milliseconds. */
+  readonly now: number
+  readonly window: DecisionWindow | undefined
+  readonly organization: OrganizationPriors
+  /** Delays of the organization's other templates, all outcomes. */
+  readonly organizationDelays: ReadonlyArray<HourDelays>
+  /** Variants that can be served. */
+  readonly active: ReadonlyArray<string>
+  /** What requests looked like; given when the learning attributes are to be chosen anew. */
+  readonly census: ReadonlyArray<CensusDay> | undefined
+}
+
+export interface FitAnswer {
+  readonly model: ModelSnapshot
+  readonly halfLife: HalfLifeState
+  /** What the organization learns from it; null while that is too little. */
+  readonly contribution: Contribution | null
+  /** How long the fit took. Unit: milliseconds. */
+  readonly millis: number
+}
+
+type Weights = { readonly [outcome in TimedOutcome | "negative"]?: number | undefined }
+
+const weightsOf = (objective: Objective): Weights => typeof objective === "string" ? { [objective]: 1 } : objective
+
+const valueOf = (weights: Weights, counts: TallyCounts): number =>
+  (weights.click ?? 0) * (counts.click ?? 0) + (weights.open ?? 0) * (counts.open ?? 0) +
+  (weights.conversion ?? 0) * (counts.conversion ?? 0) + (weights.negative ?? 0) * (counts.negative ?? 0)
+
+/** Delays of the outcomes that are worth something, as the curve of maturity takes them. */
+const delayRows = (weights: Weights, hours: ReadonlyArray<HourDelays>): ReadonlyArray<DelayRow> =>
+  hours.map(({ delays, hour }) => {
+    const row: Array<number> = []
+    for (const [key, count] of Object.entries(delays)) {
+      const at = key.indexOf(":")
+      const outcome = key.slice(0, at) as TimedOutcome
+      if (!timedOutcomes.includes(outcome) || !((weights[outcome] ?? 0) > 0)) continue
+      const delayClass = Number(key.slice(at + 1))
+      row[delayClass] = (row[delayClass] ?? 0) + count
+    }
+    return [hour, Array.from(row, (count) => count ?? 0)] as const
+  })
+
+class Template {
+  readonly counts = new Counts()
+  readonly #weights: Weights
+  readonly #delays = new Delays()
+  #halfLife: HalfLifeState
+  #model: ModelSnapshot | null
+  #hour = 0
+
+  constructor(request: OpenRequest, now: number) {
+    this.#weights = weightsOf(request.objective)
+    this.#halfLife = request.halfLife ?? initialHalfLife
+    this.#model = request.model
+    this.apply(request, now)
+  }
+
+  apply({ delays, tallies }: Counted, now: number): void {
+    for (const { copyId, counts, segment, start } of tallies) {
+      const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
+      this.counts.add(copyId, segment, bucketAt(start, now).start, sends, valueOf(this.#weights, counts))
+    }
+    this.#delays.merge(delayRows(this.#weights, delays))
+  }
+
+  fit(request: FitRequest): FitAnswer {
+    const { active, census, now, organization, version, window } = request
+    const began = performance.now()
+    const hour = Math.floor(now / hourMillis)
+    if (hour !== this.#hour) {
+      this.counts.rollUp(now)
+      this.#delays.prune(now)
+      this.#hour = hour
+    }
+    const pooled = new Delays()
+    pooled.merge(delayRows(this.#weights, request.organizationDelays))
+    const curve = delayCurve(this.#delays.counts(now), delayCurve(pooled.counts(now)))
+    let scheme = this.#model?.scheme ?? emptyScheme
+    if (census !== undefined) {
+      const counted = new Census()
+      counted.merge(census)
+      scheme = schemeOf(counted.totals(now), this.counts.cells(), scheme)
+    }
+    const common = {
+      version,
+      counts: this.counts,
+      scheme,
+      curve,
+      now,
+      organization,
+      active: new Set(active),
+      ...(this.#model === null ? {} : { start: this.#model }),
+    }
+    let model: ModelSnapshot
+    if (window === undefined) {
+      this.#judge(curve, now)
+      model = fit({ ...common, window: { mode: "adaptive", halfLifeDays: halfLifeDays(this.#halfLife) } })
+      this.#model = model
+    } else {
+      // A window may hold little; how much variants differ is learned from all data.
+      model = fit({ ...common, window: { mode: "window", ...window }, holdShrinkage: this.#model !== null })
+    }
+    return {
+      model,
+      halfLife: this.#halfLife,
+      contribution: contributionOf(model) ?? null,
+      millis: performance.now() - began,
+    }
+  }
+
+  /** Judges the candidates for the half-life by the days that have become old enough since the last time. */
+  #judge(curve: ReturnType<typeof delayCurve>, now: number): void {
+    const model = this.#model
+    if (model === null) return
+    const last = dayToJudge(now)
+    const next = this.#halfLife.lastDay === null ? last : this.#halfLife.lastDay + dayMillis
+    for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
+      this.#halfLife = judgeDay(this.#halfLife, day, dayResults(this.counts, model, curve, day, now), model.tau0)
+    }
+  }
+}
+
+/** The counts and the mathematics of the templates that are being learned about; synchronous, runs in a worker. */
+export class Engine {
+  readonly #templates = new Map<string, Template>()
+
+  /** Starts over with a template; `now` in Unix milliseconds. */
+  open(key: string, request: OpenRequest, now: number): void {
+    this.#templates.set(key, new Template(request, now))
+  }
+
+  /** Adds what is new. */
+  apply(key: string, counted: Counted, now: number): void {
+    this.#of(key).apply(counted, now)
+  }
+
+  fit(key: string, request: FitRequest): FitAnswer {
+    return this.#of(key).fit(request)
+  }
+
+  close(key: string): void {
+    this.#templates.delete(key)
+  }
+
+  #of(key: string): Template {
+    const template = this.#templates.get(key)
+    if (template === undefined) throw new Error(`The template ${key} is not open`)
+    return template
+  }
+}

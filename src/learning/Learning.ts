@@ -1,0 +1,88 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { emptyScheme } from "../bandit/Cells.ts"
+import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
+import { defaultPriors } from "../bandit/Priors.ts"
+import type { ReportAnswer, ReportRequest } from "../bandit/Report.ts"
+import { actorId, BanditActor } from "./BanditActor.ts"
+import type { DecisionWindow } from "./DecisionWindow.ts"
+import { EngineWorker } from "./EngineWorker.ts"
+import { Inflow } from "./Inflow.ts"
+import { Models } from "./Models.ts"
+
+/** How long a caller waits for a template's actor before it makes do with what is in memory. */
+const patience = "2 seconds"
+
+/** The model of a template nothing is known of, under a window. */
+export const unlearned = (template: string, window: DecisionWindow | undefined, now: number): ModelSnapshot =>
+  priorModel({
+    version: `${template}:0`,
+    now,
+    window: window === undefined ? { mode: "adaptive", halfLifeDays: 120 } : { mode: "window", ...window },
+    scheme: emptyScheme,
+    organization: defaultPriors,
+  })
+
+/** What has been learned, wherever in the cluster a template's actor is. */
+export class Learning extends Context.Service<Learning, {
+  /** The model as it stands: adaptive without a window, else fitted for the window. The priors' where nothing is known. */
+  readonly model: (org: string, template: string, window: DecisionWindow | undefined) => Effect.Effect<ModelSnapshot>
+  /** The model of a window, fitted now; undefined when the actor does not answer in time. */
+  readonly windowed: (
+    org: string,
+    template: string,
+    window: DecisionWindow,
+  ) => Effect.Effect<ModelSnapshot | undefined>
+  /** Takes in all that has been received and fits; false when that did not come about in time. */
+  readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
+  /** Lets the actor fold what is pending; does not wait for it. */
+  readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
+  /** Runs `report` off the request thread. */
+  readonly report: (request: ReportRequest) => Effect.Effect<ReportAnswer>
+}>()("parlance/learning/Learning") {
+  static readonly layer = Layer.effect(
+    Learning,
+    Effect.gen(function* () {
+      const models = yield* Models
+      const engine = yield* EngineWorker
+      const inflow = yield* Inflow
+      const clock = yield* Clock.Clock
+      const client = yield* BanditActor.client
+
+      const failed = (what: string, org: string, template: string) => (cause: unknown) =>
+        Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
+
+      const windowed = (org: string, template: string, window: DecisionWindow) =>
+        client(actorId(org, template)).Windowed({ window }).pipe(
+          Effect.timeout(patience),
+          Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
+        )
+
+      const model = (org: string, template: string, window: DecisionWindow | undefined) =>
+        Effect.suspend(() => {
+          const now = clock.currentTimeMillisUnsafe()
+          if (window === undefined) {
+            return Effect.succeed(models.latest(org, template)?.model ?? unlearned(template, window, now))
+          }
+          return Effect.map(windowed(org, template, window), (fitted) => fitted ?? unlearned(template, window, now))
+        })
+
+      const refresh = (org: string, template: string) =>
+        inflow.drain.pipe(
+          Effect.andThen(client(actorId(org, template)).Refresh()),
+          Effect.as(true),
+          Effect.timeout(patience),
+          Effect.catchCause((cause) => Effect.as(failed("refresh", org, template)(cause), false)),
+        )
+
+      const wake = (org: string, template: string, stale: boolean) =>
+        client(actorId(org, template)).Wake({ stale }, { discard: true }).pipe(
+          // Its mailbox is full of the same message, or it is moving: the next sweep comes.
+          Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
+        )
+
+      const report = (request: ReportRequest) => Effect.orDie(engine.report(request))
+
+      return Learning.of({ model, windowed, refresh, wake, report })
+    }),
+  )
+}

@@ -1,0 +1,111 @@
+import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import type { Policy } from "../bandit/Policy.ts"
+
+/** A published model, and a place for the policy that is made of it when it first decides. */
+export interface Published {
+  readonly version: number
+  readonly model: ModelSnapshot
+  policy: Policy | undefined
+}
+
+/** What an actor publishes with a model, in the same transaction. */
+export interface Publication {
+  readonly org: string
+  readonly template: string
+  readonly version: number
+  readonly model: ModelSnapshot
+}
+
+/** Publications are numbered before they are committed; a poll looks back this far for one that was overtaken. */
+const overlap = 1000
+
+/** Models read at once. */
+const page = 100
+
+/**
+ * The latest model of every template, in memory. The node that fits a model has it at once, the others find it by
+ * polling once a second.
+ */
+export class Models extends Context.Service<Models, {
+  /** The latest model; undefined before the first. */
+  readonly latest: (org: string, template: string) => Published | undefined
+  /**
+   * Stores a model for all nodes; call it inside a transaction. Answers false, and writes nothing, where the version has
+   * been published already, by another node.
+   */
+  readonly write: (publication: Publication) => Effect.Effect<boolean, SqlError>
+  /** Makes this node decide by a model; call it after that transaction. */
+  readonly adopt: (publication: Publication) => void
+  /** Looks for what other nodes have published. */
+  readonly poll: Effect.Effect<void, SqlError>
+}>()("parlance/learning/Models") {
+  static readonly layer = Layer.effect(
+    Models,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const one = yield* Semaphore.make(1)
+      const byOrg = new Map<string, Map<string, Published>>()
+      let seen = 0
+
+      const latest = (org: string, template: string) => byOrg.get(org)?.get(template)
+
+      const adopt = ({ model, org, template, version }: Publication): void => {
+        let templates = byOrg.get(org)
+        if (templates === undefined) byOrg.set(org, templates = new Map())
+        const known = templates.get(template)
+        if (known === undefined || known.version < version) {
+          templates.set(template, { version, model, policy: undefined })
+        }
+      }
+
+      const write = ({ model, org, template, version }: Publication) =>
+        Effect.map(
+          sql`
+          INSERT INTO models (org_slug, template_id, version, publication, fitted_at, snapshot)
+          VALUES (${org}, ${template}, ${version}, nextval('model_publications'), ${new Date(model.fittedAt)},
+            ${JSON.stringify(model)}::text::json)
+          ON CONFLICT (org_slug, template_id) DO UPDATE SET version = EXCLUDED.version,
+            publication = EXCLUDED.publication, fitted_at = EXCLUDED.fitted_at, snapshot = EXCLUDED.snapshot
+          WHERE models.version < EXCLUDED.version
+          RETURNING 1 AS written`,
+          (rows) => rows.length > 0,
+        )
+
+      const poll = one.withPermits(1)(Effect.gen(function* () {
+        const rows = yield* sql<{ orgSlug: string; templateId: string; version: number; publication: number }>`
+          SELECT m.org_slug, m.template_id, m.version::float8 AS version, m.publication::float8 AS publication
+          FROM models m WHERE m.publication > ${seen - overlap}`
+        const news = rows.filter(({ orgSlug, templateId, version }) =>
+          (latest(orgSlug, templateId)?.version ?? 0) < version
+        )
+        for (let at = 0; at < news.length; at += page) {
+          const keys = news.slice(at, at + page).map(({ orgSlug, templateId }) => ({
+            org_slug: orgSlug,
+            template_id: templateId,
+          }))
+          const found = yield* sql<{ orgSlug: string; templateId: string; version: number; snapshot: ModelSnapshot }>`
+            SELECT m.org_slug, m.template_id, m.version::float8 AS version, m.snapshot FROM models m
+            JOIN json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(org_slug text, template_id text)
+              ON m.org_slug = r.org_slug AND m.template_id = r.template_id`
+          for (const { orgSlug, snapshot, templateId, version } of found) {
+            adopt({ org: orgSlug, template: templateId, version, model: snapshot })
+          }
+        }
+        for (const { publication } of rows) seen = Math.max(seen, publication)
+      }))
+
+      yield* poll
+      yield* poll.pipe(
+        Effect.catch((error) => Effect.logDebug("Poll for models failed", error.message)),
+        Effect.repeat(Schedule.spaced("1 second")),
+        Effect.delay("1 second"),
+        Effect.forkScoped,
+      )
+
+      return Models.of({ latest, write, adopt, poll })
+    }),
+  )
+}

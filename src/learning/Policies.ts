@@ -1,0 +1,144 @@
+import { Context, Effect, Fiber, FiberSet, Layer } from "effect"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import { Policy } from "../bandit/Policy.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import { Censuses } from "./Censuses.ts"
+import type { DecisionWindow } from "./DecisionWindow.ts"
+import { Learning, unlearned } from "./Learning.ts"
+import { Models } from "./Models.ts"
+
+/** A template as far as its policy is concerned; an object stands for one state of the template. */
+export interface Subject {
+  readonly id: string
+  readonly org: {
+    readonly slug: string
+    /** Share chosen uniformly. */
+    readonly explorationFloor: number
+  }
+}
+
+/** Windows kept per organization and template at most: callers that vary theirs with every call cost fits, not memory. */
+const windowsPerTemplate = 32
+
+/** For how long a window's model is used. Unit: milliseconds. */
+const freshMillis = 60_000
+
+/** The same for a window that reaches the present and so sees what has just come in. */
+const freshPresentMillis = 5_000
+
+/** For how long it is used while a new one is being fitted, so that traffic does not wait. */
+const usableMillis = 120_000
+
+interface Windowed {
+  readonly policy: Policy
+  readonly fittedAt: number
+}
+
+/** The policy that decides for a template, by window. Everything here is in memory. */
+export class Policies extends Context.Service<Policies, {
+  /** The policy as it stands; for a window that is not ready the last one there was, or the priors'. */
+  readonly policy: (template: Subject, window: DecisionWindow | undefined, now: number) => Policy
+  /** Whether `policy` is up to date; only a window's can be other than that, until `prepare`. */
+  readonly isReady: (template: Subject, window: DecisionWindow | undefined, now: number) => boolean
+  /** Has the model of a window fitted. Where the actor does not answer: the last one, or the priors'. */
+  readonly prepare: (template: Subject, window: DecisionWindow, now: number) => Effect.Effect<void>
+  /** Takes in what has been received and fits, for a decision that must not use what is cached. */
+  readonly refresh: (template: Subject, window: DecisionWindow | undefined, now: number) => Effect.Effect<void>
+  /** Notes what a request looked like, for the choice of learning attributes. */
+  readonly observe: (template: Subject, attrs: Attributes, now: number) => void
+}>()("parlance/learning/Policies") {
+  static readonly layer = Layer.effect(
+    Policies,
+    Effect.gen(function* () {
+      const models = yield* Models
+      const learning = yield* Learning
+      const censuses = yield* Censuses
+      const priors = new WeakMap<object, Policy>()
+      const windowed = new Map<string, Map<string, Windowed>>()
+      const background = yield* FiberSet.make<void>()
+      const fork = yield* FiberSet.runtime(background)<never>()
+      const preparing = new Map<string, Fiber.Fiber<void>>()
+
+      const keyOf = ({ id, org }: Subject) => `${org.slug}/${id}`
+      const nameOf = ({ lookbackDays, offsetDays }: DecisionWindow) => `${lookbackDays}/${offsetDays}`
+
+      const nameIn = (template: Subject, window: DecisionWindow) => `${keyOf(template)} ${nameOf(window)}`
+
+      const keep = (template: Subject, window: DecisionWindow, model: ModelSnapshot, now: number) => {
+        const key = keyOf(template)
+        let windows = windowed.get(key)
+        if (windows === undefined) windowed.set(key, windows = new Map())
+        if (windows.size >= windowsPerTemplate) windows.clear()
+        windows.set(nameOf(window), { policy: new Policy(model, template.org.explorationFloor), fittedAt: now })
+      }
+
+      /** Fits anew, once for all who ask meanwhile. */
+      const prepare = (template: Subject, window: DecisionWindow, now: number): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const name = nameIn(template, window)
+          const running = preparing.get(name)
+          if (running !== undefined) return Fiber.join(running)
+          const fiber = fork(
+            // Not before it is known to be running.
+            Effect.andThen(Effect.yieldNow, learning.windowed(template.org.slug, template.id, window)).pipe(
+              Effect.map((model) => {
+                const last = find(template, window)?.policy.model
+                keep(template, window, model ?? last ?? unlearned(template.id, window, now), now)
+              }),
+              Effect.ensuring(Effect.sync(() => preparing.delete(name))),
+            ),
+          )
+          preparing.set(name, fiber)
+          return Fiber.join(fiber)
+        })
+
+      const adaptive = (template: Subject, floor: number, now: number): Policy => {
+        const published = models.latest(template.org.slug, template.id)
+        if (published !== undefined) {
+          if (published.policy?.floor !== floor) published.policy = new Policy(published.model, floor)
+          return published.policy!
+        }
+        const known = priors.get(template)
+        if (known !== undefined) return known
+        const made = new Policy(unlearned(template.id, undefined, now), floor)
+        priors.set(template, made)
+        return made
+      }
+
+      const find = (template: Subject, window: DecisionWindow) => windowed.get(keyOf(template))?.get(nameOf(window))
+
+      const policy = (template: Subject, window: DecisionWindow | undefined, now: number): Policy => {
+        const floor = template.org.explorationFloor
+        if (window === undefined) return adaptive(template, floor, now)
+        const known = find(template, window)
+        if (known?.policy.floor === floor) return known.policy
+        return new Policy(known?.policy.model ?? unlearned(template.id, window, now), floor)
+      }
+
+      const isReady = (template: Subject, window: DecisionWindow | undefined, now: number): boolean => {
+        if (window === undefined) return true
+        const known = find(template, window)
+        if (known === undefined || known.policy.floor !== template.org.explorationFloor) return false
+        const age = now - known.fittedAt
+        if (age > usableMillis) return false
+        const fresh = window.offsetDays === 0 ? freshPresentMillis : freshMillis
+        if (age > fresh && !preparing.has(nameIn(template, window))) fork(prepare(template, window, now))
+        return true
+      }
+
+      const refresh = (template: Subject, window: DecisionWindow | undefined, now: number) =>
+        Effect.andThen(
+          learning.refresh(template.org.slug, template.id),
+          window === undefined ? Effect.void : prepare(template, window, now),
+        )
+
+      return Policies.of({
+        policy,
+        isReady,
+        prepare,
+        refresh,
+        observe: (template, attrs, now) => censuses.observe(template.org.slug, template.id, attrs, now),
+      })
+    }),
+  )
+}

@@ -1,0 +1,64 @@
+import { Clock, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { hourMillis } from "../bandit/Window.ts"
+import { Censuses } from "./Censuses.ts"
+import { Learning } from "./Learning.ts"
+
+/** A template without traffic for this long keeps its model as it is. Unit: days. */
+const refittedDays = 14
+
+interface Key {
+  readonly orgSlug: string
+  readonly templateId: string
+}
+
+/**
+ * Wakes the actors that have something to do: those with rows in the ledger every second, and twice a minute those whose
+ * model is behind what has been folded (after a crash) or of an earlier hour (maturity and windows move with the time).
+ */
+export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const clock = yield* Clock.Clock
+  const learning = yield* Learning
+  const censuses = yield* Censuses
+
+  // Goes from template to template through the index, however long the ledger is.
+  const pending = sql<Key>`
+    WITH RECURSIVE t AS (
+      (SELECT l.org_slug, l.template_id FROM tally_ledger l ORDER BY l.org_slug, l.template_id LIMIT 1)
+      UNION ALL
+      SELECT n.org_slug, n.template_id FROM t CROSS JOIN LATERAL (
+        SELECT l.org_slug, l.template_id FROM tally_ledger l
+        WHERE (l.org_slug, l.template_id) > (t.org_slug, t.template_id)
+        ORDER BY l.org_slug, l.template_id LIMIT 1) n
+    ) SELECT t.org_slug, t.template_id FROM t`
+
+  const stale = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    return sql<Key>`
+      SELECT s.org_slug, s.template_id FROM bandit_states s
+      LEFT JOIN models m ON m.org_slug = s.org_slug AND m.template_id = s.template_id
+      WHERE s.fitted_revision IS DISTINCT FROM s.revision OR m.fitted_at IS NULL
+        OR (m.fitted_at < ${new Date(Math.floor(now / hourMillis) * hourMillis)}
+          AND s.folded_at > ${new Date(now - refittedDays * 24 * hourMillis)})`
+  })
+
+  const wakeAll = (isStale: boolean) => (keys: ReadonlyArray<Key>) =>
+    Effect.forEach(keys, ({ orgSlug, templateId }) => learning.wake(orgSlug, templateId, isStale), { discard: true })
+
+  const repeated = <E>(
+    what: string,
+    effect: Effect.Effect<unknown, E>,
+    pause: "1 second" | "5 seconds" | "30 seconds",
+  ) =>
+    effect.pipe(
+      Effect.catchCause((cause) => Effect.logDebug(`${what} failed, it is tried again`, cause)),
+      Effect.repeat(Schedule.spaced(pause)),
+      Effect.forkScoped,
+    )
+
+  yield* repeated("The sweep of the ledger", Effect.flatMap(pending, wakeAll(false)), "1 second")
+  yield* repeated("The sweep of models", Effect.flatMap(stale, wakeAll(true)), "30 seconds")
+  yield* repeated("Writing the counts of attributes", censuses.flush, "5 seconds")
+  yield* Effect.addFinalizer(() => Effect.ignore(censuses.flush))
+}))

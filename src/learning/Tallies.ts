@@ -1,0 +1,276 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
+import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
+import type { Counted, HourDelays } from "./Engine.ts"
+import type { DelayCounts } from "./Ledger.ts"
+
+// The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
+
+/** Days for which delays are kept, a day more than they are used. */
+const delayDays = 31
+
+const columns = measures.join(", ")
+
+interface TallyRow extends TallyCounts {
+  readonly copyId: string
+  readonly segment: string
+  readonly bucketStart: Date
+  readonly track: Track
+}
+
+// Names of columns arrive in camel case.
+const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+const members = measures.map((measure) => [measure, camel(measure)] as const)
+
+const countsOf = (row: TallyRow): TallyCounts => {
+  const counts: { [measure in Measure]?: number } = {}
+  for (const [measure, member] of members) {
+    const count = (row as unknown as Record<string, number>)[member]!
+    if (count !== 0) counts[measure] = count
+  }
+  return counts
+}
+
+/** All tallies of a template, in no particular order. */
+export const readTallies = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+): Effect.Effect<ReadonlyArray<Tally>, SqlError> =>
+  Effect.map(
+    sql<TallyRow>`
+      SELECT t.copy_id, t.segment, t.bucket_start, t.track, ${sql.literal(columns)}
+      FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`,
+    (rows) =>
+      rows.map((row) => ({
+        copyId: row.copyId,
+        segment: row.segment,
+        start: row.bucketStart.getTime(),
+        track: row.track,
+        counts: countsOf(row),
+      })),
+  )
+
+const delaysByHour = (
+  rows: ReadonlyArray<
+    { readonly hour: Date; readonly outcome: string; readonly delayClass: number; readonly count: number }
+  >,
+): ReadonlyArray<HourDelays> => {
+  const hours = new Map<number, Record<string, number>>()
+  for (const { count, delayClass, hour, outcome } of rows) {
+    const at = hour.getTime()
+    let delays = hours.get(at)
+    if (delays === undefined) hours.set(at, delays = {})
+    delays[`${outcome}:${delayClass}`] = count
+  }
+  return Array.from(hours, ([hour, delays]) => ({ hour, delays }))
+}
+
+/** The delays of a template's outcomes by the hour of their decisions. */
+export const readDelays = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<{ hour: Date; outcome: string; delayClass: number; count: number }>`
+      SELECT d.hour, d.outcome, d.delay_class, d.count FROM delay_tallies d
+      WHERE d.org_slug = ${org} AND d.template_id = ${template}`,
+    delaysByHour,
+  )
+
+/** The delays of all templates of an organization but one, added up. */
+export const readOtherDelays = (sql: SqlClient.SqlClient, org: string, except: string) =>
+  Effect.map(
+    sql<{ hour: Date; outcome: string; delayClass: number; count: number }>`
+      SELECT d.hour, d.outcome, d.delay_class, sum(d.count)::int AS count FROM delay_tallies d
+      WHERE d.org_slug = ${org} AND d.template_id <> ${except} GROUP BY d.hour, d.outcome, d.delay_class`,
+    delaysByHour,
+  )
+
+/** What the ledger of a template held. */
+export interface Folded extends Counted {
+  readonly rows: number
+}
+
+interface LedgerRow {
+  readonly copyId: string
+  readonly segment: string
+  readonly hour: Date
+  readonly track: Track
+  readonly counts: TallyCounts
+  readonly delays: DelayCounts | null
+}
+
+/** What the ledger holds of a template, as it stands. */
+export const readLedger = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<LedgerRow>`
+      SELECT l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays FROM tally_ledger l
+      WHERE l.org_slug = ${org} AND l.template_id = ${template}`,
+    (rows) => rows.map((row) => ({ ...row, hour: row.hour.getTime() })),
+  )
+
+/** Ledger rows folded in one transaction at most. */
+const foldedRows = 5000
+
+const addCounts = (into: { [name: string]: number }, counts: { readonly [name: string]: number | undefined }): void => {
+  for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + (count ?? 0)
+}
+
+/** Adds tallies to the table, whose buckets they must name. */
+export const addTallies = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  tallies: ReadonlyArray<Tally>,
+): Effect.fn.Return<void, SqlError> {
+  if (tallies.length === 0) return
+  const rows = tallies.map(({ copyId, counts, segment, start, track }) => ({
+    copy_id: copyId,
+    segment,
+    bucket_start: start,
+    track,
+    ...Object.fromEntries(measures.map((measure) => [measure, counts[measure] ?? 0])),
+  }))
+  yield* sql`
+    INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, ${sql.literal(columns)})
+    SELECT ${org}, ${template}, r.copy_id, r.segment, to_timestamp(r.bucket_start / 1000.0), r.track,
+      ${sql.literal(measures.map((measure) => `r.${measure}`).join(", "))}
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(copy_id text, segment text, bucket_start float8,
+      track text, ${sql.literal(measures.map((measure) => `${measure} int`).join(", "))})
+    ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
+      ${sql.literal(measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", "))}`
+})
+
+/** Adds delays to their table; those too old to be used are left out. */
+export const addDelays = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  hours: ReadonlyArray<HourDelays>,
+  now: number,
+): Effect.fn.Return<void, SqlError> {
+  const rows = hours.filter(({ hour }) => hour >= now - delayDays * dayMillis).flatMap(({ delays, hour }) =>
+    Object.entries(delays).filter(([, count]) => count !== 0).map(([key, count]) => {
+      const at = key.indexOf(":")
+      return { outcome: key.slice(0, at), hour, delay_class: Number(key.slice(at + 1)), count }
+    })
+  )
+  if (rows.length === 0) return
+  yield* sql`
+    INSERT INTO delay_tallies (org_slug, template_id, outcome, hour, delay_class, count)
+    SELECT ${org}, ${template}, r.outcome, to_timestamp(r.hour / 1000.0), r.delay_class, r.count
+    FROM json_to_recordset(${
+    JSON.stringify(rows)
+  }::text::json) AS r(outcome text, hour float8, delay_class int, count int)
+    ON CONFLICT (org_slug, template_id, outcome, hour, delay_class) DO UPDATE SET
+      count = delay_tallies.count + EXCLUDED.count`
+})
+
+/** Adds up counts by variant, segment, bucket and track, and delays by hour. */
+export class TallySum {
+  readonly #tallies = new Map<string, Tally & { readonly counts: { [name: string]: number } }>()
+  readonly #delays = new Map<number, { [name: string]: number }>()
+
+  /** `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of `now`. */
+  add(
+    at: { readonly copyId: string; readonly segment: string; readonly decidedHour: number; readonly track: Track },
+    counts: TallyCounts,
+    delays: DelayCounts | undefined,
+    now: number,
+  ): void {
+    const { copyId, decidedHour, segment, track } = at
+    const { start } = bucketAt(decidedHour, now)
+    if (!isExpired(start, now)) {
+      const key = `${copyId}\0${segment}\0${start}\0${track}`
+      let tally = this.#tallies.get(key)
+      if (tally === undefined) this.#tallies.set(key, tally = { copyId, segment, start, track, counts: {} })
+      addCounts(tally.counts, counts)
+    }
+    if (delays !== undefined) {
+      let hour = this.#delays.get(decidedHour)
+      if (hour === undefined) this.#delays.set(decidedHour, hour = {})
+      addCounts(hour, delays)
+    }
+  }
+
+  tallies(): ReadonlyArray<Tally> {
+    return [...this.#tallies.values()]
+  }
+
+  delays(): ReadonlyArray<HourDelays> {
+    return Array.from(this.#delays, ([hour, delays]) => ({ hour, delays }))
+  }
+}
+
+/**
+ * Takes what the ledger holds of a template and adds it to the tallies; call it inside a transaction. Answers what is
+ * learned from of it, and how many rows there were, at most 5,000: call it again while there are as many.
+ */
+export const fold = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  now: number,
+): Effect.fn.Return<Folded, SqlError> {
+  // First, in the order of a rebuild: otherwise each could hold what the other waits for.
+  yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE`
+  const rows = yield* sql<LedgerRow>`
+    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id IN (
+      SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
+      ORDER BY f.id LIMIT ${foldedRows})
+    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays`
+  const sum = new TallySum()
+  for (const { copyId, counts, delays, hour, segment, track } of rows) {
+    sum.add({ copyId, segment, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
+  }
+  yield* addTallies(sql, org, template, sum.tallies())
+  yield* addDelays(sql, org, template, sum.delays(), now)
+  return {
+    rows: rows.length,
+    tallies: sum.tallies().filter(({ track }) => track === "learned"),
+    delays: sum.delays(),
+  }
+})
+/** Whether a fold took as much as it may, so that there may be more. */
+export const isFull = ({ rows }: Folded): boolean => rows === foldedRows
+
+/**
+ * Moves a template's tallies into the buckets they belong to at `now` and drops what is too old; call it inside a
+ * transaction.
+ */
+export const rollUp = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  now: number,
+): Effect.fn.Return<void, SqlError> {
+  const starts = yield* sql<{ start: Date }>`
+    SELECT DISTINCT t.bucket_start AS start FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
+  const moves: Array<{ readonly from: number; readonly to: number | null }> = []
+  for (const { start } of starts) {
+    const from = start.getTime()
+    const to = bucketAt(from, now).start
+    if (isExpired(to, now)) moves.push({ from, to: null })
+    else if (to !== from) moves.push({ from, to })
+  }
+  if (moves.length > 0) {
+    yield* sql`
+      WITH moved AS (
+        DELETE FROM tallies t
+        USING json_to_recordset(${JSON.stringify(moves)}::text::json) AS r("from" float8, "to" float8)
+        WHERE t.org_slug = ${org} AND t.template_id = ${template}
+          AND t.bucket_start = to_timestamp(r."from" / 1000.0)
+        RETURNING t.*, to_timestamp(r."to" / 1000.0) AS target
+      )
+      INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, ${sql.literal(columns)})
+      SELECT m.org_slug, m.template_id, m.copy_id, m.segment, m.target, m.track,
+        ${sql.literal(measures.map((measure) => `sum(m.${measure})`).join(", "))}
+      FROM moved m WHERE m.target IS NOT NULL
+      GROUP BY 1, 2, 3, 4, 5, 6
+      ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
+        ${sql.literal(measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", "))}`
+  }
+  yield* sql`
+    DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}
+      AND d.hour < ${new Date(now - delayDays * dayMillis)}`
+})

@@ -1,0 +1,361 @@
+import { type Cells, cellsOf, decodeCell, encodeCell, missingValue, otherValue } from "../bandit/Cells.ts"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
+import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
+import { windowBounds } from "../bandit/Window.ts"
+import { daysOfData, stoppingRule } from "../bandit/Winner.ts"
+import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
+import type { Condition } from "../domain/Targeting.ts"
+import type { Objective, Template } from "../domain/Template.ts"
+import * as Targeting from "../templates/Targeting.ts"
+import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
+
+// From counts and a model to the results of a template: what to ask of `report`, and what to make of its answer. Pure.
+
+/** Counts of one variant in one segment over the whole window, in the order of `measures`. */
+export interface CountedSegment {
+  readonly copyId: string
+  readonly segment: string
+  readonly track: Track
+  readonly counts: ReadonlyArray<number>
+}
+
+/** All that the results of a template are made from. */
+export interface ResultsInput {
+  readonly template: Pick<Template, "id" | "objective" | "variants">
+  /** Ids of the variants that are active and in season. */
+  readonly eligible: ReadonlySet<string>
+  /** Share of the traffic spread evenly, 0 to 0.2. */
+  readonly floor: number
+  readonly model: ModelSnapshot
+  readonly rows: ReadonlyArray<CountedSegment>
+  /** Attribute values to restrict everything to; empty for no restriction. */
+  readonly segment: ReadonlyMap<string, string>
+  /** When the results were asked for, Unix milliseconds: the window ends here, or its offset before. */
+  readonly nowMillis: number
+}
+
+/** What the answer of `report` is to be put together with. */
+export interface Prepared {
+  readonly request: ReportRequest
+  readonly compose: (answer: ReportAnswer) => TemplateResults
+}
+
+const mostSegments = 100
+
+// Entries of all segments together, so that a template of 1,000 variants has an answer that can still be sent.
+const mostEntries = 10_000
+const fewestSegments = 10
+
+type Counts = Record<Track, Float64Array>
+
+const newCounts = (): Counts => ({
+  learned: new Float64Array(measures.length),
+  forced: new Float64Array(measures.length),
+  automated: new Float64Array(measures.length),
+})
+
+const indexOf = Object.fromEntries(measures.map((measure, i) => [measure, i])) as Record<Measure, number>
+
+const of = (counts: Float64Array, measure: Measure): number => counts[indexOf[measure]]!
+
+/** Decisions that can have an outcome. */
+const trialsOf = ({ learned }: Counts): number => of(learned, "decisions") - of(learned, "voided")
+
+const outcomesOf = (counts: Float64Array): OutcomeCounts => ({
+  sent: of(counts, "sent"),
+  delivered: of(counts, "delivered"),
+  open: of(counts, "open"),
+  click: of(counts, "click"),
+  other: of(counts, "other"),
+  conversion: of(counts, "conversion"),
+  bounce: of(counts, "bounce"),
+  soft_bounce: of(counts, "soft_bounce"),
+  failed: of(counts, "failed"),
+  unsubscribe: of(counts, "unsubscribe"),
+  spam: of(counts, "spam"),
+  negative: of(counts, "negative"),
+})
+
+const trackOf = (counts: Float64Array) => ({
+  decisions: of(counts, "decisions"),
+  voided: of(counts, "voided"),
+  outcomes: outcomesOf(counts),
+})
+
+const countsOnWire = ({ automated, forced, learned }: Counts) => ({
+  ...trackOf(learned),
+  automated: outcomesOf(automated),
+  forced: trackOf(forced),
+})
+
+/** What the outcomes are worth by the objective: their number, or the weighted sum of a mix. */
+const valueOf = (objective: Objective, counts: Float64Array): number =>
+  typeof objective === "string" ? of(counts, objective) : (["click", "open", "conversion", "negative"] as const)
+    .reduce((sum, outcome) => sum + (objective[outcome] ?? 0) * of(counts, outcome), 0)
+
+/** Counts by variant. */
+class Tabulation {
+  readonly byVariant = new Map<string, Counts>()
+  decisions = 0
+
+  add({ copyId, counts, track }: CountedSegment): void {
+    let mine = this.byVariant.get(copyId)
+    if (mine === undefined) this.byVariant.set(copyId, mine = newCounts())
+    const into = mine[track]
+    for (let i = 0; i < into.length; i++) into[i] = into[i]! + (counts[i] ?? 0)
+    if (track === "learned") this.decisions += counts[indexOf.decisions] ?? 0
+  }
+
+  of(copyId: string): Counts {
+    return this.byVariant.get(copyId) ?? newCounts()
+  }
+
+  total(): Counts {
+    const sum = newCounts()
+    for (const counts of this.byVariant.values()) {
+      for (const track of tracks) counts[track].forEach((count, i) => sum[track][i] = sum[track][i]! + count)
+    }
+    return sum
+  }
+}
+
+/** One value of one attribute, within the restriction. */
+interface Marginal {
+  readonly values: ReadonlyMap<string, string>
+  readonly table: Tabulation
+}
+
+const tabulate = (cells: Cells, rows: ReadonlyArray<CountedSegment>, segment: ReadonlyMap<string, string>) => {
+  const everything = new Tabulation()
+  const whole = new Tabulation()
+  const marginals = new Map<string, Marginal>()
+  const read = new Map<string, ReadonlyMap<string, string>>()
+  for (const row of rows) {
+    let values = read.get(row.segment)
+    // As the model reads it, so that counts and rates are about the same segments.
+    if (values === undefined) read.set(row.segment, values = decodeCell(cells.parse(row.segment).id))
+    everything.add(row)
+    if (!contains(values, segment)) continue
+    whole.add(row)
+    for (const [name, value] of values) {
+      if (segment.has(name)) continue
+      const key = encodeCell([[name, value]])
+      let marginal = marginals.get(key)
+      if (marginal === undefined) {
+        marginals.set(key, marginal = { values: new Map([...segment, [name, value]]), table: new Tabulation() })
+      }
+      marginal.table.add(row)
+    }
+  }
+  return { everything, whole, marginals }
+}
+
+const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<string, string>): boolean => {
+  for (const [name, value] of segment) if (values.get(name) !== value) return false
+  return true
+}
+
+const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+/**
+ * Whether a condition can hold in a cell. A cell knows only the attributes that are learned from, and of a rare value
+ * only that it is rare: what it does not know is taken to hold.
+ */
+const conditionIn = (cells: Cells, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
+  const listed = cells.scheme.keys.find(({ name }) => name === condition.attribute)?.values
+  if (listed === undefined) return () => true
+  const audience = Targeting.compile([condition])
+  const known = new Map<string, boolean>()
+  const judge = (value: string): boolean => {
+    if (value === missingValue) return audience.holds(empty)
+    const attributes: Attributes = new Map([[condition.attribute, [value]]])
+    if (value !== otherValue || listed.includes(otherValue)) return audience.holds(attributes)
+    switch (condition.op) {
+      case "is":
+      case "in":
+        return condition.values.some((wanted) => !listed.includes(textOf(wanted)))
+      case "not_exists":
+        return false
+      default:
+        return true
+    }
+  }
+  return (values) => {
+    const value = values.get(condition.attribute)
+    if (value === undefined) return true
+    let holds = known.get(value)
+    if (holds === undefined) known.set(value, holds = judge(value))
+    return holds
+  }
+}
+
+/** Per cell the variants that targeting leaves, where it leaves fewer than are eligible. */
+const narrow = (
+  cells: Cells,
+  ids: Iterable<string>,
+  { eligible, template }: ResultsInput,
+): NonNullable<ReportRequest["narrowed"]> => {
+  const targeted = template.variants
+    .filter(({ id, targeting }) => eligible.has(id) && targeting.length > 0)
+    .map(({ id, targeting }) => ({ id, conditions: targeting.map((condition) => conditionIn(cells, condition)) }))
+  if (targeted.length === 0) return []
+  // Cells share their lists, which are cloned but once on the way to a worker.
+  const lists = new Map<string, ReadonlyArray<string>>()
+  return Array.from(new Set(ids)).flatMap((cell) => {
+    const values = decodeCell(cells.parse(cell).id)
+    const out = targeted.filter(({ conditions }) => !conditions.every((holds) => holds(values))).map(({ id }) => id)
+    if (out.length === 0) return []
+    const key = out.join("\0")
+    let left = lists.get(key)
+    if (left === undefined) {
+      const without = new Set<string>(out)
+      lists.set(key, left = [...eligible].filter((id) => !without.has(id)))
+    }
+    return [{ cell, eligible: left }]
+  })
+}
+
+/** The cells of the traffic of the last 14 days within a segment; the segment itself where there was none. */
+const cellsIn = (
+  model: ModelSnapshot,
+  segment: ReadonlyMap<string, string>,
+): ReportRequest["groups"][number]["cells"] => {
+  const traffic = model.traffic.filter(({ cell }) => contains(decodeCell(cell), segment))
+  return traffic.length > 0 ? traffic : [{ cell: encodeCell(segment), sends: 1 }]
+}
+
+/** What an undecided verdict lacks. */
+const waitingFor = (
+  { verdict }: Pick<WinnerResults, "verdict">,
+  evidence: {
+    readonly contenders: number
+    readonly days: number
+    readonly maturedSends: number
+    readonly loss: number
+  },
+): WinnerResults["waiting_for"] =>
+  verdict !== "undecided" ? [] : evidence.contenders < 2 ? ["variants"] : [
+    ...(evidence.days < stoppingRule.days ? ["days" as const] : []),
+    ...(evidence.maturedSends < stoppingRule.maturedSends ? ["sends" as const] : []),
+    ...(evidence.loss >= stoppingRule.loss ? ["certainty" as const] : []),
+  ]
+
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+/** What to ask of `report`, and how its answer becomes the results. */
+export const prepare = (input: ResultsInput): Prepared => {
+  const { eligible, floor, model, nowMillis, rows, segment, template } = input
+  const cells = cellsOf(model.scheme)
+  const { everything, marginals, whole } = tabulate(cells, rows, segment)
+  const authored = new Map(template.variants.map((variant) => [variant.id as string, variant]))
+  const ids = [...new Set([...authored.keys(), ...whole.byVariant.keys()])].sort(byCodeUnits)
+  const running = ids.filter((id) => eligible.has(id) && authored.has(id))
+  const most = Math.min(mostSegments, Math.max(fewestSegments, Math.floor(mostEntries / Math.max(1, ids.length))))
+  const parts = [...marginals].filter(([, { table }]) => table.decisions > 0)
+    .sort(([a, { table: x }], [b, { table: y }]) => y.decisions - x.decisions || byCodeUnits(a, b))
+    .slice(0, most)
+    .map(([name, { table, values }]) => ({ name, values, table, cells: cellsIn(model, values) }))
+  const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
+
+  /** Maturity depends on age alone, which is taken to be the same in all segments. */
+  const maturedIn = (table: Tabulation, id: string): number => {
+    const matured = posteriors.get(id)?.maturedSends ?? 0
+    const all = trialsOf(everything.of(id))
+    return all > 0 ? matured * Math.min(1, Math.max(0, trialsOf(table.of(id)) / all)) : 0
+  }
+  const restricted = segment.size > 0
+  const matured = (id: string) => restricted ? maturedIn(whole, id) : posteriors.get(id)?.maturedSends ?? 0
+  const wholeCells = restricted ? cellsIn(model, segment) : model.traffic
+
+  const statusOf = (id: string): VariantStatus => {
+    const variant = authored.get(id)
+    if (variant === undefined) return "removed"
+    return eligible.has(id) ? "active" : variant.active ? "out_of_season" : "stopped"
+  }
+
+  const rowsOf = (
+    table: Tabulation,
+    variants: ReadonlyArray<SharedVariant>,
+    maturedSends: (id: string) => number,
+  ): ReadonlyArray<VariantResults> =>
+    variants.map(({ expectedLoss, id, interval, pBest, rate, share }) => {
+      const counts = table.of(id)
+      const trials = trialsOf(counts)
+      const status = statusOf(id)
+      return {
+        copy_id: id,
+        name: authored.get(id)?.name ?? id,
+        status,
+        ...countsOnWire(counts),
+        matured_sends: maturedSends(id),
+        raw_rate: trials > 0 ? valueOf(template.objective, counts.learned) / trials : null,
+        rate,
+        interval,
+        p_best: status === "active" ? pBest : null,
+        expected_loss: expectedLoss,
+        share,
+      }
+    })
+
+  return {
+    request: {
+      model,
+      floor,
+      ids,
+      eligible: running,
+      narrowed: narrow(cells, [...wholeCells, ...parts.flatMap((part) => part.cells)].map(({ cell }) => cell), input),
+      cells: wholeCells,
+      maturedSends: ids.map((id) => [id, matured(id)] as const),
+      groups: parts.map(({ cells, name }) => ({ name, cells })),
+      // Always the same, so that asking again moves no digit unless the model has moved.
+      seed: 1,
+    },
+    compose: ({ groups, overall }) => {
+      const { leader, valueRemaining, verdict } = overall
+      const first = overall.variants.find(({ id }) => id === leader)
+      const days = daysOfData(model)
+      const maturedSends = leader === null ? 0 : matured(leader)
+      const { window } = model
+      const bounds = windowBounds(window, nowMillis)
+      return {
+        template_id: template.id,
+        objective: template.objective,
+        segment: Object.fromEntries(segment),
+        window: {
+          mode: window.mode,
+          lookback_days: window.mode === "window" ? window.lookbackDays : null,
+          offset_days: window.mode === "window" ? window.offsetDays : null,
+          half_life_days: window.mode === "adaptive" ? window.halfLifeDays : null,
+          from: iso(bounds.from),
+          to: iso(bounds.to),
+        },
+        policy_version: model.version,
+        fitted_at: iso(model.fittedAt),
+        ...countsOnWire(whole.total()),
+        variants: rowsOf(whole, overall.variants, matured),
+        segments: parts.map(({ table, values }, part) => ({
+          segment: Object.fromEntries(values),
+          decisions: table.decisions,
+          variants: rowsOf(table, groups[part]!.variants, (id) => maturedIn(table, id)),
+        })),
+        winner: {
+          verdict,
+          copy_id: verdict === "winner" || verdict === "firm_winner" ? leader : null,
+          leader,
+          p_best: first?.pBest ?? null,
+          expected_loss: first?.expectedLoss ?? null,
+          value_remaining: first === undefined ? null : valueRemaining,
+          days,
+          matured_sends: maturedSends,
+          waiting_for: waitingFor({ verdict }, {
+            contenders: running.length,
+            days,
+            maturedSends,
+            loss: first?.expectedLoss ?? 0,
+          }),
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { defaultFloor } from "../bandit/Policy.ts"
+import { measures } from "../bandit/Tally.ts"
+import { bucketAt, windowBounds } from "../bandit/Window.ts"
+import type { TemplateNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { DecisionWindow } from "../learning/DecisionWindow.ts"
+import { Learning } from "../learning/Learning.ts"
+import { Templates } from "../templates/Templates.ts"
+import { Views } from "../templates/Views.ts"
+import { type CountedSegment, prepare } from "./Composition.ts"
+import type { ResultsOptions } from "./ResultsOptions.ts"
+import type { TemplateResults } from "./TemplateResults.ts"
+
+const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): DecisionWindow | undefined =>
+  lookbackDays === undefined && offsetDays === undefined
+    ? undefined
+    : { lookbackDays: lookbackDays ?? 14, offsetDays: offsetDays ?? 3 }
+
+/** Start of the first bucket, as of `now`, that starts at `time` or later. Buckets leave no gaps. */
+export const firstBucketFrom = (time: number, now: number): number => {
+  const { end, start } = bucketAt(time, now)
+  return start >= time ? start : end
+}
+
+// The measures are ours, so that nothing of a request gets into the text of the query.
+const sums = `ARRAY[${measures.map((measure) => `sum(t.${measure})`).join(", ")}]::float8[]`
+
+/**
+ * How the variants of a template do: counts, rates with intervals, who is best and by how much, on the whole and by
+ * segment. Without a window: the adaptive model, and counts of the last 180 days. A broken store is a defect.
+ */
+export class Results extends Context.Service<Results, {
+  readonly results: (
+    org: OrgSlug,
+    template: string,
+    options: ResultsOptions,
+  ) => Effect.Effect<TemplateResults, TemplateNotFound>
+}>()("parlance/results/Results") {
+  static readonly layer = Layer.effect(
+    Results,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const templates = yield* Templates
+      const views = yield* Views
+      const learning = yield* Learning
+
+      const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
+        sql<CountedSegment>`
+          SELECT t.copy_id, t.segment, t.track, ${sql.literal(sums)} AS counts
+          FROM tallies t
+          WHERE t.org_slug = ${org} AND t.template_id = ${template}
+            AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+          GROUP BY t.copy_id, t.segment, t.track`.pipe(Effect.orDie)
+
+      const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
+        const template = yield* templates.get(org, id)
+        const model = yield* learning.model(org, template.id, windowOf(options))
+        const nowMillis = yield* Clock.currentTimeMillis
+        // The model takes a bucket or leaves it by where it starts once rolled up; rows that wait for that do as well.
+        const { from, to } = windowBounds(model.window, nowMillis)
+        const rows = yield* count(
+          org,
+          template.id,
+          new Date(firstBucketFrom(from, nowMillis)),
+          new Date(firstBucketFrom(to, nowMillis)),
+        )
+        const view = views.template(org, template.id)
+        const eligible = new Set<string>()
+        for (const { active, id } of template.variants) {
+          // A variant made on another node a moment ago is not in the view yet.
+          const seen = view?.variantsById.get(id)
+          if (seen === undefined ? active : seen.active && seen.calendar.holds(nowMillis)) eligible.add(id)
+        }
+        const { compose, request } = prepare({
+          template,
+          eligible,
+          floor: view?.org.explorationFloor ?? defaultFloor,
+          model,
+          rows,
+          segment: options.segment ?? new Map(),
+          nowMillis,
+        })
+        return compose(yield* learning.report(request))
+      })
+
+      return Results.of({ results })
+    }),
+  )
+}

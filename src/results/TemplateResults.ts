@@ -1,0 +1,138 @@
+import { Schema } from "effect"
+import { Objective } from "../domain/Template.ts"
+
+// What is known of a template's variants, as the API answers it and people read it.
+
+const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
+
+/** How many decisions had each outcome, once each however often it came. */
+export const OutcomeCounts = Schema.Struct({
+  sent: Schema.Finite,
+  delivered: Schema.Finite,
+  open: Schema.Finite,
+  click: Schema.Finite,
+  other: described(Schema.Finite, "Interactions that are neither open nor click"),
+  conversion: Schema.Finite,
+  bounce: Schema.Finite,
+  soft_bounce: Schema.Finite,
+  failed: Schema.Finite,
+  unsubscribe: Schema.Finite,
+  spam: Schema.Finite,
+  negative: described(Schema.Finite, "At least one of unsubscribe and spam"),
+})
+export type OutcomeCounts = typeof OutcomeCounts.Type
+
+const counts = {
+  decisions: Schema.Finite,
+  voided: described(
+    Schema.Finite,
+    "Of the decisions: those that bounced or failed, so that nobody saw the message; they are no trial",
+  ),
+  outcomes: OutcomeCounts,
+}
+
+const apart = {
+  automated: described(OutcomeCounts, "Events of machines, such as prefetching proxies and link scanners; not learned"),
+  forced: described(
+    Schema.Struct(counts),
+    "Decisions whose variant the caller named (`copy_id`), with their outcomes; reported, never learned from",
+  ),
+}
+
+/** Whether a variant may be selected now. `removed`: no longer part of the template, but with decisions in the window. */
+export const VariantStatus = Schema.Literals(["active", "out_of_season", "stopped", "removed"])
+export type VariantStatus = typeof VariantStatus.Type
+
+/** One variant within a segment or the whole. */
+export const VariantResults = Schema.Struct({
+  copy_id: Schema.String,
+  name: Schema.String,
+  status: VariantStatus,
+  ...counts,
+  matured_sends: described(
+    Schema.Finite,
+    "Decisions that are no longer waiting for outcomes, each counted for the share of its outcomes due at its age; " +
+      "within a segment estimated from the variant as a whole",
+  ),
+  ...apart,
+  raw_rate: described(
+    Schema.NullOr(Schema.Finite),
+    "The objective per decision that was not voided, as counted; null without any. Adaptive allocation and outcomes " +
+      "still to come bias it downwards",
+  ),
+  rate: described(Schema.Finite, "The objective per decision as the model estimates it, for the traffic as it is now"),
+  interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "95 % credible interval of `rate`"),
+  p_best: described(
+    Schema.NullOr(Schema.Finite),
+    "Probability of having the highest rate of the active variants; null for one that is not active",
+  ),
+  expected_loss: described(
+    Schema.Finite,
+    "What is expected to be lost by choosing this variant for good, as a share of its rate",
+  ),
+  share: described(
+    Schema.Finite,
+    "Share of the traffic that decisions by this model give it now; the active variants' sum to 1",
+  ),
+})
+export type VariantResults = typeof VariantResults.Type
+
+/** What is still needed before a winner can be named. */
+export const Missing = Schema.Literals(["variants", "days", "sends", "certainty"])
+
+export const WinnerResults = Schema.Struct({
+  verdict: described(
+    Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
+    "`winner`: choosing the leader for good is expected to lose less than 1 %, after 7 days and 100 matured sends of " +
+      "the leader; `firm_winner`: it is also the best with a probability of 95 %; `no_difference`: less than 1 % is " +
+      "left to gain, whichever is best",
+  ),
+  copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the verdict names one"),
+  leader: described(Schema.NullOr(Schema.String), "The active variant that is ahead; null without any"),
+  p_best: described(Schema.NullOr(Schema.Finite), "Of the leader"),
+  expected_loss: described(Schema.NullOr(Schema.Finite), "Of the leader"),
+  value_remaining: described(
+    Schema.NullOr(Schema.Finite),
+    "With 95 % probability no more than this can be gained over the leader, as a share of its rate",
+  ),
+  days: described(Schema.Finite, "Days of data"),
+  matured_sends: described(Schema.Finite, "Of the leader"),
+  waiting_for: described(
+    Schema.Array(Missing),
+    "What an undecided verdict lacks: a second active variant, 7 days of data, 100 matured sends, or a clear difference",
+  ),
+})
+export type WinnerResults = typeof WinnerResults.Type
+
+const AttributeValues = Schema.Record(Schema.String, Schema.String)
+
+/** The results of a template. */
+export const TemplateResults = Schema.Struct({
+  template_id: Schema.String,
+  objective: described(Objective, "The outcome that the rates are about; of a mix, rates are its value per decision"),
+  segment: described(AttributeValues, "The attribute values the answer is restricted to"),
+  window: Schema.Struct({
+    mode: Schema.Literals(["adaptive", "window"]),
+    lookback_days: Schema.NullOr(Schema.Finite),
+    offset_days: Schema.NullOr(Schema.Finite),
+    half_life_days: described(
+      Schema.NullOr(Schema.Finite),
+      "Adaptive: the age at which an outcome counts half in `rate`; counts are never faded",
+    ),
+    from: described(Schema.String, "Decisions from then on, ISO 8601"),
+    to: described(Schema.String, "Decisions before then, ISO 8601"),
+  }),
+  policy_version: Schema.String,
+  fitted_at: Schema.String,
+  ...counts,
+  ...apart,
+  variants: Schema.Array(VariantResults),
+  segments: described(
+    Schema.Array(
+      Schema.Struct({ segment: AttributeValues, decisions: Schema.Finite, variants: Schema.Array(VariantResults) }),
+    ),
+    "One entry per value of each attribute that is learned from, those with the most decisions first, 100 at most",
+  ),
+  winner: WinnerResults,
+})
+export type TemplateResults = typeof TemplateResults.Type

@@ -1,0 +1,34 @@
+import { Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { Store } from "./Store.ts"
+
+/** Tables whose rows come and go, the liveliest first. */
+const tables = [
+  "tally_ledger",
+  "models",
+  "bandit_states",
+  "tallies",
+  "delay_tallies",
+  "inbox",
+  "events",
+  "attribute_counts",
+  "organizations",
+  "api_keys",
+]
+
+/**
+ * Reclaims on the embedded store what dead rows hold, and keeps the planner's statistics: a Postgres server has processes
+ * of its own for that, PGlite has none.
+ */
+export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  const store = yield* Store
+  if (store.kind !== "embedded") return
+  const sql = yield* SqlClient.SqlClient
+  // One table at a time, so that decisions wait for no more than that.
+  yield* Effect.forEach(tables, (table) => sql`VACUUM (ANALYZE) ${sql(table)}`, { discard: true }).pipe(
+    Effect.catch((error) => Effect.logWarning("The embedded store could not be vacuumed", error.message)),
+    Effect.repeat(Schedule.spaced("2 minutes")),
+    Effect.delay("1 minute"),
+    Effect.forkScoped,
+  )
+}))

@@ -1,0 +1,205 @@
+import { assert, describe, it } from "@effect/vitest"
+import { decodeCell, encodeCell } from "../../src/bandit/Cells.ts"
+import { type ModelSnapshot, priorModel } from "../../src/bandit/Model.ts"
+import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { report, type ReportRequest } from "../../src/bandit/Report.ts"
+import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
+import { winnerReport } from "../../src/bandit/Winner.ts"
+import { adaptive, day, fitRows, normal, now, sum } from "./Samples.ts"
+
+const plan = (value: string) => encodeCell([["plan", value]])
+const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
+
+/** Variant a is better for free users, b for those who pay; there are nine times as many free ones. */
+const model = fitRows(
+  Array.from({ length: 10 }, (_, d) => Math.floor(now / day) * day - (d + 1) * day).flatMap((start) => [
+    { variant: "a", cell: plan("free"), start, sends: 900, clicks: 45 },
+    { variant: "a", cell: plan("pro"), start, sends: 100, clicks: 2 },
+    { variant: "b", cell: plan("free"), start, sends: 900, clicks: 27 },
+    { variant: "b", cell: plan("pro"), start, sends: 100, clicks: 6 },
+  ]),
+  { scheme },
+)
+
+const cellsOf = (value: string) => model.traffic.filter(({ cell }) => decodeCell(cell).get("plan") === value)
+
+const request: ReportRequest = {
+  model,
+  floor: 0.01,
+  ids: ["a", "b"],
+  eligible: ["a", "b"],
+  groups: [{ name: "plan=free", cells: cellsOf("free") }, { name: "plan=pro", cells: cellsOf("pro") }],
+  seed: 7,
+}
+
+const empty: ModelSnapshot = priorModel({
+  version: "t:0",
+  now,
+  window: adaptive,
+  scheme,
+  organization: defaultPriors,
+})
+
+const flat = (rates: ReadonlyArray<number>, sends = 10_000) =>
+  fitRows(rates.flatMap((rate, v) =>
+    Array.from({ length: 10 }, (_, d) => ({
+      variant: `v${v}`,
+      cell: "",
+      start: Math.floor(now / day) * day - (d + 1) * day,
+      sends: sends / 10,
+      clicks: sends * rate / 10,
+    }))
+  ))
+
+const flatRequest = (rates: ReadonlyArray<number>, sends?: number): ReportRequest => {
+  const ids = rates.map((_, v) => `v${v}`)
+  return { model: flat(rates, sends), floor: 0.01, ids, eligible: ids, groups: [], seed: 1 }
+}
+
+describe("a report on a template", () => {
+  it("finds a planted winner, and sends the traffic its way", () => {
+    const { overall } = report(flatRequest([0.03, 0.045, 0.03], 20_000))
+    assert.strictEqual(overall.verdict, "firm_winner")
+    assert.strictEqual(overall.leader, "v1")
+    assert.isAbove(overall.variants[1]!.share, 0.98)
+    assert.closeTo(overall.variants[1]!.rate, 0.045, 0.003)
+    assert.isTrue(overall.variants[1]!.interval[0] < 0.045 && overall.variants[1]!.interval[1] > 0.045)
+  })
+
+  it("gives shares that sum to 1 over the eligible variants and to nobody else", () => {
+    const { groups, overall } = report({ ...request, ids: ["a", "b", "gone", "stopped"], eligible: ["a", "b"] })
+    for (const variants of [overall.variants, ...groups.map((group) => group.variants)]) {
+      assert.closeTo(sum(variants.map(({ share }) => share)), 1, 1e-12)
+      assert.deepStrictEqual(variants.slice(2).map(({ pBest, share }) => [pBest, share]), [[0, 0], [0, 0]])
+      assert.closeTo(sum(variants.map(({ pBest }) => pBest)), 1, 1e-9)
+    }
+  })
+
+  it("averages the shares over the cells by their traffic", () => {
+    const policy = new Policy(model, 0.01)
+    const weights = model.traffic.map(({ cell, sends }) => {
+      const choice = policy.choice(policy.cells.parse(cell), eligibleSet(["a", "b"]))
+      return sends * choice.weights[0]!
+    })
+    const { groups, overall } = report(request)
+    const total = sum(model.traffic.map(({ sends }) => sends))
+    assert.closeTo(overall.variants[0]!.share, sum(weights) / total, 1e-12)
+    assert.isAbove(groups[0]!.variants[0]!.share, 0.9)
+    assert.isBelow(groups[1]!.variants[0]!.share, 0.3)
+  })
+
+  it("leaves a cell's traffic to the variants that targeting leaves there", () => {
+    const { groups, overall } = report({ ...request, narrowed: [{ cell: plan("free"), eligible: ["b"] }] })
+    assert.deepStrictEqual(groups[0]!.variants.map(({ share }) => share), [0, 1])
+    assert.isAbove(overall.variants[1]!.share, 0.9)
+    const nobody = report({ ...request, narrowed: [{ cell: plan("free"), eligible: [] }] })
+    assert.deepStrictEqual(nobody.groups[0]!.variants.map(({ share }) => share), [0, 0])
+    // What is served to nobody is no traffic.
+    assert.closeTo(sum(nobody.overall.variants.map(({ share }) => share)), 1, 1e-12)
+  })
+
+  it("tells which variant is best for whom", () => {
+    const { groups, overall } = report(request)
+    const [free, pro] = groups
+    assert.deepStrictEqual(groups.map(({ name }) => name), ["plan=free", "plan=pro"])
+    assert.isAbove(free!.variants[0]!.pBest, 0.95)
+    assert.isAbove(pro!.variants[1]!.pBest, 0.75)
+    assert.isAbove(pro!.variants[1]!.rate, pro!.variants[0]!.rate)
+    // The whole is the mean of its parts.
+    overall.variants.forEach(({ rate }, v) =>
+      assert.closeTo(rate, 0.9 * free!.variants[v]!.rate + 0.1 * pro!.variants[v]!.rate, 0.0005)
+    )
+  })
+
+  it("never names a variant the winner that cannot be chosen, yet reports it", () => {
+    const { overall } = report({ ...flatRequest([0.03, 0.06, 0.04], 20_000), eligible: ["v0", "v2"] })
+    assert.strictEqual(overall.leader, "v2")
+    assert.strictEqual(overall.verdict, "firm_winner")
+    assert.closeTo(overall.variants[1]!.rate, 0.06, 0.004)
+    assert.deepStrictEqual([overall.variants[1]!.pBest, overall.variants[1]!.expectedLoss], [0, 0])
+  })
+
+  it("has no leader when nothing can be chosen", () => {
+    const { overall } = report({ ...request, eligible: [] })
+    assert.deepStrictEqual([overall.leader, overall.verdict], [null, "undecided"])
+    assert.deepStrictEqual(overall.variants.map(({ share }) => share), [0, 0])
+    assert.isAbove(overall.variants[0]!.rate, 0)
+  })
+
+  it("is undecided about a part in which the leader has matured too little", () => {
+    const whole = flatRequest([0.03, 0.06], 20_000)
+    assert.strictEqual(report(whole).overall.verdict, "firm_winner")
+    assert.strictEqual(report({ ...whole, maturedSends: [["v1", 99]] }).overall.verdict, "undecided")
+    assert.strictEqual(report({ ...whole, maturedSends: [["v1", 100]] }).overall.verdict, "firm_winner")
+  })
+
+  it("restricts the whole to the cells it is given", () => {
+    const { groups, overall } = report({ ...request, cells: cellsOf("pro") })
+    assert.strictEqual(overall.leader, "b")
+    assert.deepStrictEqual(
+      overall.variants.map(({ share }) => share),
+      groups[1]!.variants.map(({ share }) => share),
+    )
+  })
+
+  it("gives variants without data the prior, all alike", () => {
+    const { overall } = report({ ...request, model: empty, ids: ["a", "b", "c", "d"], eligible: ["a", "b", "c", "d"] })
+    for (const { interval, pBest, rate, share } of overall.variants) {
+      assert.closeTo(rate, 0.03 * Math.exp(0.02), 0.0005)
+      assert.isTrue(interval[0] < 0.023 && interval[1] > 0.04)
+      assert.closeTo(pBest, 0.25, 0.03)
+      assert.closeTo(share, 0.25, 1e-9)
+    }
+    assert.strictEqual(overall.verdict, "undecided")
+  })
+
+  it("reports a variant the model has never met between those it knows", () => {
+    const { overall } = report({
+      ...flatRequest([0.03, 0.06], 20_000),
+      ids: ["v0", "new", "v1"],
+      eligible: ["new", "v1"],
+    })
+    const [known, unknown] = overall.variants
+    assert.isAbove(unknown!.interval[1] / unknown!.interval[0], known!.interval[1] / known!.interval[0])
+    assert.isAbove(unknown!.pBest, 0)
+  })
+
+  it("is the same for the same seed, and nearly so for another", () => {
+    assert.deepStrictEqual(report(request), report(request))
+    const [a, b] = [report(request), report({ ...request, seed: 8 })]
+    assert.notDeepEqual(a, b)
+    a.overall.variants.forEach(({ pBest, rate }, v) => {
+      assert.closeTo(b.overall.variants[v]!.rate / rate, 1, 0.01)
+      assert.closeTo(b.overall.variants[v]!.pBest, pBest, 0.05)
+    })
+  })
+
+  it("draws numbers that are normal: agrees with the integral and with another generator", () => {
+    const asked = flatRequest([0.04, 0.043, 0.05], 3000)
+    const { overall } = report({ ...asked, draws: 20_000 })
+    const posteriors = asked.model.variants.map(({ beta, covariance }) =>
+      [beta[0]!, Math.sqrt(covariance[0]!)] as const
+    )
+    const q = bestArmProbabilities(posteriors.map(([mean]) => mean), posteriors.map(([, sd]) => sd))
+    const other = winnerReport(asked.model, asked.ids, normal(5), { draws: 20_000 })
+    overall.variants.forEach(({ interval, pBest }, v) => {
+      assert.closeTo(pBest, q[v]!, 0.015)
+      assert.closeTo(pBest, other.variants[v]!.pBest, 0.02)
+      const [mean, sd] = posteriors[v]!
+      assert.closeTo(interval[0], Math.exp(asked.model.a0 + mean - 1.96 * sd), 0.001)
+      assert.closeTo(interval[1], Math.exp(asked.model.a0 + mean + 1.96 * sd), 0.001)
+    })
+  })
+
+  it("survives the way to a worker and back", () => {
+    assert.deepStrictEqual(structuredClone(report(structuredClone(request))), report(request))
+  })
+
+  it("reports a template of very many variants within its budget", () => {
+    const ids = Array.from({ length: 300 }, (_, v) => `x${v}`)
+    const { overall } = report({ ...request, ids, eligible: ids })
+    assert.closeTo(sum(overall.variants.map(({ pBest }) => pBest)), 1, 1e-9)
+    assert.closeTo(sum(overall.variants.map(({ share }) => share)), 1, 1e-9)
+  })
+})

@@ -1,0 +1,300 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { priorModel } from "../../src/bandit/Model.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { report } from "../../src/bandit/Report.ts"
+import { TemplateId } from "../../src/domain/Ids.ts"
+import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
+import { type OutcomeCounts, TemplateResults } from "../../src/results/TemplateResults.ts"
+import { adaptive, day, now, sum } from "../bandit/Samples.ts"
+import { cell, input, model, onlyFor, row, rows, variant } from "./Samples.ts"
+
+const resultsOf = (more: Partial<ResultsInput> = {}) => {
+  const { compose, request } = prepare(input(more))
+  return compose(report(request))
+}
+
+const of = (results: typeof TemplateResults.Type, id: string) => results.variants.find(({ copy_id }) => copy_id === id)!
+
+const total = (counts: OutcomeCounts) => sum(Object.values(counts))
+
+describe("the results of a template", () => {
+  it("are what the schema of the answer says", () => {
+    const results = resultsOf()
+    assert.deepStrictEqual(Schema.encodeUnknownSync(TemplateResults)(results), results)
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(results)), results)
+  })
+
+  it("sum the counts of a variant over its segments, and of the template over its variants", () => {
+    const results = resultsOf()
+    assert.strictEqual(of(results, "a").decisions, 10_040)
+    assert.strictEqual(of(results, "a").voided, 40)
+    assert.strictEqual(of(results, "a").outcomes.click, 10 * (30 + 15 + 1.6 + 0.4))
+    assert.strictEqual(results.decisions, 20_080)
+    for (const outcome of ["delivered", "open", "click", "conversion", "bounce"] as const) {
+      assert.closeTo(results.outcomes[outcome], sum(results.variants.map(({ outcomes }) => outcomes[outcome])), 1e-9)
+    }
+  })
+
+  it("show the raw rate, of decisions that were not voided, beside the model's", () => {
+    const a = of(resultsOf(), "a")
+    assert.closeTo(a.raw_rate!, 470 / 10_000, 1e-12)
+    assert.closeTo(a.rate, 0.047, 0.004)
+    assert.isTrue(a.interval[0] < a.rate && a.rate < a.interval[1])
+    assert.closeTo(a.matured_sends, 10_000, 1e-6)
+  })
+
+  it("keep machines' events apart from people's", () => {
+    const a = of(resultsOf(), "a")
+    assert.strictEqual(a.automated.open, 1000)
+    assert.strictEqual(a.automated.click, 20)
+    assert.strictEqual(a.outcomes.open, 3000)
+    assert.strictEqual(resultsOf().automated.click, 40)
+  })
+
+  it("keep forced decisions apart, and learn nothing from them", () => {
+    const forced = resultsOf({
+      rows: [...rows, row("b", cell("pro", "morning"), "forced", { decisions: 500, click: 400, voided: 3 })],
+    })
+    const without = resultsOf()
+    assert.strictEqual(of(forced, "b").forced.decisions, 500)
+    assert.strictEqual(of(forced, "b").forced.voided, 3)
+    assert.strictEqual(of(forced, "b").forced.outcomes.click, 400)
+    assert.deepStrictEqual({ ...of(forced, "b"), forced: null }, { ...of(without, "b"), forced: null })
+    assert.strictEqual(forced.forced.decisions, 500)
+    assert.strictEqual(forced.decisions, without.decisions)
+  })
+
+  it("measure a mix by its weights", () => {
+    const results = resultsOf({
+      template: {
+        id: TemplateId.make("welcome"),
+        objective: { click: 1, conversion: 5, negative: -2 },
+        variants: [variant("a"), variant("b")],
+      },
+      rows: [row("a", "", "learned", { decisions: 110, voided: 10, click: 20, conversion: 4, negative: 3, open: 50 })],
+    })
+    assert.closeTo(of(results, "a").raw_rate!, (20 + 5 * 4 - 2 * 3) / 100, 1e-12)
+  })
+
+  it("have no raw rate where nothing was decided, and the prior of the model", () => {
+    const results = resultsOf({
+      template: { ...input().template, variants: [variant("a"), variant("b"), variant("new")] },
+      eligible: new Set(["a", "b", "new"]),
+    })
+    const fresh = of(results, "new")
+    assert.isNull(fresh.raw_rate)
+    assert.deepStrictEqual([fresh.decisions, fresh.matured_sends, total(fresh.outcomes)], [0, 0, 0])
+    assert.isAbove(fresh.interval[1] / fresh.interval[0], of(results, "a").interval[1] / of(results, "a").interval[0])
+    assert.isAbove(fresh.p_best!, 0)
+  })
+
+  it("tell stopped, seasonal and removed variants from those that can win", () => {
+    const results = resultsOf({
+      template: {
+        ...input().template,
+        variants: [variant("a", { active: false }), variant("b"), variant("winter")],
+      },
+      eligible: new Set(["b"]),
+      rows: [...rows, row("old", cell("free", "morning"), "learned", { decisions: 7, click: 1 })],
+    })
+    assert.deepStrictEqual(
+      results.variants.map(({ copy_id, name, p_best, share, status }) => [copy_id, name, status, p_best, share]),
+      [
+        ["a", "The a", "stopped", null, 0],
+        ["b", "The b", "active", 1, 1],
+        ["old", "old", "removed", null, 0],
+        ["winter", "The winter", "out_of_season", null, 0],
+      ],
+    )
+    assert.strictEqual(of(results, "old").decisions, 7)
+    assert.deepStrictEqual(results.winner.waiting_for, ["variants"])
+    assert.strictEqual(results.winner.leader, "b")
+  })
+
+  it("share the traffic among the variants that targeting leaves in each segment", () => {
+    const template = {
+      ...input().template,
+      variants: [variant("a"), variant("b", { targeting: onlyFor("plan", "pro") })],
+    }
+    const results = resultsOf({ template })
+    const share = (plan: string, id: string) =>
+      results.segments.find(({ segment }) => segment["plan"] === plan)!.variants
+        .find(({ copy_id }) => copy_id === id)!.share
+    assert.deepStrictEqual([share("free", "a"), share("free", "b")], [1, 0])
+    assert.isAbove(share("pro", "b"), 0.3)
+    assert.closeTo(of(results, "b").share, 0.1 * share("pro", "b"), 1e-9)
+    // Nobody keeps the attributes that are not learned from, so that they narrow nothing.
+    const elsewhere = resultsOf({
+      template: { ...template, variants: [variant("a"), variant("b", { targeting: onlyFor("country", "de") })] },
+    })
+    assert.deepStrictEqual(elsewhere.variants, resultsOf().variants)
+  })
+
+  it("know of a rare value only that it is none of the listed ones", () => {
+    const narrowed = (targeting: ReturnType<typeof onlyFor>) => {
+      const other = cell("other", "morning")
+      const { request } = prepare(input({
+        template: { ...input().template, variants: [variant("a"), variant("b", { targeting })] },
+        model: { ...model, traffic: [...model.traffic, { cell: other, sends: 1 }] },
+      }))
+      return request.narrowed!.some(({ cell }) => cell === other)
+    }
+    assert.isTrue(narrowed(onlyFor("plan", "pro")))
+    assert.isFalse(narrowed(onlyFor("plan", "pro", "Platinum")))
+    assert.isFalse(narrowed([{ attribute: "plan", op: "is_not", values: ["pro"] }]))
+    assert.isTrue(narrowed([{ attribute: "plan", op: "not_exists", values: [] }]))
+  })
+})
+
+describe("the segments of the results", () => {
+  it("add up to the whole, attribute by attribute, those with most decisions first", () => {
+    const results = resultsOf()
+    assert.deepStrictEqual(results.segments.map(({ decisions, segment }) => [segment, decisions]), [
+      [{ plan: "free" }, 18_040],
+      [{ daypart: "morning" }, 13_640],
+      [{ daypart: "evening" }, 6_440],
+      [{ plan: "pro" }, 2_040],
+    ])
+    for (const name of ["plan", "daypart"]) {
+      const parts = results.segments.filter(({ segment }) => segment[name] !== undefined)
+      for (const id of ["a", "b"]) {
+        const whole = of(results, id)
+        const mine = parts.map(({ variants }) => variants.find(({ copy_id }) => copy_id === id)!)
+        assert.strictEqual(sum(mine.map(({ decisions }) => decisions)), whole.decisions)
+        assert.closeTo(sum(mine.map(({ outcomes }) => total(outcomes))), total(whole.outcomes), 1e-6)
+        assert.closeTo(sum(mine.map(({ automated }) => total(automated))), total(whole.automated), 1e-6)
+        assert.closeTo(sum(mine.map(({ matured_sends }) => matured_sends)), whole.matured_sends, 1e-6)
+      }
+    }
+  })
+
+  it("say which variant is best for whom", () => {
+    const best = (plan: string) =>
+      resultsOf().segments.find(({ segment }) => segment["plan"] === plan)!.variants
+        .toSorted((x, y) => y.p_best! - x.p_best!)[0]!.copy_id
+    assert.deepStrictEqual([best("free"), best("pro")], ["a", "b"])
+  })
+
+  it("are read as the model reads them: what it no longer lists is other, what it never learned is left out", () => {
+    const results = resultsOf({
+      rows: [row("a", encodeCell([["plan", "legacy"], ["country", "de"]]), "learned", { decisions: 5 })],
+    })
+    assert.deepStrictEqual(results.segments.map(({ segment }) => segment), [{ plan: "other" }])
+    assert.strictEqual(results.decisions, 5)
+  })
+
+  it("are at most a hundred, and fewer where a template has very many variants", () => {
+    const values = Array.from({ length: 150 }, (_, i) => `v${i}`)
+    const wide = { keys: [{ name: "plan", values }], builtIns: [] }
+    const request = (variants: number) =>
+      prepare(input({
+        template: { ...input().template, variants: Array.from({ length: variants }, (_, v) => variant(`x${v}`)) },
+        model: priorModel({ version: "t:0", now, window: adaptive, scheme: wide, organization: defaultPriors }),
+        rows: values.map((value, i) => row("x0", encodeCell([["plan", value]]), "learned", { decisions: i + 1 })),
+      })).request
+    assert.strictEqual(request(2).groups.length, 100)
+    assert.strictEqual(request(2).groups[0]!.name, "plan=v149")
+    assert.strictEqual(request(1000).groups.length, 10)
+  })
+})
+
+describe("results restricted to a segment", () => {
+  const pro = resultsOf({ segment: new Map([["plan", "pro"]]) })
+
+  it("count and compare within it alone", () => {
+    assert.deepStrictEqual(pro.segment, { plan: "pro" })
+    assert.strictEqual(pro.decisions, 2_040)
+    assert.strictEqual(pro.winner.leader, "b")
+    assert.closeTo(of(pro, "b").raw_rate!, 0.06, 1e-12)
+    assert.closeTo(of(pro, "b").rate, 0.06, 0.02)
+    assert.closeTo(of(pro, "b").matured_sends, 1000, 1e-6)
+    assert.closeTo(sum(pro.variants.map(({ share }) => share)), 1, 1e-9)
+  })
+
+  it("split by the other attributes, each part within it", () => {
+    assert.deepStrictEqual(pro.segments.map(({ decisions, segment }) => [segment, decisions]), [
+      [{ plan: "pro", daypart: "morning" }, 1_620],
+      [{ plan: "pro", daypart: "evening" }, 420],
+    ])
+  })
+
+  it("are empty, not wrong, where nothing was decided", () => {
+    const none = resultsOf({ segment: new Map([["plan", "gold"]]) })
+    assert.deepStrictEqual([none.decisions, none.segments.length, none.winner.matured_sends], [0, 0, 0])
+    assert.isNull(of(none, "a").raw_rate)
+    assert.isAbove(of(none, "a").rate, 0)
+    assert.include(none.winner.waiting_for, "sends")
+  })
+})
+
+describe("the winner in the results", () => {
+  const planted = (rate: number) =>
+    resultsOf({
+      model: {
+        ...model,
+        variants: model.variants.map((known) =>
+          known.id === "a" ? { ...known, beta: known.beta.map((b, i) => i === 0 ? b + rate : b) } : known
+        ),
+      },
+    })
+
+  it("is named once it is clear, with what speaks for it", () => {
+    const { winner } = planted(1)
+    assert.deepStrictEqual([winner.verdict, winner.copy_id, winner.leader], ["firm_winner", "a", "a"])
+    assert.isAbove(winner.p_best!, 0.95)
+    assert.isBelow(winner.expected_loss!, 0.01)
+    assert.deepStrictEqual(winner.waiting_for, [])
+  })
+
+  it("is not named before its time, and all that is missing is listed", () => {
+    const { winner } = resultsOf({
+      model: {
+        ...model,
+        firstSendAt: now - 2 * day,
+        variants: model.variants.map((known) => ({ ...known, maturedSends: 12 })),
+      },
+    })
+    assert.deepStrictEqual([winner.verdict, winner.copy_id], ["undecided", null])
+    assert.strictEqual(winner.leader, "a")
+    assert.closeTo(winner.days, 2, 1e-9)
+    assert.strictEqual(winner.matured_sends, 12)
+    assert.includeMembers([...winner.waiting_for], ["days", "sends"])
+  })
+
+  it("is nobody of a template without variants", () => {
+    const { variants, winner } = resultsOf({
+      template: { ...input().template, variants: [] },
+      eligible: new Set(),
+      rows: [],
+    })
+    assert.deepStrictEqual([variants, winner.leader, winner.p_best, winner.value_remaining], [[], null, null, null])
+    assert.deepStrictEqual(winner.waiting_for, ["variants"])
+  })
+})
+
+describe("the window of the results", () => {
+  it("is 180 days back with the model's half-life when adaptive", () => {
+    const { window } = resultsOf()
+    assert.strictEqual(window.mode, "adaptive")
+    assert.strictEqual(window.half_life_days, 120)
+    assert.strictEqual(window.from, new Date(now - 180 * day).toISOString())
+    assert.strictEqual(window.to, new Date(now).toISOString())
+  })
+
+  it("is that of the model otherwise, as of now", () => {
+    const { window } = resultsOf({
+      model: { ...model, window: { mode: "window", lookbackDays: 2.5, offsetDays: 1 } },
+      nowMillis: now + day,
+    })
+    assert.deepStrictEqual(window, {
+      mode: "window",
+      lookback_days: 2.5,
+      offset_days: 1,
+      half_life_days: null,
+      from: new Date(now - 2.5 * day).toISOString(),
+      to: new Date(now).toISOString(),
+    })
+  })
+})

@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { report } from "../../src/bandit/Report.ts"
+import { bar, percent, resultsText, segmentText, variantsTable, winnerSentence } from "../../src/cli/ResultsText.ts"
+import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
+import type { WinnerResults } from "../../src/results/TemplateResults.ts"
+import { cell, input, row, rows, variant } from "./Samples.ts"
+
+const resultsOf = (more: Partial<ResultsInput> = {}) => {
+  const { compose, request } = prepare(input(more))
+  return compose(report(request))
+}
+
+describe("a bar", () => {
+  it("shows an interval and its estimate on the common scale", () => {
+    assert.strictEqual(bar([0, 10], 5, [0, 10], 11), "╶────●────╴")
+    assert.strictEqual(bar([2, 6], 3, [0, 10], 11), "  ╶●──╴    ")
+  })
+
+  it("is a point where nothing is uncertain, or the scale has no length", () => {
+    assert.strictEqual(bar([4, 4], 4, [0, 8], 5), "  ●  ")
+    assert.strictEqual(bar([4, 4], 4, [4, 4], 5), "●    ")
+  })
+})
+
+describe("a share in percent", () => {
+  it("has as many digits as mean something", () => {
+    assert.deepStrictEqual(
+      [0, 0.00004, 0.0035, 0.042, 0.83, 0.9996, 1, 3.2].map(percent),
+      ["0 %", "<0.01 %", "0.35 %", "4.2 %", "83 %", ">99 %", "100 %", "320 %"],
+    )
+  })
+})
+
+describe("the table of the variants", () => {
+  it("has them by their rate, with rates in percent and bars that start at the lowest bound", () => {
+    const results = resultsOf()
+    const lines = variantsTable(results.variants, "click").split("\n")
+    assert.match(lines[0]!, /^variant +decisions +voided +matured +delivered +opens +clicks +conversions +raw rate/)
+    assert.match(lines[2]!, /^a +10040 +40 +10000 .* 4\.70 % +4\.\d\d % +\d\.\d\d % to \d\.\d\d % .*●.* \d+ % /)
+    assert.match(lines[3]!, /^b +10040 /)
+    assert.isTrue(lines[2]!.includes("╴") && lines[3]!.includes("╶"))
+    // Every column starts at the same place in every line.
+    assert.strictEqual(lines[2]!.length, lines[3]!.length)
+  })
+
+  it("leaves out outcomes that nobody had, unless they are what is learned from", () => {
+    const few = resultsOf({ rows: [row("a", "", "learned", { decisions: 10, open: 2 })] })
+    const [head] = variantsTable(few.variants, "click").split("\n")
+    assert.include(head, "opens")
+    assert.include(head, "clicks")
+    assert.notInclude(head, "delivered")
+    assert.notInclude(head, "voided")
+  })
+
+  it("has a dash where nothing is known, and says who cannot be chosen", () => {
+    const results = resultsOf({
+      template: { ...input().template, variants: [variant("a"), variant("b", { active: false }), variant("new")] },
+      eligible: new Set(["a", "new"]),
+    })
+    const lines = variantsTable(results.variants, "click").split("\n")
+    assert.match(lines.find((line) => line.startsWith("new"))!, /^new +active +0 +0 +0 .* – /)
+    assert.match(lines.at(-1)!, /^b +stopped .* – .* –$/)
+  })
+
+  it("shows the value of a mix as a number", () => {
+    const text = variantsTable(resultsOf().variants, { click: 1, conversion: 5 })
+    assert.match(text, / 0\.0470 +0\.04\d\d +0\.04\d\d to 0\.0\d\d\d /)
+  })
+})
+
+describe("the sentence about the winner", () => {
+  const sentence = (more: Partial<WinnerResults>) =>
+    winnerSentence({
+      winner: {
+        verdict: "undecided",
+        copy_id: null,
+        leader: "warm",
+        p_best: 0.72,
+        expected_loss: 0.034,
+        value_remaining: 0.1,
+        days: 3.25,
+        matured_sends: 41.7,
+        waiting_for: [],
+        ...more,
+      },
+    })
+
+  it("names a winner, and how sure that is", () => {
+    assert.strictEqual(
+      sentence({ verdict: "winner", copy_id: "warm", p_best: 0.88, expected_loss: 0.003 }),
+      "Winner: warm. Choosing it for good is expected to lose 0.30 % of its rate. It is the best with a probability of " +
+        "88 %, which would be firm from 95 % on.",
+    )
+    assert.match(sentence({ verdict: "firm_winner", copy_id: "warm", p_best: 0.97 }), /^Firm winner: warm\. .* 97 %;/)
+  })
+
+  it("says when it does not matter", () => {
+    assert.strictEqual(
+      sentence({ verdict: "no_difference" }),
+      "No meaningful difference: whichever variant is best, less than 1 % is left to gain over warm.",
+    )
+  })
+
+  it("says what a winner takes, and how much of that there is", () => {
+    assert.strictEqual(
+      sentence({ waiting_for: ["days", "sends", "certainty"] }),
+      "Undecided: warm leads, the best with a probability of 72 %. A winner takes 7 days of data (3.2 days so far), 100 " +
+        "matured sends of warm (41 so far) and an expected loss below 1 % (3.4 % now).",
+    )
+    assert.match(
+      sentence({ days: 0, matured_sends: 0, waiting_for: ["days"] }),
+      /^Undecided: there is no data yet\. A winner/,
+    )
+    assert.strictEqual(sentence({ waiting_for: ["variants"] }), "Undecided: warm is the only active variant.")
+    assert.strictEqual(sentence({ leader: null, waiting_for: ["variants"] }), "Undecided: no variant is active now.")
+  })
+})
+
+describe("the results as text", () => {
+  it("say what was counted apart from the table", () => {
+    const text = resultsText(
+      resultsOf({ rows: [...rows, row("a", cell("pro", "morning"), "forced", { decisions: 12, click: 2 })] }),
+      { segments: false },
+    )
+    assert.match(text, /^welcome: 20080 decisions in 180 days; /)
+    assert.include(
+      text,
+      "Not in the table: 2000 opens and 40 clicks of machines and 12 forced decisions with 2 clicks.",
+    )
+    assert.match(text, /\n(Undecided|Winner|Firm winner): a/)
+    assert.notInclude(text, "plan=free")
+  })
+
+  it("have a table for every segment when asked", () => {
+    const text = resultsText(resultsOf(), { segments: true })
+    assert.match(text, /\nplan=free: 18040 decisions\n\nvariant /)
+    assert.strictEqual(text.match(/^variant /gm)!.length, 5)
+  })
+
+  it("say so when a segment has no decisions", () => {
+    const text = resultsText(resultsOf({ segment: new Map([["plan", "gold"]]) }), { segments: false })
+    assert.match(text, /^welcome, only plan=gold: 0 decisions/)
+    assert.include(text, "No decision was made in this segment.")
+  })
+
+  it("show nothing to a terminal that a caller's attribute could have smuggled in", () => {
+    assert.strictEqual(segmentText({ plan: "\u001b[31mred" }), "plan=%1B%5B31mred")
+  })
+
+  it("say so when there are no variants", () => {
+    const text = resultsText(
+      resultsOf({ template: { ...input().template, variants: [] }, eligible: new Set(), rows: [] }),
+      { segments: true },
+    )
+    assert.include(text, "The template has no variants.")
+    assert.notInclude(text, "Undecided")
+  })
+})

@@ -1,0 +1,91 @@
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { type Measure, measures, type Track } from "../../src/bandit/Tally.ts"
+import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import type { Condition } from "../../src/domain/Targeting.ts"
+import type { Variant } from "../../src/domain/Template.ts"
+import type { CountedSegment, ResultsInput } from "../../src/results/Composition.ts"
+import { day, fitRows, now } from "../bandit/Samples.ts"
+
+export const cell = (plan: string, daypart: string) => encodeCell([["plan", plan], ["daypart", daypart]])
+
+export const variant = (id: string, more: Partial<Variant> = {}): Variant => ({
+  id: CopyId.make(id),
+  name: `The ${id}`,
+  vars: {},
+  formats: {},
+  active: true,
+  targeting: [],
+  seasons: [],
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
+  ...more,
+})
+
+export const onlyFor = (attribute: string, ...values: ReadonlyArray<string>): ReadonlyArray<Condition> => [
+  { attribute, op: "in", values },
+]
+
+export const row = (
+  copyId: string,
+  segment: string,
+  track: Track,
+  counts: { readonly [measure in Measure]?: number },
+): CountedSegment => ({ copyId, segment, track, counts: measures.map((measure) => counts[measure] ?? 0) })
+
+const segments = [
+  ["free", "morning", 600],
+  ["free", "evening", 300],
+  ["pro", "morning", 80],
+  ["pro", "evening", 20],
+] as const
+
+/** Clicks per hundred decisions, by variant and plan. */
+const clicks = { a: { free: 5, pro: 2 }, b: { free: 3, pro: 6 } } as const
+
+const each = (["a", "b"] as const).flatMap((id) =>
+  segments.map(([plan, daypart, sends]) => ({
+    id,
+    segment: cell(plan, daypart),
+    sends,
+    clicks: clicks[id][plan] * sends / 100,
+  }))
+)
+
+/** Ten days of two variants, the first better for free users, the second for those who pay. */
+export const model = fitRows(
+  each.flatMap(({ clicks, id, segment, sends }) =>
+    Array.from({ length: 10 }, (_, d) => ({
+      variant: id,
+      cell: segment,
+      start: Math.floor(now / day) * day - (d + 1) * day,
+      sends,
+      clicks,
+    }))
+  ),
+  { scheme: { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: ["daypart"] } },
+)
+
+/** What the model was fitted to, as it stands in the tallies. */
+export const rows: ReadonlyArray<CountedSegment> = each.flatMap(({ clicks, id, segment, sends }) => [
+  row(id, segment, "learned", {
+    decisions: 10 * sends + 10,
+    voided: 10,
+    bounce: 10,
+    delivered: 10 * sends,
+    open: 3 * sends,
+    click: 10 * clicks,
+    conversion: clicks,
+  }),
+  row(id, segment, "automated", { open: sends, click: 5 }),
+])
+
+export const input = (more: Partial<ResultsInput> = {}): ResultsInput => ({
+  template: { id: TemplateId.make("welcome"), objective: "click", variants: [variant("a"), variant("b")] },
+  eligible: new Set(["a", "b"]),
+  floor: 0.01,
+  model,
+  rows,
+  segment: new Map(),
+  nowMillis: now,
+  ...more,
+})
