@@ -62,10 +62,14 @@ interface Report {
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
 const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
 
-/** When an event that found no decision is looked at again: after three times its age, then given up after 7 days. */
+/**
+ * When an event that found no decision is looked at again: after as long as it has waited, after the first ten minutes
+ * three times that; undefined once 7 days are over. About twenty looks in all.
+ */
 const retryAt = (receivedAt: number, now: number): number | undefined => {
   const age = Math.max(500, now - receivedAt)
-  return age > windowDays * 24 * hourMillis ? undefined : now + 3 * age
+  if (age > windowDays * 24 * hourMillis) return undefined
+  return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
 /**

@@ -12,6 +12,12 @@ import { PathNotFound, problemPages } from "./Problems.ts"
 
 const pending = Metric.gauge("parlance_decisions_pending")
 const storeDown = Metric.gauge("parlance_store_down")
+/** Received bodies that have not been looked at. */
+const inboxPending = Metric.gauge("parlance_inbox_pending")
+/** Events whose decision has not been found. */
+const eventsWaiting = Metric.gauge("parlance_events_waiting")
+/** Changes of counts that no model knows yet. */
+const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
 
 /** The document of this API. */
 export const document = OpenApi.fromApi(Api)
@@ -43,6 +49,22 @@ export const layer = HttpApiBuilder.group(
       Effect.catch(() => Effect.succeed(false)),
     )
 
+    /** What waits in the store; as last known while that does not answer. */
+    const measureBacklog = sql<{ inbox: number; waiting: number; ledger: number }>`
+      SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
+        (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
+        (SELECT count(*)::int FROM tally_ledger) AS ledger`.pipe(
+      Effect.tap(([row]) =>
+        Effect.all([
+          Metric.update(inboxPending, row!.inbox),
+          Metric.update(eventsWaiting, row!.waiting),
+          Metric.update(ledgerRows, row!.ledger),
+        ])
+      ),
+      Effect.timeoutOption("1 second"),
+      Effect.ignore,
+    )
+
     const openapiText = HttpServerResponse.jsonUnsafe(document)
 
     return handlers
@@ -68,6 +90,7 @@ export const layer = HttpApiBuilder.group(
           const state = decisions.state()
           yield* Metric.update(pending, state.pending)
           yield* Metric.update(storeDown, state.down ? 1 : 0)
+          yield* measureBacklog
           return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
             contentType: "text/plain; version=0.0.4; charset=utf-8",
           })

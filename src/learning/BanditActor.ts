@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Latch, Schema, Semaphore } from "effect"
+import { Clock, Duration, Effect, Latch, Metric, Schema, Semaphore } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import { SqlClient } from "effect/sql"
@@ -15,6 +15,11 @@ import { type EngineFailed, EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
 import { Models } from "./Models.ts"
 import * as Tallies from "./Tallies.ts"
+
+/** Models fitted by this node. */
+const fits = Metric.counter("parlance_fits_total", { incremental: true })
+/** Processor time they took. Unit: milliseconds. */
+const fitTime = Metric.counter("parlance_fit_milliseconds_total", { incremental: true })
 
 const Window = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
 
@@ -199,7 +204,7 @@ export const layer = BanditActor.toLayer(
       const { contributions, delays } = yield* readOthers.pipe(
         Effect.catch((error) => others === undefined ? Effect.fail(error) : Effect.succeed(others)),
       )
-      return yield* engine.fit(key, {
+      const answer = yield* engine.fit(key, {
         version,
         now: clock.currentTimeMillisUnsafe(),
         window,
@@ -208,6 +213,9 @@ export const layer = BanditActor.toLayer(
         active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
         census,
       })
+      yield* Metric.update(fits, 1)
+      yield* Metric.update(fitTime, answer.millis)
+      return answer
     })
 
     const publish = Effect.fnUntraced(function* (answer: FitAnswer, version: number, revision: number) {
