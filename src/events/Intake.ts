@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import type { NormalizedEvent, SkippedItem } from "../domain/Event.ts"
 import { Inflow } from "../learning/Inflow.ts"
+import { isDataFault } from "../store/DataFault.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, type DecisionRef, isAttributable, windowDays } from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -200,67 +201,100 @@ export class Intake extends Context.Service<Intake, {
         return fresh
       })
 
-      /** Takes one batch of bodies; answers how many there were. */
-      const takeBodies = sql.withTransaction(Effect.gen(function* () {
-        const bodies = yield* sql<Body>`
+      /** Takes one batch of at most so many bodies; answers how many there were. */
+      const takeBodies = (most: number) =>
+        sql.withTransaction(Effect.gen(function* () {
+          const bodies = yield* sql<Body>`
           SELECT i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.headers, i.body FROM inbox i
           WHERE i.status = 'pending' AND i.id IN (
             SELECT s.id FROM (
               SELECT p.id, sum(octet_length(p.body)) OVER (ORDER BY p.id) - octet_length(p.body) AS before
-              FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${batchBodies}) p
+              FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${most}) p
             ) s WHERE s.before < ${batchBytes})
           ORDER BY i.id FOR UPDATE SKIP LOCKED`
-        if (bodies.length === 0) return 0
-        const now = clock.currentTimeMillisUnsafe()
-        const reports = new Map<number, Report>()
-        const incoming: Array<Incoming> = []
-        for (const body of bodies) {
-          const report: Report = { events: 0, duplicates: 0, ignored: 0, faults: [] }
-          reports.set(body.id, report)
-          const receivedAt = body.receivedAt.getTime()
-          const normalize = sources.get(body.source)
-          const normalized = normalize === undefined
-            ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
-            : normalize(body.body, body.headers, receivedAt)
-          if ("reason" in normalized) {
-            report.faults.push({ pointer: "", reason: normalized.reason })
-            continue
-          }
-          for (const { expected, pointer, reason } of normalized.skipped) {
-            if (expected) report.ignored++
-            else if (report.faults.length < keptFaults) report.faults.push({ pointer, reason })
-          }
-          for (const event of normalized.events) {
-            const one = { ...event, org: body.orgSlug, source: body.source, inboxId: body.id, receivedAt }
-            if (isAttributable(one)) {
-              incoming.push(one)
-              report.duplicates++
-            } else {
-              report.ignored++
+          if (bodies.length === 0) return 0
+          const now = clock.currentTimeMillisUnsafe()
+          const reports = new Map<number, Report>()
+          const incoming: Array<Incoming> = []
+          for (const body of bodies) {
+            const report: Report = { events: 0, duplicates: 0, ignored: 0, faults: [] }
+            reports.set(body.id, report)
+            const receivedAt = body.receivedAt.getTime()
+            const normalize = sources.get(body.source)
+            const normalized = normalize === undefined
+              ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
+              : normalize(body.body, body.headers, receivedAt)
+            if ("reason" in normalized) {
+              report.faults.push({ pointer: "", reason: normalized.reason })
+              continue
+            }
+            for (const { expected, pointer, reason } of normalized.skipped) {
+              if (expected) report.ignored++
+              else if (report.faults.length < keptFaults) report.faults.push({ pointer, reason })
+            }
+            for (const event of normalized.events) {
+              const one = { ...event, org: body.orgSlug, source: body.source, inboxId: body.id, receivedAt }
+              if (isAttributable(one)) {
+                incoming.push(one)
+                report.duplicates++
+              } else {
+                report.ignored++
+              }
             }
           }
-        }
-        for (const { inboxId } of yield* store(incoming, now)) {
-          const report = reports.get(inboxId)!
-          report.events++
-          report.duplicates--
-        }
-        const rows = Array.from(reports, ([id, { duplicates, events, faults, ignored }]) => ({
-          id,
-          events,
-          duplicates,
-          ignored,
-          faults: faults.length === 0 ? null : JSON.stringify(faults),
-          status: faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial",
-        }))
-        yield* sql`
+          for (const { inboxId } of yield* store(incoming, now)) {
+            const report = reports.get(inboxId)!
+            report.events++
+            report.duplicates--
+          }
+          const rows = Array.from(reports, ([id, { duplicates, events, faults, ignored }]) => ({
+            id,
+            events,
+            duplicates,
+            ignored,
+            faults: faults.length === 0 ? null : JSON.stringify(faults),
+            status: faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial",
+          }))
+          yield* sql`
           UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
             faults = r.faults::json
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
             ignored int, faults text, status text)
           WHERE i.id = r.id`
-        return bodies.length
-      }))
+          return bodies.length
+        }))
+
+      /** Sets the first body aside that the store will not have: it must not hold up the others for ever. */
+      const setAside = (error: SqlError) => {
+        const faults = [{ pointer: "", reason: `It could not be stored: ${error.message}` }]
+        return Effect.andThen(
+          Effect.logError("A body of the inbox could not be taken in and was set aside", error),
+          sql`
+            UPDATE inbox i SET status = 'rejected', events = 0, duplicates = 0, ignored = 0,
+              faults = ${JSON.stringify(faults)}::text::json
+            WHERE i.id = (SELECT min(p.id) FROM inbox p WHERE p.status = 'pending')`,
+        )
+      }
+
+      /** Takes what is pending; where a batch fails for its data, body by body. */
+      const takeAll = Effect.gen(function* () {
+        let most = batchBodies
+        for (let left = 0;; left--) {
+          if (left === 0) most = batchBodies
+          const taken: number = yield* takeBodies(most).pipe(
+            Effect.catch((error): Effect.Effect<number, SqlError> => {
+              if (!isDataFault(error)) return Effect.fail(error)
+              if (most > 1) {
+                most = 1
+                left = batchBodies
+                return Effect.succeed(1)
+              }
+              return Effect.as(setAside(error), 1)
+            }),
+          )
+          if (taken === 0) return
+        }
+      })
 
       interface Waiting {
         readonly orgSlug: string
@@ -339,7 +373,7 @@ export class Intake extends Context.Service<Intake, {
         }))
 
       const drain = one.withPermits(1)(Effect.gen(function* () {
-        while ((yield* takeBodies) > 0);
+        yield* takeAll
         const just = yield* Queue.clear(awaited)
         if (just.length > 0) { while ((yield* matchWaiting(just)) === batchWaiting); }
         while ((yield* matchWaiting(undefined)) === batchWaiting);

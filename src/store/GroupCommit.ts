@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { isDataFault } from "./DataFault.ts"
 
 /** The buffer of writes that wait for the store is full, or its oldest write has waited too long. */
 export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
@@ -47,13 +48,6 @@ export interface GroupCommit<A, B> {
   readonly size: () => number
   /** Whether the last commit failed: answers are then given from memory. */
   readonly isDown: () => boolean
-}
-
-/** Faults of the entry itself (SQLSTATE classes 22 and 23): they would fail again, and fail the group with them. */
-const isPoisoned = (error: SqlError): boolean => {
-  const cause: unknown = "cause" in error.reason ? error.reason.cause : undefined
-  const code: unknown = cause !== null && typeof cause === "object" && "code" in cause ? cause.code : undefined
-  return typeof code === "string" && (code.startsWith("22") || code.startsWith("23"))
 }
 
 /**
@@ -141,13 +135,13 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
-          if (isPoisoned(error) && group.length > 1) {
+          if (isDataFault(error) && group.length > 1) {
             const half = group.length >> 1
             return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
           }
           return Effect.suspend(() => {
             inFlight -= group.length
-            if (!isPoisoned(error)) return keep(group, error.message)
+            if (!isDataFault(error)) return keep(group, error.message)
             settle(group[0]!, Effect.die(error))
             return Effect.void
           })

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import fc from "fast-check"
-import { adminToken } from "../support/service.ts"
+import { adminToken, waitUntil } from "../support/service.ts"
 import { hostile, odd, places } from "./hostile.ts"
 import { type Answer, assertProblem, type Json, type Organization, read, suiteOnStores, variants } from "./harness.ts"
 
@@ -17,6 +17,8 @@ const targets: ReadonlyArray<readonly [path: string, methods: ReadonlyArray<stri
   ["/api/generate/fuzz?template_id=t", ["GET"]],
   ["/api/batch-generate/fuzz", ["POST"]],
   ["/api/batch-generate/fuzz", ["POST"]],
+  ["/api/webhook/events/fuzz", ["POST"]],
+  ["/api/webhook/events/fuzz", ["POST"]],
   [management, ["POST", "GET"]],
   [`${management}/fuzz`, ["GET", "PATCH"]],
   [`${management}/fuzz/keys`, ["POST", "GET"]],
@@ -27,6 +29,11 @@ const targets: ReadonlyArray<readonly [path: string, methods: ReadonlyArray<stri
   [`${management}/fuzz/templates/scratch/variants`, ["POST"]],
   [`${management}/fuzz/templates/scratch/variants/a`, ["GET", "PATCH"]],
   [`${management}/fuzz/templates/scratch/preview`, ["POST"]],
+  [`${management}/fuzz/templates/t/results`, ["GET"]],
+  [`${management}/fuzz/templates/t/decisions`, ["GET"]],
+  [`${management}/fuzz/webhooks/events/inbox`, ["GET"]],
+  [`${management}/fuzz/webhooks/events/inbox/1/replay`, ["POST"]],
+  [`${management}/fuzz/rebuild`, ["POST"]],
   ...["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/problems", "/problems/not-found"].map((path) =>
     [path, ["GET", "HEAD"]] as const
   ),
@@ -60,6 +67,13 @@ const members = [
   "scopes",
   "expires_at",
   "templates",
+  "event",
+  "events",
+  "event_id",
+  "occurred_at",
+  "url",
+  "data",
+  "check",
   "__proto__",
 ]
 const jsonBody = fc.dictionary(
@@ -115,6 +129,9 @@ const request = fc.record({
           "after",
           "attrs[",
           "user_id",
+          "segment",
+          "lookback_days",
+          "before",
         ),
         text,
       ),
@@ -141,7 +158,7 @@ suiteOnStores("Any request whatever", (bench) => {
   let shared: Organization | undefined
   const organization = async () => {
     if (shared !== undefined) return shared
-    shared = await bench.organization("fuzz")
+    shared = await bench.organization("fuzz", { scopes: ["generate", "events"] })
     await shared.template({
       id: "t",
       sticky_hours: 1,
@@ -228,6 +245,14 @@ suiteOnStores("Any request whatever", (bench) => {
         ["PATCH", `/console/api/organizations/fuzz/templates/${id}`, admin],
         ["GET", `/console/api/organizations/fuzz/templates/t/variants/${id}`, admin],
         ["DELETE", `/console/api/organizations/fuzz/templates/t/variants/${id}`, admin],
+        ["POST", `/api/webhook/events/${id}`, headers],
+        ["POST", `/api/webhook/${id}/fuzz`, headers],
+        ["GET", `/console/api/organizations/fuzz/templates/${id}/results`, admin],
+        ["GET", `/console/api/organizations/fuzz/templates/t/results?segment=${id}&lookback_days=${id}`, admin],
+        ["GET", `/console/api/organizations/fuzz/templates/${id}/decisions?after=${id}`, admin],
+        ["GET", `/console/api/organizations/fuzz/webhooks/${id}/inbox?before=${id}&limit=${id}`, admin],
+        ["POST", `/console/api/organizations/fuzz/webhooks/${id}/inbox/${id}/replay`, admin],
+        ["POST", `/console/api/organizations/${id}/rebuild`, admin],
         ["GET", `/problems/${id}`, {}],
         ["GET", `/${id}`, {}],
       ]
@@ -353,4 +378,19 @@ suiteOnStores("Any request whatever", (bench) => {
   })
 
   it("answers a good call after garbage, too", () => answersStill("after-garbage"))
+
+  it("is taken in, or set aside, so that nothing is left in the inbox", async () => {
+    const { key } = await organization()
+    const headers = { "x-api-key": key, "content-type": "application/json" }
+    const body = JSON.stringify({ event: "click", tracking_id: "after all", event_id: "last" })
+    assert.strictEqual((await send("/api/webhook/events/fuzz", { method: "POST", headers, body })).status, 200)
+    await waitUntil(
+      "the inbox is empty",
+      async () => /^parlance_inbox_pending 0$/m.test((await send("/metrics", {})).text),
+    )
+    const admin = { authorization: `Bearer ${adminToken}` }
+    const { json } = await send(`${management}/fuzz/webhooks/events/inbox?limit=100`, { headers: admin })
+    const stuck = json.inbox.filter((entry: Json) => JSON.stringify(entry.faults).includes("could not be stored"))
+    assert.deepStrictEqual(stuck, [])
+  })
 })

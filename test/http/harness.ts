@@ -3,7 +3,7 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
-import { layerRoutes, layerServices } from "../../src/App.ts"
+import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
 import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
 import { type Environment, layerSettings, type StoreName } from "../support/stores.ts"
@@ -64,6 +64,7 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
     const env = yield* environment
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
+        Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env })),

@@ -72,6 +72,16 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"requests":[{"template_id":"t"}],"attrs":@,"trace":true}`,
     `{"requests":[{"template_id":"t"}],"epsilon":@,"lookback_days":@,"offset_days":@,"use_cache":@}`,
   ],
+  "POST /api/webhook/events/fuzz": [
+    `@`,
+    `[@,{"event":"click","tracking_id":"fine"}]`,
+    `{"events":@}`,
+    `{"event":@,"tracking_id":"t"}`,
+    `{"event":"click","tracking_id":@,"event_id":@,"user_id":@,"template_id":@,"url":@}`,
+    `{"event":"click","tracking_id":"t","occurred_at":@,"automated":@}`,
+    `{"event":"click","data":@,"properties":@}`,
+  ],
+  "POST /console/api/organizations/fuzz/rebuild": [`@`, `{"check":@,"template_id":@}`],
   "POST /console/api/organizations": [
     `@`,
     `{"slug":@,"name":@,"time_zone":@}`,
