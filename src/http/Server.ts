@@ -1,5 +1,5 @@
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Duration, Effect, Layer } from "effect"
+import { ByteSize, Duration, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { Buffer } from "node:buffer"
 import { randomUUID } from "node:crypto"
@@ -8,6 +8,18 @@ import type { Duplex } from "node:stream"
 import { Settings } from "../Settings.ts"
 import * as Body from "./Body.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "./Problems.ts"
+
+/** The service cannot listen where its settings say. */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+  host: Schema.String,
+  port: Schema.Int,
+  reason: Schema.String,
+}) {
+  override get message() {
+    return `HOST, PORT: nothing can listen at ${this.host}:${this.port}: ${this.reason}. ` +
+      "Stop what listens there, or choose another PORT (0 lets the system choose)."
+  }
+}
 
 const maxHeaderBytes = 16 * 1024
 
@@ -46,7 +58,7 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
   const { headersTimeout, host, port, requestTimeout, shutdownTimeout } = yield* Settings
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
   const requestTimeoutMillis = Math.max(headersTimeoutMillis, Duration.toMillis(requestTimeout))
-  return NodeHttpServer.layer(
+  const listening = NodeHttpServer.layer(
     () => {
       const server = createServer({
         headersTimeout: headersTimeoutMillis,
@@ -61,6 +73,10 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
     },
     { host, port, gracefulShutdownTimeout: shutdownTimeout },
   )
+  return Layer.catchTag(listening, "ServeError", ({ cause }) => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return Layer.effectContext<Layer.Success<typeof listening>, ListenFailed, never>(new ListenFailed({ host, port, reason }))
+  })
 }))
 
 /** Serves `routes`. Nothing is logged per request; see Envelope.ts for what every answer carries. */

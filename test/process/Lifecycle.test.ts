@@ -235,4 +235,18 @@ describe("A faulty setting", () => {
     DATABASE_URL: "postgres://someone:s3cret@127.0.0.1:1/nothing",
   }, ["DATABASE_URL", "127.0.0.1:1"])
   faulty("DATABASE_URL that is no URL", { DATABASE_URL: "someone:s3cret@nowhere" }, ["DATABASE_URL"])
+
+  it.live("PORT of somebody else ends the start with a message", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const first = yield* scopedProcess({ DATA_DIR: join(folder, "first") })
+      const port = new URL(first.url).port
+      const { code, output } = yield* Effect.promise(() =>
+        runToEnd(["serve"], { DATA_DIR: join(folder, "second"), PORT: port })
+      )
+      assert.strictEqual(code, 1, output)
+      assert.include(output, `127.0.0.1:${port}`)
+      assert.include(output, "choose another PORT")
+      assertClear(output)
+    })))
 })

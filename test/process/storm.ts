@@ -79,7 +79,11 @@ export const post = (url: string, key: string, body: string, agent: Agent) =>
     const call = request(url, {
       method: "POST",
       agent,
-      headers: { "x-api-key": key, "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) },
+      headers: {
+        "x-api-key": key,
+        "content-type": "application/json",
+        "content-length": String(Buffer.byteLength(body)),
+      },
     }, (response) => {
       let text = ""
       response.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
