@@ -5,8 +5,13 @@ import base from "./vitest.config.ts"
 export default defineConfig({
   test: {
     ...base.test,
-    include: ["test/process/Kill.test.ts", "test/process/StoreOutage.test.ts", "test/http/Fuzz.test.ts"],
-    env: { KILLS: "50", OUTAGES: "20", FUZZ_RUNS: "100000" },
+    include: [
+      "test/process/Kill.test.ts",
+      "test/process/EventStorm.test.ts",
+      "test/process/StoreOutage.test.ts",
+      "test/http/Fuzz.test.ts",
+    ],
+    env: { KILLS: "50", STORM_EVENTS: "1000000", OUTAGES: "20", FUZZ_RUNS: "100000" },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.
     maxWorkers: 1,
