@@ -376,4 +376,15 @@ describe("a template that learns", () => {
     assert.isAbove(weights[1]!, 0.98)
     assert.isAtLeast(weights[0]!, 0.01)
   })
+
+  it("takes a first click within minutes for one click, not for a rate of many", () => {
+    const model = fitRows([{ variant: "a", cell: "", start: Math.floor(now / hour) * hour, sends: 2, clicks: 1 }], {
+      window: adaptive,
+      curve: delayCurve(delayCounts([], now)),
+    })
+    const [variant] = model.variants
+    assert.isBelow(rate(model, variant, none), 0.2)
+    const { weights } = new Policy(model).choice(none, eligibleSet(["a", "b"]))
+    assert.isBelow(weights[0]!, 0.8)
+  })
 })
