@@ -11,6 +11,7 @@ import { resultsCommand } from "./cli/ResultsCommand.ts"
 import { root } from "./cli/Root.ts"
 import { templateCommand } from "./cli/TemplateCommand.ts"
 import { variantCommand } from "./cli/VariantCommand.ts"
+import { simulateCommand } from "./cli/SimulateCommand.ts"
 import * as Serve from "./Serve.ts"
 import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
@@ -56,6 +57,8 @@ const program = root.pipe(
     resultsCommand.pipe(Command.provide(managed)),
     inboxCommand.pipe(Command.provide(managed)),
     rebuildCommand.pipe(Command.provide(managed)),
+    // Only a replay opens a connection.
+    simulateCommand.pipe(Command.provide(layerQuiet)),
   ]),
   Command.run({ version: "0.1.0" }),
   Effect.provide(Settings.layer),

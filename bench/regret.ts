@@ -1,0 +1,92 @@
+// The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
+// [--from 1] [--refit-hours 3] [--windows]. The share of the way from choosing evenly to the oracle, in percent, each
+// policy in the same worlds with the same users.
+import { parseArgs } from "node:util"
+import { peers, type Policy } from "../src/simulation/Learners.ts"
+import { product } from "../src/simulation/Product.ts"
+import { run } from "../src/simulation/Run.ts"
+import { spread } from "../src/simulation/Spread.ts"
+import { world, type WorldName, worldNames } from "../src/simulation/Worlds.ts"
+
+const { values: flags } = parseArgs({
+  args: Deno.args.slice(1),
+  options: {
+    seeds: { type: "string", default: "20" },
+    from: { type: "string", default: "1" },
+    worlds: { type: "string", default: worldNames.join() },
+    "refit-hours": { type: "string", default: "3" },
+    windows: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+  },
+})
+
+const chosen = flags.worlds.split(",").filter((name) => name !== "")
+const unknown = chosen.filter((name) => !worldNames.some((known) => known === name))
+const from = Number(flags.from)
+const count = flags.quick ? 3 : Number(flags.seeds)
+const refitHours = flags.quick ? 6 : Number(flags["refit-hours"])
+if (unknown.length > 0 || !Number.isInteger(from) || !(Number.isInteger(count) && count > 0) || !(refitHours >= 0)) {
+  console.error(
+    unknown.length > 0
+      ? `No such world: ${unknown.join()}. There are ${worldNames.join()}.`
+      : "--seeds and --from are whole numbers, --refit-hours a number of hours",
+  )
+  Deno.exit(1)
+}
+const worlds = chosen as ReadonlyArray<WorldName>
+const seeds = Array.from({ length: count }, (_, i) => from + i)
+
+const text = (values: ReadonlyArray<number>, signed = false) => {
+  const { halfWidth, mean } = spread(values)
+  const sign = signed && mean >= 0 ? "+" : ""
+  return Number.isNaN(halfWidth) ? `${sign}${mean.toFixed(1)}` : `${sign}${mean.toFixed(1)} ± ${halfWidth.toFixed(1)}`
+}
+
+const window = (offsetDays: number) =>
+  // A window that ends days ago hardly moves within a few hours.
+  product({ window: { lookbackDays: 14, offsetDays }, refitHours: Math.max(refitHours, 2 * offsetDays) })
+const ours = product({ refitHours, name: "adaptive" })
+const policies: ReadonlyArray<Policy> = [ours, ...(flags.windows ? [window(0), window(3)] : []), ...peers.slice(1)]
+
+/** Shares in percent by policy and world, in the order of the seeds. */
+const shares = new Map(policies.map(({ name }) => [name, new Map<WorldName, Array<number>>()]))
+const began = performance.now()
+for (const name of worlds) {
+  const start = performance.now()
+  for (const { name: policy } of policies) shares.get(policy)!.set(name, [])
+  for (const seed of seeds) {
+    const made = world(name, seed)
+    for (const policy of policies) shares.get(policy.name)!.get(name)!.push(100 * run(made, policy, seed).share)
+    console.error(`${name} ${seed - from + 1}/${count} after ${((performance.now() - start) / 1000).toFixed(0)} s`)
+  }
+  console.error(policies.map((policy) => `  ${policy.name} ${text(shares.get(policy.name)!.get(name)!)}`).join("\n"))
+}
+
+/** Per seed the mean over the worlds. */
+const means = (policy: string) =>
+  seeds.map((_, i) => worlds.reduce((sum, name) => sum + shares.get(policy)!.get(name)![i]!, 0) / worlds.length)
+const minus = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => a.map((value, i) => value - b[i]!)
+const row = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |`
+
+console.log(
+  `\nShare of the oracle's advantage over choosing evenly, in percent, mean ± 95 % interval; seeds ${from} to ${
+    from + count - 1
+  }, fits every ${refitHours} simulated hours\n`,
+)
+console.log(row(["policy", ...worlds, "mean"]))
+console.log(row(["---", ...worlds.map(() => "---:"), "---:"]))
+for (const { name } of policies) {
+  console.log(row([name, ...worlds.map((at) => text(shares.get(name)!.get(at)!)), text(means(name))]))
+}
+
+const bestBy = (value: (policy: string) => number) =>
+  peers.slice(1).map(({ name }) => name).reduce((a, b) => value(b) > value(a) ? b : a)
+const best = worlds.map((at) => bestBy((policy) => spread(shares.get(policy)!.get(at)!).mean))
+const bestOfAll = bestBy((policy) => spread(means(policy)).mean)
+console.log(row(["best peer", ...best, bestOfAll]))
+console.log(row([
+  "adaptive − best peer",
+  ...worlds.map((at, i) => text(minus(shares.get(ours.name)!.get(at)!, shares.get(best[i]!)!.get(at)!), true)),
+  text(minus(means(ours.name), means(bestOfAll)), true),
+]))
+console.log(`\n${((performance.now() - began) / 60_000).toFixed(1)} minutes`)

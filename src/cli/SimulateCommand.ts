@@ -1,0 +1,254 @@
+import { Clock, Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { dayMillis } from "../bandit/Window.ts"
+import type { Objective } from "../domain/Template.ts"
+import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../simulation/Learners.ts"
+import { type Estimate, evaluate, logged, type LoggedDecision, smallestSample } from "../simulation/OffPolicy.ts"
+import { product } from "../simulation/Product.ts"
+import { type Outcome, run } from "../simulation/Run.ts"
+import { parse, type Scenario, worldOf } from "../simulation/Scenario.ts"
+import { spread } from "../simulation/Spread.ts"
+import * as Connection from "./Connection.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const ours: ReadonlyArray<Policy> = [product(), product({ window: { lookbackDays: 14, offsetDays: 3 } })]
+
+const percent = (value: number) => `${(100 * value).toFixed(1)} %`
+const percentWithin = (mean: number, halfWidth: number) =>
+  Number.isNaN(halfWidth) ? percent(mean) : `${(100 * mean).toFixed(1)} ± ${(100 * halfWidth).toFixed(1)} %`
+
+/** Decisions asked for at a time. */
+const pageSize = 5_000
+
+type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>>>
+
+/** What a decision brought by the template's objective. A mix is known when its last part is. */
+const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
+  const weights: Readonly<Record<string, number | undefined>> = typeof objective === "string"
+    ? { [objective]: 1 }
+    : objective
+  let outcome = 0
+  let outcomeAt: number | null = null
+  for (const [kind, at] of Object.entries(outcomes)) {
+    const weight = weights[kind] ?? 0
+    if (weight === 0 || at === undefined) continue
+    outcome += weight
+    outcomeAt = Math.max(outcomeAt ?? 0, Date.parse(at))
+  }
+  return { outcome, outcomeAt }
+}
+
+/** Decisions of a template that were drawn by known weights, up to `limit` of all, by tracking id. */
+const readDecisions = Effect.fnUntraced(function* (options: {
+  readonly org: string
+  readonly template: string
+  readonly objective: Objective
+  readonly since: number
+  readonly limit: number
+}) {
+  const client = yield* ManagementClient
+  const read: Array<LoggedDecision> = []
+  let asked = 0
+  let after: string | undefined
+  do {
+    const page = yield* client.learning.listDecisions({
+      params: { org: options.org, template: options.template },
+      query: {
+        limit: String(Math.min(pageSize, options.limit - asked)),
+        ...(after === undefined ? {} : { after }),
+      },
+    })
+    asked += page.decisions.length
+    after = page.next ?? undefined
+    for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
+      const at = Date.parse(decided_at)
+      // A forced choice was nobody's draw, and where there was one variant there was nothing to choose.
+      if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
+      if (at < options.since) continue
+      read.push({ at, cell: segment, copyId: copy_id, propensity, weights, ...outcomeOf(options.objective, outcomes) })
+    }
+  } while (after !== undefined && asked < options.limit)
+  return read
+})
+
+const perThousand = (estimate: Estimate | undefined) =>
+  estimate === undefined ? null : `${(1000 * estimate.value).toFixed(2)} ± ${(1000 * estimate.halfWidth).toFixed(2)}`
+
+/** Prints what other policies would have brought on the logged decisions of a template. */
+export const replayLog = Effect.fnUntraced(
+  function* (template: string, lookbackDays: Option.Option<number>, limit: number) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const { objective } = yield* client.templates.getTemplate({ params: { org, template } })
+    const since = Option.isNone(lookbackDays)
+      ? -Infinity
+      : (yield* Clock.currentTimeMillis) - lookbackDays.value * dayMillis
+    const log = yield* readDecisions({ org, template, objective, since, limit })
+    if (log.length < smallestSample) {
+      return yield* new CommandFailed({
+        message: `${log.length} decisions of ${template} were drawn by known weights; ` +
+          `below ${smallestSample} nothing can be said.`,
+      })
+    }
+    const asLogged = logged(log)!
+    const evaluations = yield* Effect.forEach(
+      [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours],
+      (policy) =>
+        Effect.andThen(
+          Console.error(`${policy.name} learns from ${log.length} decisions …`),
+          Effect.sync(() => evaluate(log, policy, 1)),
+        ),
+    )
+    yield* print(
+      { template, objective, decisions: log.length, logged: asLogged, policies: evaluations },
+      [
+        `Outcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
+        "",
+        table(
+          ["policy", "effective sample", "SNIPS", "IPS", "doubly robust"],
+          [
+            ["as logged", log.length, perThousand(asLogged), perThousand(asLogged), perThousand(asLogged)],
+            ...evaluations.map(({ effectiveSample, estimates, policy }) => [
+              policy,
+              Math.round(effectiveSample),
+              perThousand(estimates?.snips),
+              perThousand(estimates?.ips),
+              perThousand(estimates?.doublyRobust),
+            ]),
+          ],
+        ),
+        "",
+        "Each policy learned from the log in the order of time and was asked for its weights at every decision.",
+        `– means that the log supports no statement: an effective sample below ${smallestSample}.`,
+      ].join("\n"),
+    )
+  },
+)
+
+const readScenario = Effect.fnUntraced(function* (file: string) {
+  const parsed = parse(yield* readText(file), file)
+  if (parsed._tag === "Success") return parsed.success
+  return yield* new CommandFailed({
+    message: parsed.failure.map(({ column, line, message, path }) =>
+      `${file}:${line}:${column}: ${path === "" ? "" : `${path}: `}${message}`
+    ).join("\n"),
+  })
+})
+
+const summary = (policy: string, outcomes: ReadonlyArray<Outcome>, decisions: number) => ({
+  policy,
+  reward_per_decision: spread(outcomes.map(({ reward }) => reward / decisions)).mean,
+  share: spread(outcomes.map(({ share }) => share)),
+})
+
+const simulate = Effect.fnUntraced(function* (scenario: Scenario, seeds: number, days: number) {
+  const outcomes = new Map<string, Array<Outcome>>()
+  let decisions = 0
+  for (let seed = 1; seed <= seeds; seed++) {
+    const world = worldOf(scenario, seed, days)
+    decisions = world.decisions
+    for (const policy of [...peers, ...ours]) {
+      const outcome = yield* Effect.sync(() => run(world, policy, seed))
+      outcomes.set(policy.name, [...(outcomes.get(policy.name) ?? []), outcome])
+      // So that the command can be interrupted.
+      yield* Effect.yieldNow
+    }
+    yield* Console.error(`World ${seed} of ${seeds}`)
+  }
+  const policies = [...outcomes].map(([policy, list]) => summary(policy, list, decisions))
+  const first = [...outcomes.values()][0]!
+  const oracle = spread(first.map(({ oracle }) => oracle / decisions)).mean
+  yield* print(
+    {
+      scenario: scenario.name ?? null,
+      days,
+      seeds,
+      decisions,
+      oracle_reward_per_decision: oracle,
+      policies: policies.map(({ share, ...rest }) => ({
+        ...rest,
+        share_of_possible_gain: share.mean,
+        half_width_95: Number.isNaN(share.halfWidth) ? null : share.halfWidth,
+      })),
+    },
+    [
+      `${scenario.name ?? "The scenario"}: ${decisions} decisions in ${days} days, ${seeds} worlds.`,
+      "",
+      table(
+        ["policy", "clicks per 1,000", "share of the possible gain"],
+        [
+          ...policies.map(({ policy, reward_per_decision, share }) => [
+            policy,
+            Number((1000 * reward_per_decision).toFixed(2)),
+            percentWithin(share.mean, share.halfWidth),
+          ]),
+          ["best choice each time", Number((1000 * oracle).toFixed(2)), "100 %"],
+        ],
+      ),
+      "",
+      "The possible gain lies between choosing evenly and the best variant for every single user; ± 95 % over the worlds.",
+    ].join("\n"),
+  )
+})
+
+/** `parlance simulate` */
+export const simulateCommand = Command.make(
+  "simulate",
+  {
+    template: Argument.String("template").pipe(
+      Argument.withDescription("Replay the logged decisions of this template"),
+      Argument.optional,
+    ),
+    scenario: Flag.String("scenario").pipe(
+      Flag.withDescription("Simulate the world that this file describes, YAML or JSON, - for standard input"),
+      Flag.optional,
+    ),
+    seeds: Flag.Int("seeds").pipe(
+      Flag.withDescription("With --scenario: how many such worlds, 1 to 1,000. Default 5"),
+      Flag.withDefault(5),
+    ),
+    days: Flag.Finite("days").pipe(
+      Flag.withDescription("With --scenario: days instead of those of the file, 1 to 3,650"),
+      Flag.optional,
+    ),
+    lookbackDays: Flag.Finite("lookback-days").pipe(
+      Flag.withDescription("With a template: only decisions of so many days"),
+      Flag.optional,
+    ),
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription("With a template: decisions read at most. Default 200,000"),
+      Flag.withDefault(200_000),
+    ),
+  },
+  Effect.fnUntraced(function* ({ days, limit, lookbackDays, scenario, seeds, template }) {
+    if (Option.isSome(scenario) === Option.isSome(template)) {
+      return yield* new CommandFailed({
+        message: "Name either a template, whose log is replayed, or a world with --scenario FILE.",
+      })
+    }
+    const outOfRange = (flag: string, range: string) => new CommandFailed({ message: `${flag} must be ${range}` })
+    if (Option.isSome(scenario)) {
+      if (seeds < 1 || seeds > 1000) return yield* outOfRange("--seeds", "from 1 to 1,000")
+      if (Option.isSome(days) && !(days.value >= 1 && days.value <= 3650)) {
+        return yield* outOfRange("--days", "from 1 to 3,650")
+      }
+      const read = yield* readScenario(scenario.value)
+      return yield* simulate(read, seeds, Option.getOrElse(days, () => read.days))
+    }
+    if (limit < 1) return yield* outOfRange("--limit", "at least 1")
+    if (Option.isSome(lookbackDays) && !(lookbackDays.value > 0)) return yield* outOfRange("--lookback-days", "above 0")
+    if (Option.isSome(template)) {
+      // A simulation needs no store, so that only a replay connects to one.
+      yield* replayLog(template.value, lookbackDays, limit).pipe(Effect.provide(Connection.layer))
+    }
+  }),
+).pipe(
+  Command.withDescription("Try policies in a world you describe, or on the logged decisions of a template"),
+  Command.withExamples([
+    { command: "parlance simulate --scenario examples/scenarios/newsletter.yaml --seeds 10" },
+    { command: "parlance simulate abandoned-cart --lookback-days 60" },
+  ]),
+)

@@ -1,0 +1,40 @@
+/** A seeded source of chance. Equal seeds give equal streams on every machine. */
+export interface Chance {
+  /** Uniform in [0, 1). */
+  readonly uniform: () => number
+  /** Standard normal. */
+  readonly normal: () => number
+  /** Gamma with this shape > 0 and scale 1. */
+  readonly gamma: (shape: number) => number
+}
+
+/** One number out of a seed and a name, so that streams of different purposes do not run in parallel. */
+export const seedOf = (seed: number, name: string): number => {
+  let hash = 0x811c9dc5 ^ seed
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) ^ seed
+  return (hash ^ (hash >>> 13)) | 0
+}
+
+/** The stream of a seed (a whole number): mulberry32, normals by Box and Muller, gammas by Marsaglia and Tsang. */
+export const chance = (seed: number): Chance => {
+  let state = seed | 0
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
+  const gamma = (shape: number): number => {
+    if (shape < 1) return gamma(shape + 1) * (1 - uniform()) ** (1 / shape)
+    const d = shape - 1 / 3
+    const c = 1 / Math.sqrt(9 * d)
+    while (true) {
+      const x = normal()
+      const v = (1 + c * x) ** 3
+      if (v > 0 && Math.log(1 - uniform()) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v
+    }
+  }
+  return { uniform, normal, gamma }
+}

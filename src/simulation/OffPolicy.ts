@@ -1,0 +1,222 @@
+import { type Attributes, decodeCell } from "../bandit/Cells.ts"
+import { eligibleSet } from "../bandit/Policy.ts"
+import type { Learner, Policy } from "./Learners.ts"
+import type { Context, Eligible } from "./World.ts"
+
+/** Effective samples below this support no statement. */
+export const smallestSample = 200
+
+/** Standard normal quantile of a 95 % interval. */
+const z95 = 1.959964
+
+/** A variant's running mean is held to the mean of all with the weight of so many outcomes. */
+const pseudoOutcomes = 10
+
+/** One decision as it was logged. Times in Unix milliseconds. */
+export interface LoggedDecision {
+  readonly at: number
+  /** Canonical id of the attribute values, see `encodeCell`. */
+  readonly cell: string
+  readonly copyId: string
+  /** With which probability it was chosen, in (0, 1]. */
+  readonly propensity: number
+  /** The weights of all the variants it was chosen among, the chosen one included. */
+  readonly weights: Readonly<Record<string, number>>
+  /** 1 for a click, 0 for none; any number for other objectives. */
+  readonly outcome: number
+  /** When the outcome came; null for none. */
+  readonly outcomeAt: number | null
+}
+
+/** A mean reward per decision with its standard error and the half width of its 95 % interval. */
+export interface Estimate {
+  readonly value: number
+  readonly error: number
+  readonly halfWidth: number
+}
+
+/** What another policy would have brought, by three estimators on the same decisions. */
+export interface Evaluation {
+  readonly policy: string
+  readonly decisions: number
+  /** How many decisions of its own the policy's estimate is worth: `(sum w)^2 / sum w^2`. */
+  readonly effectiveSample: number
+  /** Null below an effective sample of 200. */
+  readonly estimates: {
+    /** Inverse propensity: unbiased, and erratic when weights are large. */
+    readonly ips: Estimate
+    /** The same, divided by the mean weight: a little biased, much steadier. */
+    readonly snips: Estimate
+    /** A model's forecast, corrected by what was observed; unbiased however bad the model is. */
+    readonly doublyRobust: Estimate
+  } | null
+}
+
+const estimate = (value: number, variance: number, count: number): Estimate => {
+  const error = Math.sqrt(variance / count)
+  return { value, error, halfWidth: z95 * error }
+}
+
+/**
+ * A policy that learns from a log and is evaluated on it, both in the order of time: it sees a decision's outcome only
+ * when that had come. What it learns from is what the logging policy chose, as it would have been had it watched.
+ *
+ * The estimators are those of M. Dudik et al., "Doubly robust policy evaluation and optimization" (2014). The model of
+ * the doubly robust one is the running mean outcome of each variant, of earlier decisions only, so that the terms of the
+ * estimate are (nearly) uncorrelated. Standard errors come from the summands. Decisions with a propensity that is not in
+ * (0, 1] are passed over.
+ */
+export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: Policy, seed: number): Evaluation => {
+  const usable = log.filter(({ copyId, propensity, weights }) =>
+    propensity > 0 && propensity <= 1 && weights[copyId] !== undefined
+  ).sort((a, b) => a.at - b.at)
+  const replay = new Replay(usable, policy, seed)
+  const count = usable.length
+  const terms = new Float64Array(count)
+  const ratios = new Float64Array(count)
+  const corrected = new Float64Array(count)
+  let sumRatio = 0
+  let sumSquares = 0
+  let sumTerms = 0
+  let sumCorrected = 0
+  for (let i = 0; i < count; i++) {
+    const { outcome, propensity } = usable[i]!
+    const { chosen, expected, forecast } = replay.step(i)
+    const ratio = chosen / propensity
+    ratios[i] = ratio
+    terms[i] = ratio * outcome
+    corrected[i] = expected + ratio * (outcome - forecast)
+    sumRatio += ratio
+    sumSquares += ratio ** 2
+    sumTerms += terms[i]!
+    sumCorrected += corrected[i]!
+  }
+  const effectiveSample = sumSquares > 0 ? sumRatio ** 2 / sumSquares : 0
+  const base = { policy: policy.name, decisions: count, effectiveSample }
+  if (effectiveSample < smallestSample) return { ...base, estimates: null }
+  const ips = sumTerms / count
+  const snips = sumTerms / sumRatio
+  const doublyRobust = sumCorrected / count
+  const meanRatio = sumRatio / count
+  let ofIps = 0
+  let ofSnips = 0
+  let ofRobust = 0
+  for (let i = 0; i < count; i++) {
+    ofIps += (terms[i]! - ips) ** 2
+    ofSnips += (ratios[i]! * (usable[i]!.outcome - snips) / meanRatio) ** 2
+    ofRobust += (corrected[i]! - doublyRobust) ** 2
+  }
+  return {
+    ...base,
+    estimates: {
+      ips: estimate(ips, ofIps / (count - 1), count),
+      snips: estimate(snips, ofSnips / count, count),
+      doublyRobust: estimate(doublyRobust, ofRobust / (count - 1), count),
+    },
+  }
+}
+
+/** What the logging policy itself brought: the mean outcome. Null without at least 200 decisions. */
+export const logged = (log: ReadonlyArray<LoggedDecision>): Estimate | null => {
+  const count = log.length
+  if (count < smallestSample) return null
+  const mean = log.reduce((sum, { outcome }) => sum + outcome, 0) / count
+  const squares = log.reduce((sum, { outcome }) => sum + (outcome - mean) ** 2, 0)
+  return estimate(mean, squares / (count - 1), count)
+}
+
+/** When the outcome was known. It cannot come before its decision; clocks that say so are a little off. */
+const knownAt = ({ at, outcomeAt }: LoggedDecision): number => Math.max(at, outcomeAt ?? Infinity)
+
+/** Walks a log once in its order, with a learner beside. */
+class Replay {
+  readonly #log: ReadonlyArray<LoggedDecision>
+  readonly #learner: Learner
+  readonly #armOf: ReadonlyMap<string, number>
+  readonly #contexts = new Map<string, Context>()
+  readonly #eligible = new Map<string, Eligible>()
+  /** Numbers of the decisions with an outcome, by its time. */
+  readonly #arrivals: ReadonlyArray<number>
+  #arrived = 0
+  /** Running sums of outcome and number, by variant. */
+  readonly #outcomes: Float64Array
+  readonly #sends: Float64Array
+  #outcomeSum = 0
+
+  constructor(log: ReadonlyArray<LoggedDecision>, policy: Policy, seed: number) {
+    const arms = [...new Set(log.flatMap(({ weights }) => Object.keys(weights)))].sort((a, b) =>
+      a < b ? -1 : a > b ? 1 : 0
+    )
+    this.#log = log
+    this.#learner = policy.make({ arms, templates: 1, seed })
+    this.#armOf = new Map(arms.map((id, arm) => [id, arm]))
+    this.#arrivals = log.flatMap((decision, i) => decision.outcomeAt === null ? [] : [i]).sort((a, b) =>
+      knownAt(log[a]!) - knownAt(log[b]!)
+    )
+    this.#outcomes = new Float64Array(arms.length)
+    this.#sends = new Float64Array(arms.length)
+  }
+
+  /**
+   * Decision number `i` (called for each in turn): the learner's weight of the variant that was chosen, the outcome
+   * foretold of the learner's choice, and of the variant that was chosen.
+   */
+  step(i: number): { readonly chosen: number; readonly expected: number; readonly forecast: number } {
+    const { at, cell, copyId, outcome, weights: loggedWeights } = this.#log[i]!
+    const learner = this.#learner
+    for (; this.#arrived < this.#arrivals.length; this.#arrived++) {
+      const past = this.#arrivals[this.#arrived]!
+      if (past >= i || knownAt(this.#log[past]!) > at) break
+      const { at: sentAt, cell, copyId, outcome } = this.#log[past]!
+      learner.observe(this.#context(cell), this.#armOf.get(copyId)!, sentAt, knownAt(this.#log[past]!), outcome)
+    }
+    const context = this.#context(cell)
+    const eligible = this.#eligibleSet(loggedWeights)
+    const weights = learner.weights(context, eligible, at)
+    const arm = this.#armOf.get(copyId)!
+    let chosen = 0
+    let expected = 0
+    let forecast = 0
+    eligible.arms.forEach((candidate, k) => {
+      const foretold = this.#foretold(candidate, i)
+      expected += weights[k]! * foretold
+      if (candidate === arm) {
+        chosen = weights[k]!
+        forecast = foretold
+      }
+    })
+    learner.sent(context, arm, at)
+    this.#outcomes[arm] = this.#outcomes[arm]! + outcome
+    this.#sends[arm] = this.#sends[arm]! + 1
+    this.#outcomeSum += outcome
+    return { chosen, expected, forecast }
+  }
+
+  /** Mean outcome of a variant before decision `i`, held to the mean of all by the weight of a few clicks. */
+  #foretold(arm: number, i: number): number {
+    const mean = i === 0 ? 0 : this.#outcomeSum / i
+    const weight = mean > 0 ? pseudoOutcomes / mean : 1
+    return (this.#outcomes[arm]! + weight * mean) / (this.#sends[arm]! + weight)
+  }
+
+  #context(cell: string): Context {
+    let context = this.#contexts.get(cell)
+    if (context === undefined) {
+      const attrs: Attributes = new Map([...decodeCell(cell)].map(([name, value]) => [name, [value]]))
+      this.#contexts.set(cell, context = { template: 0, attrs })
+    }
+    return context
+  }
+
+  #eligibleSet(weights: Readonly<Record<string, number>>): Eligible {
+    const ids = Object.keys(weights)
+    const key = ids.join("\u0000")
+    let eligible = this.#eligible.get(key)
+    if (eligible === undefined) {
+      const set = eligibleSet(ids)
+      eligible = { arms: set.ids.map((id) => this.#armOf.get(id)!), set }
+      this.#eligible.set(key, eligible)
+    }
+    return eligible
+  }
+}

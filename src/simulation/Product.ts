@@ -1,0 +1,220 @@
+import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
+import { Census, schemeOf } from "../bandit/Census.ts"
+import { Counts } from "../bandit/Counts.ts"
+import { fit } from "../bandit/Fit.ts"
+import {
+  dayResults,
+  dayToJudge,
+  halfLifeDays,
+  type HalfLifeState,
+  initialHalfLife,
+  judgeDay,
+} from "../bandit/HalfLife.ts"
+import { type DelayCurve, delayCurve, Delays, priorDelayCurve } from "../bandit/Maturity.ts"
+import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
+import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
+import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
+import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
+import type { Learner, Policy, Setting } from "./Learners.ts"
+import type { Context, Eligible } from "./World.ts"
+
+/** For so many days the learning attributes are looked for every hour, then once a day. */
+const schemeDays = 3
+
+/** How the product is run in a simulation. */
+export interface ProductOptions {
+  /** `undefined`: adaptive. Unit: days. */
+  readonly window?: { readonly lookbackDays: number; readonly offsetDays: number } | undefined
+  /** Simulated time between two fits of a template, at least. Default 1. */
+  readonly refitHours?: number
+  /** Share spread evenly. Default 0.01. */
+  readonly floor?: number
+  /** Names it in tables; what it is unless given. */
+  readonly name?: string
+}
+
+/** One template as a node holds it. */
+interface Learned {
+  readonly id: string
+  readonly counts: Counts
+  readonly census: Census
+  readonly delays: Delays
+  halfLife: HalfLifeState
+  scheme: AttributeScheme
+  model: ModelSnapshot
+  choices: Choices
+  /** The first choices under each scheme and since when, so that a click goes to the cell its send was counted in. */
+  readonly readings: Array<{ readonly from: number; readonly choices: Choices }>
+  /** Ids that could be served at the last decision. */
+  active: ReadonlySet<string>
+  fitted: boolean
+  dirty: boolean
+  fittedAt: number
+  hour: number
+  day: number
+  readonly firstDay: number
+  /** Delay curve of the other templates, and the day it was made. */
+  prior: DelayCurve
+  priorDay: number
+}
+
+/** UTC hours since Monday 00:00. The epoch was a Thursday. */
+const hourOfWeek = (now: number): number => (Math.floor(now / hourMillis) + 72) % 168
+
+/** Only what `src/bandit` does, called when the service calls it: counts by the hour, fits when something has changed. */
+class Product implements Learner {
+  readonly #arms: ReadonlyArray<string>
+  readonly #floor: number
+  readonly #refitMillis: number
+  readonly #window: ProductOptions["window"]
+  readonly #templates: Array<Learned | undefined> = []
+  readonly #contributions = new Map<string, Contribution>()
+
+  constructor({ arms }: Setting, options: ProductOptions) {
+    this.#arms = arms
+    this.#floor = options.floor ?? defaultFloor
+    this.#refitMillis = (options.refitHours ?? 1) * hourMillis
+    this.#window = options.window
+  }
+
+  weights(context: Context, eligible: Eligible, now: number): Float64Array {
+    const template = this.#template(context.template, now)
+    if (template.active.size !== eligible.set.ids.length || eligible.set.ids.some((id) => !template.active.has(id))) {
+      template.active = new Set(eligible.set.ids)
+    }
+    this.#bringUpToDate(template, now)
+    const { choices } = template
+    return choices.choice(choices.cellOf(context.attrs, hourOfWeek(now)), eligible.set).weights
+  }
+
+  sent(context: Context, arm: number, now: number): void {
+    const template = this.#template(context.template, now)
+    template.census.add(context.attrs, now)
+    this.#count(template, context, arm, now, now, 1, 0)
+  }
+
+  observe(context: Context, arm: number, sentAt: number, now: number, outcome: number): void {
+    const template = this.#template(context.template, now)
+    template.delays.add(sentAt, (now - sentAt) / hourMillis)
+    this.#count(template, context, arm, sentAt, now, 0, outcome)
+  }
+
+  #count(
+    template: Learned,
+    context: Context,
+    arm: number,
+    sentAt: number,
+    now: number,
+    sends: number,
+    outcome: number,
+  ): void {
+    const { choices } = template.readings.findLast(({ from }) => from <= sentAt)!
+    const cell = choices.cellOf(context.attrs, hourOfWeek(sentAt))
+    template.counts.add(this.#arms[arm]!, cell.id, bucketAt(sentAt, now).start, sends, outcome)
+    template.dirty = true
+  }
+
+  #template(index: number, now: number): Learned {
+    const known = this.#templates[index]
+    if (known !== undefined) return known
+    const id = `t${index}`
+    const scheme = emptyScheme
+    const model = priorModel({
+      version: `${id}:0`,
+      now,
+      window: this.#window === undefined
+        ? { mode: "adaptive", halfLifeDays: halfLifeDays(initialHalfLife) }
+        : { mode: "window", ...this.#window },
+      scheme,
+      organization: organizationPriors(this.#contributions, id),
+    })
+    const choices = new Choices(model, this.#floor)
+    return this.#templates[index] = {
+      id,
+      counts: new Counts(),
+      census: new Census(),
+      delays: new Delays(),
+      halfLife: initialHalfLife,
+      scheme,
+      model,
+      choices,
+      readings: [{ from: -Infinity, choices }],
+      active: new Set(),
+      fitted: false,
+      dirty: false,
+      fittedAt: now,
+      hour: Math.floor(now / hourMillis),
+      day: Math.floor(now / dayMillis),
+      firstDay: Math.floor(now / dayMillis),
+      prior: priorDelayCurve,
+      priorDay: NaN,
+    }
+  }
+
+  #bringUpToDate(template: Learned, now: number): void {
+    if (!template.dirty || now - template.fittedAt < this.#refitMillis) return
+    const day = Math.floor(now / dayMillis)
+    const hour = Math.floor(now / hourMillis)
+    // The service looks every hour; here users do not change their ways, so that what is found in the first days stays.
+    if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
+      template.scheme = schemeOf(template.census.totals(now), template.counts.cells(), template.scheme)
+    }
+    template.hour = hour
+    const curve = this.#curve(template, now)
+    if (day !== template.day) {
+      template.day = day
+      template.counts.rollUp(now)
+      template.census.prune(now)
+      template.delays.prune(now)
+      if (template.fitted) {
+        const judged = dayToJudge(now)
+        const results = dayResults(template.counts, template.model, curve, judged, now)
+        template.halfLife = judgeDay(template.halfLife, judged, results, template.model.tau0)
+      }
+    }
+    const model = fit({
+      version: `${template.id}:1`,
+      counts: template.counts,
+      scheme: template.scheme,
+      window: this.#window === undefined
+        ? { mode: "adaptive", halfLifeDays: halfLifeDays(template.halfLife) }
+        : { mode: "window", ...this.#window },
+      curve,
+      now,
+      organization: organizationPriors(this.#contributions, template.id),
+      active: template.active,
+      ...(template.fitted ? { start: template.model } : {}),
+    })
+    const contribution = contributionOf(model)
+    if (contribution !== undefined) this.#contributions.set(template.id, contribution)
+    template.model = model
+    template.choices = new Choices(model, this.#floor)
+    if (model.scheme !== template.readings.at(-1)!.choices.model.scheme) {
+      template.readings.push({ from: now, choices: template.choices })
+    }
+    template.fitted = true
+    template.dirty = false
+    template.fittedAt = now
+  }
+
+  #curve(template: Learned, now: number): DelayCurve {
+    const day = Math.floor(now / dayMillis)
+    if (template.priorDay !== day) {
+      template.priorDay = day
+      const others = new Delays()
+      for (const other of this.#templates) {
+        if (other !== undefined && other !== template) others.merge(other.delays.rows())
+      }
+      others.prune(now)
+      template.prior = delayCurve(others.counts(now), priorDelayCurve)
+    }
+    return delayCurve(template.delays.counts(now), template.prior)
+  }
+}
+
+/** The product's own way to choose. */
+export const product = (options: ProductOptions = {}): Policy => ({
+  name: options.name ??
+    (options.window === undefined ? "adaptive" : `window ${options.window.lookbackDays}/${options.window.offsetDays}`),
+  make: (setting) => new Product(setting, options),
+})

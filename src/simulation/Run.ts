@@ -1,0 +1,114 @@
+import { sample } from "../bandit/Weights.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import { seedOf } from "./Chance.ts"
+import type { Policy } from "./Learners.ts"
+import type { World } from "./World.ts"
+
+/** What a policy brought in a world. Rewards are expected clicks over the whole run, by the true rates. */
+export interface Outcome {
+  readonly reward: number
+  /** Of choosing evenly, and of choosing the best variant for every single decision. */
+  readonly uniform: number
+  readonly oracle: number
+  /** Share of the way from uniform to the oracle: 1 for the oracle, below 0 for what is worse than uniform. */
+  readonly share: number
+  /** The same for each quarter of the decisions. */
+  readonly quarters: ReadonlyArray<number>
+}
+
+/** Clicks on their way, the earliest first: a binary heap of times with the number of the decision. */
+class Arrivals {
+  readonly #times: Array<number> = []
+  readonly #decisions: Array<number> = []
+
+  /** Time of the earliest one; infinite without any. */
+  get next(): number {
+    return this.#times[0] ?? Infinity
+  }
+
+  add(time: number, decision: number): void {
+    const times = this.#times
+    const decisions = this.#decisions
+    let i = times.length
+    for (let parent = (i - 1) >> 1; i > 0 && times[parent]! > time; i = parent, parent = (i - 1) >> 1) {
+      times[i] = times[parent]!
+      decisions[i] = decisions[parent]!
+    }
+    times[i] = time
+    decisions[i] = decision
+  }
+
+  /** Takes the earliest one. Only called when there is one. */
+  take(): number {
+    const times = this.#times
+    const decisions = this.#decisions
+    const taken = decisions[0]!
+    const time = times.pop()!
+    const decision = decisions.pop()!
+    if (times.length === 0) return taken
+    let i = 0
+    while (true) {
+      let child = 2 * i + 1
+      if (child >= times.length) break
+      if (child + 1 < times.length && times[child + 1]! < times[child]!) child++
+      if (times[child]! >= time) break
+      times[i] = times[child]!
+      decisions[i] = decisions[child]!
+      i = child
+    }
+    times[i] = time
+    decisions[i] = decision
+    return taken
+  }
+}
+
+/**
+ * Lets a policy decide everything in a world and learn from the clicks as they come. The same world, policy and seed give
+ * the same outcome.
+ */
+export const run = (world: World, policy: Policy, seed: number): Outcome => {
+  const { arms, at, contextOf, contexts, decisions, delayHours, eligible, eligibleOf } = world
+  const learner = policy.make({ arms, templates: world.templates, seed: seedOf(seed, policy.name) })
+  const rates = new Float64Array(arms.length)
+  const chosen = new Int32Array(decisions)
+  const arrivals = new Arrivals()
+  const sums = Array.from({ length: 4 }, () => ({ reward: 0, uniform: 0, oracle: 0 }))
+  for (let i = 0; i < decisions; i++) {
+    const now = at[i]!
+    while (arrivals.next <= now) {
+      const time = arrivals.next
+      const decision = arrivals.take()
+      learner.observe(contexts[contextOf[decision]!]!, chosen[decision]!, at[decision]!, time, 1)
+    }
+    const context = contexts[contextOf[i]!]!
+    const there = eligible[eligibleOf[i]!]!
+    const weights = learner.weights(context, there, now)
+    world.rates(i, rates)
+    let reward = 0
+    let even = 0
+    let best = 0
+    for (let k = 0; k < there.arms.length; k++) {
+      const rate = rates[there.arms[k]!]!
+      reward += weights[k]! * rate
+      even += rate
+      if (rate > best) best = rate
+    }
+    const sum = sums[Math.floor(4 * i / decisions)]!
+    sum.reward += reward
+    sum.uniform += even / there.arms.length
+    sum.oracle += best
+    const arm = there.arms[sample(weights, world.choiceChance[i]!)]!
+    chosen[i] = arm
+    learner.sent(context, arm, now)
+    if (world.clickChance[i]! < rates[arm]!) arrivals.add(now + delayHours[i]! * hourMillis, i)
+  }
+  const total = { reward: 0, uniform: 0, oracle: 0 }
+  for (const sum of sums) {
+    total.reward += sum.reward
+    total.uniform += sum.uniform
+    total.oracle += sum.oracle
+  }
+  const share = ({ oracle, reward, uniform }: typeof total) =>
+    oracle > uniform ? (reward - uniform) / (oracle - uniform) : 0
+  return { ...total, share: share(total), quarters: sums.map(share) }
+}

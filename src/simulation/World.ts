@@ -1,0 +1,191 @@
+import type { Attributes } from "../bandit/Cells.ts"
+import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
+import { dayMillis } from "../bandit/Window.ts"
+import { type Chance, chance, seedOf } from "./Chance.ts"
+
+/** Start of every simulated world: a Monday, UTC. Unit: Unix milliseconds. */
+export const worldStart = Date.UTC(2026, 0, 5)
+
+/** Clicks later than this never come. Unit: hours. */
+const longestDelay = 336
+
+/** No true rate is above this. */
+const largestRate = 0.95
+
+/** What a learner is told of a decision, besides the time. */
+export interface Context {
+  /** Number of the template, from 0. */
+  readonly template: number
+  readonly attrs: Attributes
+}
+
+/** Variants that may be chosen: their numbers, ascending, and the same by id in the same order. */
+export interface Eligible {
+  readonly arms: ReadonlyArray<number>
+  readonly set: EligibleSet
+}
+
+/**
+ * A world in which learners are tried: decisions in the order of time, and for each the true click rate of every variant.
+ * All of a world's chance is drawn beforehand, so that different learners meet the same users in the same mood.
+ */
+export interface World {
+  readonly name: string
+  readonly days: number
+  /** Templates, one after another or mixed; each has all the variants. */
+  readonly templates: number
+  /** Ids of the variants in ascending order of their UTF-16 code units. */
+  readonly arms: ReadonlyArray<string>
+  readonly decisions: number
+  /** Unix milliseconds, ascending. */
+  readonly at: Float64Array
+  readonly contexts: ReadonlyArray<Context>
+  /** Per decision the number of its context. */
+  readonly contextOf: Int32Array
+  readonly eligible: ReadonlyArray<Eligible>
+  /** Per decision the number of its eligible set. */
+  readonly eligibleOf: Int32Array
+  /** Writes the click rate of every variant, eligible or not, for a decision. */
+  readonly rates: (decision: number, out: Float64Array) => void
+  /** Per decision: uniform numbers for the choice and for the click, and the delay that a click would have, in hours. */
+  readonly choiceChance: Float64Array
+  readonly clickChance: Float64Array
+  readonly delayHours: Float64Array
+}
+
+/** An attribute of the users: each value with its share (any positive numbers). */
+export interface AttributePlan {
+  readonly name: string
+  readonly values: ReadonlyArray<readonly [value: string, share: number]>
+}
+
+/** How to make a world. */
+export interface WorldPlan {
+  readonly name: string
+  readonly seed: number
+  readonly days: number
+  readonly sends: number
+  readonly arms: ReadonlyArray<string>
+  readonly attributes: ReadonlyArray<AttributePlan>
+  /** Templates that follow each other in equal parts of the days; 1 unless given. */
+  readonly templates?: number
+  /** Days at which variants come and go, `[from, to)`; always there unless given. */
+  readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
+  /** Log-normal delay of clicks; at once unless given. */
+  readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
+  /**
+   * The log click rate, as the sum of a part by variant and combination of attribute values and a part by variant and
+   * day. Both are called once for each, in ascending order, after which nothing is drawn from `chance` by them.
+   */
+  readonly logRates: (chance: Chance) => {
+    /** `values`: number of the value of each attribute. */
+    readonly byValues: (values: ReadonlyArray<number>, arm: number) => number
+    readonly byDay: (day: number, arm: number) => number
+  }
+}
+
+/** Ids `v01`, `v02` and so on, in ascending order of their code units. */
+export const armIds = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, i) => `v${String(i + 1).padStart(String(count).length, "0")}`)
+
+/** Makes a world; the same plan and seed make the same one. */
+export const makeWorld = (plan: WorldPlan): World => {
+  const { arms, attributes, days, delay, sends } = plan
+  const templates = plan.templates ?? 1
+  const { byDay, byValues } = plan.logRates(chance(seedOf(plan.seed, `${plan.name} rates`)))
+  const users = chance(seedOf(plan.seed, `${plan.name} users`))
+  const count = arms.length
+
+  const combinations = attributes.reduce<ReadonlyArray<ReadonlyArray<number>>>(
+    (known, { values }) => known.flatMap((before) => values.map((_, value) => [...before, value])),
+    [[]],
+  )
+  const valuesLog = Float64Array.from(
+    { length: combinations.length * count },
+    (_, i) => byValues(combinations[Math.floor(i / count)]!, i % count),
+  )
+  const wholeDays = Math.ceil(days)
+  const dayLog = Float64Array.from({ length: wholeDays * count }, (_, i) => byDay(Math.floor(i / count), i % count))
+
+  const contexts = Array.from({ length: templates }, (_, template) =>
+    combinations.map((values): Context => ({
+      template,
+      attrs: new Map(attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]])),
+    }))).flat()
+  const cumulated = attributes.map(({ values }) => {
+    const total = values.reduce((sum, [, share]) => sum + share, 0)
+    let sum = 0
+    return values.map(([, share]) => (sum += share) / total)
+  })
+
+  const eligible: Array<Eligible> = []
+  const eligibleAt = new Map<string, number>()
+  const eligibleFor = (millis: number): number => {
+    const age = millis / dayMillis
+    const there = arms.flatMap((_, arm) => {
+      const [from, to] = plan.lifetimes?.(arm) ?? [0, Infinity]
+      return age >= from && age < to ? [arm] : []
+    })
+    const key = there.join()
+    let known = eligibleAt.get(key)
+    if (known === undefined) {
+      eligibleAt.set(key, known = eligible.length)
+      eligible.push({ arms: there, set: eligibleSet(there.map((arm) => arms[arm]!)) })
+    }
+    return known
+  }
+  // Looked up once for each stretch between two changes.
+  const changes = [...new Set(arms.flatMap((_, arm) => plan.lifetimes?.(arm) ?? []))].sort((a, b) => a - b)
+
+  const at = Float64Array.from({ length: sends }, () => worldStart + users.uniform() * days * dayMillis).sort()
+  const contextOf = new Int32Array(sends)
+  const eligibleOf = new Int32Array(sends)
+  const choiceChance = new Float64Array(sends)
+  const clickChance = new Float64Array(sends)
+  const delayHours = new Float64Array(sends)
+  let stretch = -1
+  let set = -1
+  for (let i = 0; i < sends; i++) {
+    const age = at[i]! - worldStart
+    const passed = changes.findLastIndex((day) => age >= day * dayMillis)
+    if (set < 0 || passed !== stretch) set = eligibleFor(age)
+    stretch = passed
+    let combination = 0
+    for (const shares of cumulated) {
+      const u = users.uniform()
+      const value = shares.findIndex((bound) => u < bound)
+      combination = combination * shares.length + (value < 0 ? shares.length - 1 : value)
+    }
+    const template = Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
+    contextOf[i] = template * combinations.length + combination
+    eligibleOf[i] = set
+    choiceChance[i] = users.uniform()
+    clickChance[i] = users.uniform()
+    // Drawn in any case, so that a world with delays differs from the one without in nothing else.
+    const z = users.normal()
+    delayHours[i] = delay === undefined ? 0 : Math.min(longestDelay, delay.medianHours * Math.exp(delay.sigma * z))
+  }
+
+  return {
+    name: plan.name,
+    days,
+    templates,
+    arms,
+    decisions: sends,
+    at,
+    contexts,
+    contextOf,
+    eligible,
+    eligibleOf,
+    choiceChance,
+    clickChance,
+    delayHours,
+    rates: (decision, out) => {
+      const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
+      const row = contextOf[decision]! % combinations.length * count
+      for (let arm = 0; arm < count; arm++) {
+        out[arm] = Math.min(largestRate, Math.exp(valuesLog[row + arm]! + dayLog[day * count + arm]!))
+      }
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { sample } from "../../src/bandit/Weights.ts"
+import { chance } from "../../src/simulation/Chance.ts"
+import { epsilonGreedy, type Policy, uniform } from "../../src/simulation/Learners.ts"
+import { evaluate, logged, type LoggedDecision } from "../../src/simulation/OffPolicy.ts"
+import { product } from "../../src/simulation/Product.ts"
+
+const hour = 3_600_000
+const start = Date.UTC(2026, 0, 5)
+const rates = { a: 0.04, b: 0.1, c: 0.06 }
+const ids = ["a", "b", "c"] as const
+const logging = { a: 0.5, b: 0.2, c: 0.3 }
+
+/** A log of a known policy in a known world: clicks come 2 hours after the decision. */
+const logOf = (seed: number, count: number): ReadonlyArray<LoggedDecision> => {
+  const { uniform } = chance(seed)
+  return Array.from({ length: count }, (_, i) => {
+    const at = start + i * 0.05 * hour
+    const copyId = ids[sample(Object.values(logging), uniform())]!
+    const outcome = uniform() < rates[copyId] ? 1 : 0
+    return {
+      at,
+      cell: encodeCell([["plan", uniform() < 0.5 ? "free" : "pro"]]),
+      copyId,
+      propensity: logging[copyId],
+      weights: logging,
+      outcome,
+      outcomeAt: outcome === 1 ? at + 2 * hour : null,
+    }
+  })
+}
+
+/** Always the same weights. */
+const fixed = (weights: ReadonlyArray<number>): Policy => ({
+  name: "fixed",
+  make: () => ({ weights: () => Float64Array.from(weights), sent() {}, observe() {} }),
+})
+
+const trueValue = (weights: ReadonlyArray<number>) => ids.reduce((sum, id, i) => sum + weights[i]! * rates[id], 0)
+
+describe("off-policy evaluation", () => {
+  it("of the logging policy itself gives the mean outcome", () => {
+    const log = logOf(1, 5_000)
+    const { effectiveSample, estimates } = evaluate(log, fixed(Object.values(logging)), 1)
+    const mean = logged(log)!
+    assert.closeTo(effectiveSample, 5_000, 1e-6)
+    assert.closeTo(estimates!.ips.value, mean.value, 1e-12)
+    assert.closeTo(estimates!.snips.value, mean.value, 1e-12)
+    assert.closeTo(estimates!.ips.halfWidth, mean.halfWidth, 1e-6)
+    assert.closeTo(estimates!.doublyRobust.value, mean.value, mean.halfWidth)
+  })
+
+  it("finds the value of other policies within its intervals, by all three estimators", () => {
+    for (const weights of [[1 / 3, 1 / 3, 1 / 3], [0.05, 0.9, 0.05], [1, 0, 0]]) {
+      const truth = trueValue(weights)
+      const errors = { ips: 0, snips: 0, doublyRobust: 0 }
+      let inside = 0
+      const runs = 60
+      for (let seed = 0; seed < runs; seed++) {
+        const { estimates } = evaluate(logOf(100 + seed, 1_500), fixed(weights), 1)
+        for (const kind of ["ips", "snips", "doublyRobust"] as const) {
+          const { halfWidth, value } = estimates![kind]
+          errors[kind] += (value - truth) / runs
+          if (Math.abs(value - truth) < halfWidth) inside++
+        }
+      }
+      // 180 intervals of 95 %, three by three on the same logs.
+      assert.isTrue(inside / runs / 3 > 0.88 && inside / runs / 3 <= 1, `${weights}: ${inside} of ${3 * runs}`)
+      // The mean of 60 estimates is off by chance only.
+      for (const error of Object.values(errors)) assert.closeTo(error, 0, 0.006)
+    }
+  })
+
+  it("says nothing on an effective sample below 200", () => {
+    const { effectiveSample, estimates } = evaluate(logOf(2, 600), fixed([0, 1, 0]), 1)
+    assert.isBelow(effectiveSample, 200)
+    assert.isNull(estimates)
+    assert.isNull(logged(logOf(2, 199)))
+    assert.isNull(evaluate([], uniform, 1).estimates)
+  })
+
+  it("lets a policy learn only from outcomes that had come", () => {
+    const log = logOf(3, 1_000)
+    let clock = 0
+    let told = 0
+    const watcher: Policy = {
+      name: "watcher",
+      make: () => ({
+        weights: (_context, eligible, now) => {
+          assert.isAtLeast(now, clock)
+          clock = now
+          const known = log.filter(({ at, outcomeAt }) => at < now && outcomeAt !== null && outcomeAt <= now).length
+          assert.strictEqual(told, known)
+          return new Float64Array(eligible.arms.length).fill(1 / eligible.arms.length)
+        },
+        sent() {},
+        observe: (_context, _arm, sentAt, now, outcome) => {
+          assert.closeTo(now - sentAt, 2 * hour, 1)
+          assert.strictEqual(outcome, 1)
+          told++
+        },
+      }),
+    }
+    evaluate([...log].reverse(), watcher, 1)
+    assert.isAbove(told, 30)
+  })
+
+  it("finds that policies which learn would have done better than the log", () => {
+    const log = logOf(4, 12_000)
+    const mean = logged(log)!
+    for (const policy of [epsilonGreedy(), product({ refitHours: 6 })]) {
+      const { estimates } = evaluate(log, policy, 1)
+      assert.isAbove(estimates!.snips.value - estimates!.snips.halfWidth, mean.value)
+      assert.isBelow(estimates!.snips.value - estimates!.snips.halfWidth, rates.b)
+    }
+  })
+
+  it("passes over decisions of which it is not known how they were drawn", () => {
+    const log = logOf(5, 1_000)
+    const strange: ReadonlyArray<LoggedDecision> = [
+      { ...log[0]!, propensity: 0 },
+      { ...log[1]!, copyId: "gone" },
+      { ...log[2]!, propensity: NaN },
+    ]
+    assert.strictEqual(evaluate([...log, ...strange], uniform, 1).decisions, 1_000)
+  })
+})

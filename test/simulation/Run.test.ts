@@ -1,0 +1,120 @@
+import { assert, describe, it } from "@effect/vitest"
+import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../../src/simulation/Learners.ts"
+import { product } from "../../src/simulation/Product.ts"
+import { run } from "../../src/simulation/Run.ts"
+import { spread } from "../../src/simulation/Spread.ts"
+import { makeWorld } from "../../src/simulation/World.ts"
+import { shortWorld } from "../../src/simulation/Worlds.ts"
+
+const seeds = [1, 2, 3, 4, 5, 6]
+const adaptive = product({ refitHours: 3 })
+const windowed = product({ window: { lookbackDays: 14, offsetDays: 0 }, refitHours: 6 })
+const shares = (policy: Policy) => seeds.map((seed) => run(shortWorld("stat5", seed, 15, 15_000), policy, seed).share)
+
+describe("a run", () => {
+  it("captures more with the product than with choosing evenly or with UCB1", () => {
+    const ours = shares(adaptive)
+    assert.isAbove(spread(ours).mean, 0.5)
+    const ahead = spread(ours.map((share, i) => share - shares(ucb1)[i]!))
+    assert.isAbove(ahead.mean - ahead.halfWidth, 0)
+    assert.isAbove(Math.min(...ours), 0)
+    const window = shares(windowed)
+    assert.isAbove(spread(window).mean, 0.4)
+  })
+
+  it("never brings more than the oracle; choosing evenly brings exactly what it is measured by", () => {
+    for (const name of ["drift", "launch", "full", "small"] as const) {
+      const world = shortWorld(name, 1, name === "small" ? 56 : 6, 3_000)
+      for (const policy of [...peers, product({ refitHours: 12 })]) {
+        const { oracle, quarters, reward, share, uniform: even } = run(world, policy, 1)
+        assert.isBelow(reward, oracle)
+        assert.isAbove(even, 0)
+        assert.isBelow(share, 1)
+        assert.lengthOf(quarters, 4)
+        if (policy === uniform) {
+          assert.closeTo(reward, even, 1e-9)
+          assert.closeTo(share, 0, 1e-9)
+        }
+      }
+    }
+  })
+
+  it("of the same policy and seed in the same world ends the same", () => {
+    const world = () => shortWorld("full", 4, 5, 3_000)
+    for (const policy of [adaptive, betaThompson()]) {
+      assert.deepStrictEqual(run(world(), policy, 9), run(world(), policy, 9))
+    }
+    assert.notStrictEqual(run(world(), betaThompson(), 9).reward, run(world(), betaThompson(), 10).reward)
+  })
+
+  it("tells learners of a click when it comes, not before, and in the order of time", () => {
+    const world = makeWorld({
+      name: "told",
+      seed: 1,
+      days: 5,
+      sends: 2_000,
+      arms: ["a", "b"],
+      attributes: [],
+      delay: { medianHours: 10, sigma: 1 },
+      logRates: () => ({ byValues: () => Math.log(0.5), byDay: () => 0 }),
+    })
+    let clock = 0
+    let clicks = 0
+    const watcher: Policy = {
+      name: "watcher",
+      make: () => ({
+        weights: (_, eligible, now) => {
+          assert.isAtLeast(now, clock)
+          clock = now
+          return new Float64Array(eligible.arms.length).fill(1 / eligible.arms.length)
+        },
+        sent: (_context, _arm, now) => assert.strictEqual(now, clock),
+        observe: (_context, _arm, sentAt, now) => {
+          assert.isAbove(now, sentAt)
+          assert.isAtLeast(now, clock)
+          clock = now
+          clicks++
+        },
+      }),
+    }
+    run(world, watcher, 1)
+    assert.isTrue(clicks > 700 && clicks < 1_000, String(clicks))
+  })
+
+  it("gives weights that sum to 1, over what is eligible only", () => {
+    const world = shortWorld("launch", 2, 60, 1_500)
+    for (const policy of [...peers, adaptive, windowed, betaThompson(20), epsilonGreedy(1)]) {
+      const checked: Policy = {
+        name: policy.name,
+        make: (setting) => {
+          const inner = policy.make(setting)
+          return {
+            weights: (context, eligible, now) => {
+              const weights = inner.weights(context, eligible, now)
+              assert.lengthOf(weights, eligible.arms.length)
+              assert.closeTo(weights.reduce((a, b) => a + b), 1, 1e-9)
+              assert.isAtLeast(Math.min(...weights), 0)
+              return weights
+            },
+            sent: inner.sent.bind(inner),
+            observe: inner.observe.bind(inner),
+          }
+        },
+      }
+      run(world, checked, 2)
+    }
+  })
+})
+
+describe("a spread", () => {
+  it("has the intervals of Student's t", () => {
+    const of = (count: number) => spread(Array.from({ length: count }, (_, i) => i % 2))
+    // As many zeros as ones have a standard error of sqrt(1 / 4 / (n - 1)).
+    const t = (count: number) => of(count).halfWidth * Math.sqrt(4 * (count - 1))
+    for (const [count, expected] of [[2, 12.706], [4, 3.182], [6, 2.571], [20, 2.093], [100, 1.984]] as const) {
+      assert.closeTo(t(count), expected, 0.02 * expected)
+    }
+    assert.isNaN(spread([1]).halfWidth)
+    assert.strictEqual(spread([1, 2, 3]).mean, 2)
+  })
+})
