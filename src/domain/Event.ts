@@ -56,6 +56,11 @@ export interface NormalizedEvent {
   readonly occurredAt: number
   /** A machine did it: a prefetching proxy, a link scanner. */
   readonly automated: boolean
+  /**
+   * The platform's own name of the message, where events that carry no tracking id can be told by it: equal for all events
+   * of one message to one recipient, at most 400 characters. Absent where the source has none.
+   */
+  readonly messageKey?: string | undefined
   /** The clicked URL, or what stands for it; tells different links of one message apart. At most 2,000 characters. */
   readonly link: string | undefined
 }
@@ -68,9 +73,31 @@ export interface SkippedItem {
   readonly expected: boolean
 }
 
+/** What a source reports about an end user: traits by name, as a request's `attrs` would give them. */
+export interface ProfileUpdate {
+  /** 1 to 200 characters. */
+  readonly user: string
+  readonly email: string | undefined
+  /** Scalars and arrays of them; null takes a trait away. */
+  readonly traits: Readonly<Record<string, unknown>>
+  /** Unix milliseconds. */
+  readonly occurredAt: number
+  /** What makes it the same report when it arrives again, like the `key` of an event. */
+  readonly key: string
+}
+
+/** A request to forget a person. */
+export interface Erasure {
+  readonly user: string | undefined
+  readonly email: string | undefined
+  readonly key: string
+}
+
 /** What a body held. `items` counts what was recognized as an item, events and skipped ones alike. */
 export interface Normalized {
   readonly items: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly skipped: ReadonlyArray<SkippedItem>
+  readonly profiles?: ReadonlyArray<ProfileUpdate>
+  readonly erasures?: ReadonlyArray<Erasure>
 }

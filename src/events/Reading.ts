@@ -1,0 +1,322 @@
+import { hash } from "node:crypto"
+import { isStorable } from "../domain/Attributes.ts"
+import type { EventName } from "../domain/Event.ts"
+import type { NotUnderstood } from "./Sources.ts"
+
+/** An object of parsed JSON. Arrays are none. */
+export type Item = { readonly [name: string]: unknown }
+
+/** Most characters of an id, a name, a user. */
+export const maxName = 200
+
+/** Most characters of a link. */
+const maxLink = 2_000
+
+/** Most characters of a message key: see `NormalizedEvent.messageKey`. */
+const maxMessageKey = 400
+
+/** Longest text that is read as a time. */
+const maxTime = 64
+
+/** Under any of these, `true` or `"true"` says that a machine did it. */
+export const automatedKeys: ReadonlyArray<string> = [
+  "automated",
+  "is_bot",
+  "isBot",
+  "bot",
+  "machine_open",
+  "is_suspected_bot_click",
+  "prefetched",
+  "machine",
+]
+
+const synonyms: { readonly [name in EventName]: ReadonlyArray<string> } = {
+  sent: ["sent", "send"],
+  delivered: ["delivered", "delivery"],
+  open: ["open", "opened"],
+  click: ["click", "clicked"],
+  other: ["other"],
+  conversion: ["conversion", "converted", "purchase", "purchased", "order_completed"],
+  bounce: ["bounce", "bounced"],
+  soft_bounce: ["soft_bounce", "soft_bounced"],
+  failed: ["failed", "dropped", "rejected"],
+  unsubscribe: ["unsubscribe", "unsubscribed"],
+  spam: ["spam", "complaint", "complained", "spam_report"],
+}
+
+/** The event a lowercase name stands for: `open` and `opened`, `purchase` and `conversion`, and so on. */
+export const known: ReadonlyMap<string, EventName> = new Map(
+  (Object.keys(synonyms) as Array<EventName>).flatMap((event) =>
+    synonyms[event].map((name): [string, EventName] => [name, event])
+  ),
+)
+
+/** Steps on a message's way that say nothing about it. Were they business events, a tracking id would convert them. */
+export const noise: ReadonlySet<string> = new Set([
+  "drafted",
+  "attempted",
+  "deferred",
+  "retry",
+  "processed",
+  "transient",
+])
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** Whether a body is empty but for JSON's white space: what some platforms probe their credentials with. */
+export const isBlank = (body: Uint8Array): boolean =>
+  body.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
+
+/** A body as JSON, or why it is none. */
+export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
+  let text: string
+  try {
+    text = utf8.decode(body)
+  } catch {
+    return { reason: "The body is not valid UTF-8" }
+  }
+  try {
+    return { json: JSON.parse(text) as unknown }
+  } catch (error) {
+    return { reason: `The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+/** Whether a value is an object of parsed JSON that is no array. */
+export const isItem = (value: unknown): value is Item =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** A text or a number as text; undefined for anything else, and for what is blank. */
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === "string"
+    ? value.trim() === "" ? undefined : value
+    : typeof value === "number" && Number.isFinite(value)
+    ? String(value)
+    : undefined
+
+/** A text that can name something here: see `domain/Ids.ts` for the same rules on the ids that callers send. */
+export const nameOf = (value: unknown): string | undefined => {
+  // The length comes first: a text of megabytes is not even trimmed.
+  if (typeof value === "string" && value.length > maxName) return undefined
+  const text = textOf(value)
+  // deno-lint-ignore no-control-regex
+  return text === undefined || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed() ? undefined : text
+}
+
+/** The beginning of a link, 1 to 2,000 characters, if it can be stored. */
+export const linkOf = (value: unknown): string | undefined => {
+  if (typeof value !== "string") return undefined
+  // A cut must not halve a surrogate pair.
+  const end = value.length > maxLink && (value.charCodeAt(maxLink - 1) & 0xfc00) === 0xd800 ? maxLink - 1 : maxLink
+  const link = value.slice(0, end)
+  return link.trim() !== "" && isStorable(link) ? link : undefined
+}
+
+/** The most characters of an encoded parameter: nine times as many as a name has, since `%F0%9F` are two of one's bytes. */
+const maxEncoded = maxName * 9
+
+/**
+ * The first value of a parameter in a URL's query that can name something, 1 to 200 characters, percent-decoded once (`+`
+ * stays); as it stands where that cannot be decoded. `name` is compared as written.
+ */
+export const parameterOf = (url: unknown, name: string): string | undefined => {
+  const parameter = `${name}=`
+  if (typeof url !== "string" || !url.includes(parameter)) return undefined
+  const hash = url.indexOf("#")
+  const end = hash < 0 ? url.length : hash
+  let at = url.indexOf("?")
+  while (at >= 0 && at < end) {
+    const next = url.indexOf("&", at + 1)
+    if (url.startsWith(parameter, at + 1)) {
+      const encoded = url.slice(at + 1 + parameter.length, next < 0 || next > end ? end : next)
+      const value = encoded.length > maxEncoded ? undefined : nameOf(decoded(encoded))
+      if (value !== undefined) return value
+    }
+    at = next
+  }
+  return undefined
+}
+
+/** `tracking_id` of a URL's query: see `parameterOf`. */
+export const trackingIdOf = (url: unknown): string | undefined => parameterOf(url, "tracking_id")
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const isoTime =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:[Zz]|UTC|GMT|([+-])(\d\d)(?::?(\d\d))?)?$/
+
+const isoInstant = (text: string): number | undefined => {
+  const parts = isoTime.exec(text)
+  if (parts === null) return undefined
+  const [, year, month, day, hour, minute, second = "0", fraction = "0", sign, offsetHour = "0", offsetMinute = "0"] =
+    parts
+  const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  // Date.UTC rolls the 30th of February over into March. A second of 60 is RFC 3339's leap second.
+  if (midnight.getUTCDate() !== Number(day) || midnight.getUTCMonth() !== Number(month) - 1) return undefined
+  if (Number(year) < 1970 || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return undefined
+  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1)
+  return midnight.getTime() + (Number(hour) * 60 + Number(minute) - offset) * 60_000 + Number(second) * 1_000 +
+    Math.floor(Number(`0.${fraction}`) * 1_000)
+}
+
+/** Unix milliseconds of a number of seconds, milliseconds or microseconds, told apart by their size. */
+const numericInstant = (value: number): number | undefined =>
+  value < 1e11
+    ? Math.round(value * 1_000)
+    : value < 1e14
+    ? Math.round(value)
+    : value < 1e17
+    ? Math.floor(value / 1_000)
+    : undefined
+
+/**
+ * A stated time as Unix milliseconds: digits by their size (see `numericInstant`), or ISO 8601 with any offset, UTC where
+ * it has none, a space for the `T` allowed. Undefined for anything else.
+ */
+export const parseInstant = (value: string): number | undefined => {
+  if (value.length > maxTime) return undefined
+  const text = value.trim()
+  const instant = /^\d+(?:\.\d+)?(?:e\+\d+)?$/.test(text) ? numericInstant(Number(text)) : isoInstant(text)
+  return instant === undefined || instant < 0 ? undefined : instant
+}
+
+/** A stated time as Unix milliseconds, or else that of receipt: for nonsense, and for what has not happened yet. */
+export const instantOf = (value: string | undefined, receivedAt: number): number => {
+  const instant = value === undefined ? undefined : parseInstant(value)
+  return instant === undefined || instant > receivedAt ? receivedAt : instant
+}
+
+/**
+ * The first value that `read` makes something of: all keys of the first level, then those of the next. The keys are the
+ * source's own, never a body's: `constructor` would be found in every object.
+ */
+export const find = (
+  levels: ReadonlyArray<Item>,
+  keys: ReadonlyArray<string>,
+  read: (value: unknown) => string | undefined,
+): string | undefined => {
+  for (const level of levels) {
+    for (const key of keys) {
+      const value = level[key]
+      if (value === undefined) continue
+      const text = read(value)
+      if (text !== undefined) return text
+    }
+  }
+  return undefined
+}
+
+/** Whether one of the keys is `true` or `"true"` on any level. */
+export const isFlagged = (levels: ReadonlyArray<Item>, keys: ReadonlyArray<string> = automatedKeys): boolean => {
+  for (const level of levels) {
+    for (const key of keys) {
+      const value = level[key]
+      if (value === true || value === "true") return true
+    }
+  }
+  return false
+}
+
+/**
+ * A value that is an object, or the JSON text of one: platforms send their customers' data in either form, and cut long
+ * texts short. Undefined for anything else.
+ */
+export const objectOf = (value: unknown): Item | undefined => {
+  if (isItem(value)) return value
+  if (typeof value !== "string" || !/^\s*\{/.test(value)) return undefined
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isItem(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+interface Frame {
+  readonly values: Item | ReadonlyArray<unknown>
+  /** The object's sorted names; undefined for an array. */
+  readonly names: ReadonlyArray<string> | undefined
+  readonly length: number
+  next: number
+}
+
+const frameOf = (values: object): Frame => {
+  if (Array.isArray(values)) return { values, names: undefined, length: values.length, next: 0 }
+  const names = Object.keys(values).sort()
+  return { values: values as Item, names, length: names.length, next: 0 }
+}
+
+const scalarJson = (value: unknown): string =>
+  typeof value === "string"
+    ? JSON.stringify(value)
+    : typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
+    ? String(value)
+    : "null"
+
+/** JSON without spaces, names sorted at every level. Keeps its own stack: `JSON.parse` lets any depth through. */
+export const canonicalJson = (item: Item): string => {
+  const open: Array<Frame> = []
+  let frame: Frame | undefined = frameOf(item)
+  let json = "{"
+  while (frame !== undefined) {
+    const { names, next, values }: Frame = frame
+    if (next === frame.length) {
+      json += names === undefined ? "]" : "}"
+      frame = open.pop()
+      continue
+    }
+    if (next > 0) json += ","
+    frame.next = next + 1
+    let value: unknown
+    if (names === undefined) {
+      value = (values as ReadonlyArray<unknown>)[next]
+    } else {
+      json += `${JSON.stringify(names[next]!)}:`
+      value = (values as Item)[names[next]!]
+    }
+    if (typeof value === "object" && value !== null) {
+      json += Array.isArray(value) ? "[" : "{"
+      open.push(frame)
+      frame = frameOf(value)
+    } else {
+      json += scalarJson(value)
+    }
+  }
+  return json
+}
+
+/** `digest:` and the SHA-256 (base64url) of an object's content, whatever the order of its members. */
+export const digestKey = (content: Item): string => `digest:${hash("sha256", canonicalJson(content), "base64url")}`
+
+/**
+ * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest
+ * of `content`: the whole item, or those members that tell it from others of its source.
+ */
+export const keyOf = (content: Item, id: string | undefined): string =>
+  id !== undefined && id.length <= maxName && isStorable(id) ? `id:${id}` : digestKey(content)
+
+/**
+ * The `messageKey` of an event from all that names its message, the recipient included. A single part stands as it is,
+ * several as a JSON array, so that no two lists of parts share a key; past 400 characters their digest. Undefined when a
+ * part is missing.
+ */
+export const messageKeyOf = (...parts: ReadonlyArray<string | undefined>): string | undefined => {
+  if (parts.length === 0 || parts.includes(undefined)) return undefined
+  const key = parts.length === 1 ? parts[0]! : JSON.stringify(parts)
+  return key.length <= maxMessageKey && isStorable(key) ? key : digestKey({ parts })
+}
+
+/** The last dotted segment, or the one before it where the last is a version: `click` of `com.acme.click.v2`. */
+export const lastSegment = (name: string): string => {
+  const dot = name.lastIndexOf(".")
+  return dot > 0 && /^v\d+$/.test(name.slice(dot + 1))
+    ? name.slice(name.lastIndexOf(".", dot - 1) + 1, dot)
+    : name.slice(dot + 1)
+}
