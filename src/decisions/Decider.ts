@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { Policies } from "../learning/Policies.ts"
+import type { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import * as Renderer from "../rendering/Renderer.ts"
@@ -34,6 +35,11 @@ export interface Ask {
   /** False brings the model up to date first. */
   readonly useCache?: boolean | undefined
   readonly trace?: boolean | undefined
+}
+
+/** The same, with the policy that was prepared for it; without one: the policy as it stands. */
+interface Prepared extends Ask {
+  readonly policy?: Policy | undefined
 }
 
 /** What a caller wants of several templates. */
@@ -134,6 +140,9 @@ export class Decider extends Context.Service<Decider, {
       const clock = yield* Clock.Clock
       const random = yield* Random.Random
 
+      const policyOf = (view: TemplateView, ask: Prepared, now: number): Policy =>
+        ask.policy ?? policies.policy(view, ask.window, now)
+
       const render = (
         view: TemplateView,
         variant: VariantView,
@@ -218,14 +227,14 @@ export class Decider extends Context.Service<Decider, {
 
       const force = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         copyId: CopyId,
         trackingId: string,
         now: number,
       ): Outcome | Planned => {
         const variant = view.variantsById.get(copyId)
         if (variant === undefined) return { _tag: "None", trackingId, reason: "variant-not-found" }
-        const policy = policies.policy(view, ask.window, now)
+        const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const trace = ask.trace === true
           ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
@@ -250,12 +259,12 @@ export class Decider extends Context.Service<Decider, {
       /** Chooses and renders. Nothing waits here and nothing is recorded yet. */
       const select = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         trackingId: string,
         now: number,
         standing: StickyChoice | undefined,
       ): Outcome | Planned | Repeated => {
-        const policy = policies.policy(view, ask.window, now)
+        const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const set = Selection.eligible(view, ask.attrs, now)
         const traced = (chosen: CopyId | null, mode: string, propensity: number | null) =>
@@ -334,7 +343,7 @@ export class Decider extends Context.Service<Decider, {
       /** A user of a sticky template gets what was chosen before, or what is now chosen for all nodes. */
       const stick = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         userId: string,
         trackingId: string,
         now: number,
@@ -352,9 +361,9 @@ export class Decider extends Context.Service<Decider, {
         return retried(view, ask, trackingId, now, tracedNow(view, ask, now), stuck)
       }
 
-      const tracedNow = (view: TemplateView, ask: Ask, now: number) => {
+      const tracedNow = (view: TemplateView, ask: Prepared, now: number) => {
         if (ask.trace !== true) return undefined
-        const policy = policies.policy(view, ask.window, now)
+        const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         return Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
           attributes: ask.attrs,
@@ -368,7 +377,7 @@ export class Decider extends Context.Service<Decider, {
       }
 
       /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
-      const plan = (org: string, ask: Ask): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
+      const plan = (org: string, ask: Prepared): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
         const trackingId = ask.trackingId ?? randomUUID()
         const view = views.template(org, ask.templateId)
         if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" }
@@ -382,37 +391,45 @@ export class Decider extends Context.Service<Decider, {
       }
 
       /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
-      const prepared = (
-        org: string,
-        { templateId, useCache, window }: Pick<Ask, "templateId" | "useCache" | "window">,
-      ): Effect.Effect<void> | undefined => {
-        const view = views.template(org, templateId)
+      const prepare = (org: string, ask: Ask): Effect.Effect<Prepared> | undefined => {
+        const view = views.template(org, ask.templateId)
         if (view === undefined) return undefined
         const now = clock.currentTimeMillisUnsafe()
-        if (useCache === false) return policies.refresh(view, window, now)
-        return policies.isReady(view, window, now) ? undefined : policies.prepare(view, window!, now)
+        const { useCache, window } = ask
+        if (useCache === false) {
+          return Effect.map(
+            policies.refresh(view, window, now),
+            ({ policy, upToDate }) => ({ ...ask, policy, useCache: !upToDate }),
+          )
+        }
+        return policies.isReady(view, window, now)
+          ? undefined
+          : Effect.map(policies.prepare(view, window!, now), (policy) => ({ ...ask, policy }))
       }
 
-      const decideNow = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
-        Effect.suspend(() => {
-          const one = plan(org, ask)
-          if (Effect.isEffect(one)) return one
-          return one._tag === "Planned" ? record(one) : Effect.succeed(one)
-        })
+      const decideNow = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> => {
+        const one = plan(org, ask)
+        if (Effect.isEffect(one)) return one
+        return one._tag === "Planned" ? record(one) : Effect.succeed(one)
+      }
 
       const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
-          const before = prepared(org, ask)
-          return before === undefined ? decideNow(org, ask) : Effect.andThen(before, decideNow(org, ask))
+          const before = prepare(org, ask)
+          return before === undefined
+            ? decideNow(org, ask)
+            : Effect.flatMap(before, (prepared) => decideNow(org, prepared))
         })
 
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
         const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
-        const before = batch.items.flatMap(({ templateId }) =>
-          prepared(org, { templateId, window, useCache: batch.useCache }) ?? []
-        )
+        const asks: Array<Prepared> = batch.items.map((item) => ({ ...batch, ...item, window }))
+        const before = asks.flatMap((ask, i) => {
+          const one = prepare(org, ask)
+          return one === undefined ? [] : [Effect.map(one, (prepared) => void (asks[i] = prepared))]
+        })
         if (before.length > 0) yield* Effect.all(before, { concurrency: "unbounded", discard: true })
-        const plans = batch.items.map((item) => plan(org, { ...batch, ...item, window }))
+        const plans = asks.map((ask) => plan(org, ask))
         const waiting = plans.filter((one) => !Effect.isEffect(one) && one._tag === "Planned") as ReadonlyArray<Planned>
         // Together, so that they share a commit and one wait.
         const recorded = yield* log.recordAll(waiting.map(({ decision }) => decision))

@@ -93,17 +93,21 @@ export const insertDecisions = Effect.fnUntraced(function* (
     )
     SELECT (SELECT count(*)::int FROM inserted) AS count,
       (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
-        WHERE g.awaited AND EXISTS (SELECT 1 FROM events e
-          WHERE e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id AND e.status = 'waiting')) AS awaited`
+        CROSS JOIN LATERAL (SELECT true FROM events e
+          WHERE g.awaited AND e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id AND e.status = 'waiting'
+          ORDER BY e.org_slug, e.tracking_id, e.occurred_at LIMIT 1) e) AS awaited`
   const { count, awaited } = result!
   if (count === decisions.length) {
     return { copyIds: decisions.map((decision) => decision.copyId), awaited: awaited ?? [] }
   }
   // Somebody was first with some of the keys: theirs stands.
   const standing = yield* sql<{ orgSlug: string; trackingId: string; templateId: string; copyId: CopyId }>`
-    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM decisions d
-    JOIN json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text)
-      ON d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
+    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id
+    FROM json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text)
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d`
   const byKey = new Map<string, CopyId>(
     standing.map((row) => [`${row.orgSlug}\0${row.trackingId}\0${row.templateId}`, row.copyId]),
   )

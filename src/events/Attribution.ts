@@ -32,6 +32,9 @@ export const windowDays = 7
 /** How far the clocks of two systems may lie apart, so that an event seems to come before its decision. Unit: hours. */
 export const toleranceHours = 2
 
+/** Templates decided under one tracking id that an event is credited to at most. */
+const templatesPerTrackingId = 1000
+
 interface Row {
   readonly place: number
   readonly trackingId: string
@@ -80,19 +83,33 @@ export const attribute = Effect.fnUntraced(function* (
   )
   if (ids.length > 0) {
     const json = JSON.stringify(ids)
+    // Laterals with a limit leave the planner no choice but the index: a plan made while a table was empty is kept, and on
+    // the embedded store for long.
     const rows = yield* sql<Row>`
       SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
       FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
-      JOIN decisions d ON d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
-      WHERE r.template_id IS NULL OR d.template_id = r.template_id
+      CROSS JOIN LATERAL (
+        SELECT * FROM decisions d
+        WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
+          AND (r.template_id IS NULL OR d.template_id = r.template_id)
+        ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
       UNION ALL
       SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
       FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
-      JOIN tracking_aliases a ON a.org_slug = r.org_slug AND a.alias = r.tracking_id
-      JOIN decisions d ON d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id
-      WHERE (r.template_id IS NULL OR d.template_id = r.template_id) AND NOT EXISTS (
-        SELECT 1 FROM decisions own
-        WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id)`
+      CROSS JOIN LATERAL (
+        SELECT * FROM tracking_aliases a
+        WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
+          AND (r.template_id IS NULL OR a.template_id = r.template_id)
+        ORDER BY a.org_slug, a.alias, a.template_id LIMIT ${templatesPerTrackingId}) a
+      CROSS JOIN LATERAL (
+        SELECT * FROM decisions d
+        WHERE d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id
+        ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+      LEFT JOIN LATERAL (
+        SELECT true AS decided FROM decisions own
+        WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id
+        ORDER BY own.org_slug, own.tracking_id, own.template_id LIMIT 1) own ON true
+      WHERE own.decided IS NULL`
     for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
   }
 

@@ -5,6 +5,7 @@ import { DecisionLog } from "../decisions/DecisionLog.ts"
 import type { NormalizedEvent, SkippedItem } from "../domain/Event.ts"
 import { Inflow } from "../learning/Inflow.ts"
 import { isDataFault } from "../store/DataFault.ts"
+import { Store } from "../store/Store.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, type DecisionRef, isAttributable, windowDays } from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -15,7 +16,10 @@ import { sources } from "./Sources.ts"
 const hourMillis = 3_600_000
 
 /** Bytes of bodies in one transaction at most: on the embedded store decisions wait as long as one lasts. */
-const batchBytes = 256 * 1024
+const batchBytes = { postgres: 256 * 1024, embedded: 48 * 1024 }
+
+/** Bodies that come in within this time are taken together, which halves the work per event. */
+const gathering = "25 millis"
 const batchBodies = 500
 
 /** Waiting events looked at in one transaction at most. */
@@ -96,6 +100,7 @@ export class Intake extends Context.Service<Intake, {
       const inbox = yield* Inbox
       const { awaited } = yield* DecisionLog
       const inflow = yield* Inflow
+      const { kind } = yield* Store
       const one = yield* Semaphore.make(1)
 
       /** Until the transaction ends nobody else writes events of these organizations, whose decisions are counted here. */
@@ -115,9 +120,12 @@ export class Intake extends Context.Service<Intake, {
         }
         const rows = [...first.values()].map(({ key, org, source }) => ({ org_slug: org, source, event_key: key }))
         const known = yield* sql<{ orgSlug: string; source: string; eventKey: string }>`
-          SELECT e.org_slug, e.source, e.event_key FROM events e
-          JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text)
-            ON e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key`
+          SELECT e.org_slug, e.source, e.event_key
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text)
+          CROSS JOIN LATERAL (
+            SELECT * FROM events e
+            WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key
+            ORDER BY e.org_slug, e.source, e.event_key LIMIT 1) e`
         for (const row of known) first.delete(eventKey(row.orgSlug, row.source, row.eventKey))
         return [...first.values()]
       })
@@ -210,7 +218,7 @@ export class Intake extends Context.Service<Intake, {
             SELECT s.id FROM (
               SELECT p.id, sum(octet_length(p.body)) OVER (ORDER BY p.id) - octet_length(p.body) AS before
               FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${most}) p
-            ) s WHERE s.before < ${batchBytes})
+            ) s WHERE s.before < ${batchBytes[kind]})
           ORDER BY i.id FOR UPDATE SKIP LOCKED`
           if (bodies.length === 0) return 0
           const now = clock.currentTimeMillisUnsafe()
@@ -260,7 +268,7 @@ export class Intake extends Context.Service<Intake, {
             faults = r.faults::json
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
             ignored int, faults text, status text)
-          WHERE i.id = r.id`
+          WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[])`
           return bodies.length
         }))
 
@@ -379,14 +387,30 @@ export class Intake extends Context.Service<Intake, {
         while ((yield* matchWaiting(undefined)) === batchWaiting);
       }))
 
-      yield* inflow.register(drain)
+      /** Bodies stored by now that are pending, wherever they are being taken in. */
+      const settled = Effect.gen(function* () {
+        const [last] = yield* sql<{ id: number | null }>`
+          SELECT max(i.id)::float8 AS id FROM inbox i WHERE i.status = 'pending'`
+        yield* drain
+        if (last!.id === null) return
+        while (true) {
+          const [left] = yield* sql`SELECT 1 FROM inbox i WHERE i.status = 'pending' AND i.id <= ${last!.id} LIMIT 1`
+          if (left === undefined) return
+          // Another node holds it, and is about to be done.
+          yield* Effect.sleep("10 millis")
+          yield* drain
+        }
+      })
+
+      // Who asks for what has been received gives up waiting by himself.
+      yield* inflow.register(settled)
 
       // Woken by what this node stores and decides; the pause finds what other nodes left and what waits.
       const woken = Effect.raceFirst(
         Effect.raceFirst(Queue.take(inbox.arrived), Effect.asVoid(Queue.peek(awaited))),
         Effect.sleep("1 second"),
       )
-      const run = Effect.andThen(woken, drain).pipe(
+      const run = Effect.andThen(woken, Effect.delay(drain, gathering)).pipe(
         Effect.catchCause((cause) =>
           Effect.andThen(
             Effect.logWarning("Events could not be taken from the inbox, they wait", cause),

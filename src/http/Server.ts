@@ -75,7 +75,9 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
   )
   return Layer.catchTag(listening, "ServeError", ({ cause }) => {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return Layer.effectContext<Layer.Success<typeof listening>, ListenFailed, never>(new ListenFailed({ host, port, reason }))
+    return Layer.effectContext<Layer.Success<typeof listening>, ListenFailed, never>(
+      new ListenFailed({ host, port, reason }),
+    )
   })
 }))
 

@@ -2,6 +2,7 @@ import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
 import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
+import { Learning } from "../learning/Learning.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
 import { decoder } from "./Faults.ts"
@@ -23,6 +24,12 @@ export const layer = HttpApiBuilder.group(
   "templates",
   Effect.fnUntraced(function* (handlers) {
     const templates = yield* Templates
+    const learning = yield* Learning
+
+    /** What a template learns from may have changed: its model follows without waiting for new events. */
+    const relearn = (org: string, ids: ReadonlyArray<string>) =>
+      Effect.forEach(ids, (id) => learning.wake(org, id, true), { discard: true })
+
     return handlers
       .handleRaw(
         "createTemplate",
@@ -56,6 +63,7 @@ export const layer = HttpApiBuilder.group(
         ({ params, request }) =>
           Effect.flatMap(body(request, importBody), (input) => templates.importAll(slugOf(params), input.templates))
             .pipe(
+              Effect.tap(({ updated }) => relearn(params.org, updated)),
               toProblems,
             ),
       )
@@ -68,7 +76,10 @@ export const layer = HttpApiBuilder.group(
         ({ params, request }) =>
           Effect.flatMap(
             body(request, templatePatch),
-            (patch) => templates.update(slugOf(params), lookedUp(params.template), patch),
+            (patch) =>
+              templates.update(slugOf(params), lookedUp(params.template), patch).pipe(
+                Effect.tap(() => patch.objective === undefined ? Effect.void : relearn(params.org, [params.template])),
+              ),
           ).pipe(toProblems),
       )
       .handle(

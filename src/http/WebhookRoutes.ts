@@ -32,7 +32,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     )
     yield* Effect.mapError(
       inbox.store({ org: org as OrgSlug, source: "events", headers, body: bytes }),
-      () => new Unavailable({ detail: "The store does not take events now; nothing of this request was kept" }),
+      () =>
+        new Unavailable({
+          detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
+        }),
     )
     return HttpServerResponse.jsonUnsafe({ status: "ok", received: items })
   })

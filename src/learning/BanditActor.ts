@@ -10,7 +10,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import { Views } from "../templates/Views.ts"
 import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
-import type { FitAnswer, HourDelays } from "./Engine.ts"
+import type { FitAnswer, FitRequest, HourDelays } from "./Engine.ts"
 import { type EngineFailed, EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
 import { Models } from "./Models.ts"
@@ -93,6 +93,8 @@ export const layer = BanditActor.toLayer(
     let others: Others | undefined
     let censusAt = 0
     let fittedAt = 0
+    // A fit has been begun that is not published yet.
+    let fitting = false
     let fitMillis = 0
 
     const view = () => views.template(org, template)
@@ -127,9 +129,11 @@ export const layer = BanditActor.toLayer(
       }
     })
 
-    const opening = Effect.suspend(() =>
-      opened === undefined || opened.objective !== JSON.stringify(objectiveOf()) ? open : Effect.void
-    )
+    const opening = Effect.suspend(() => {
+      if (opened === undefined) return open
+      // What is worth how much has changed: the model has to follow even if nothing new comes in.
+      return opened.objective === JSON.stringify(objectiveOf()) ? Effect.void : Effect.andThen(dirty.open, open)
+    })
 
     /** Folds one batch of the ledger; answers whether there may be more. */
     const foldBatch = Effect.gen(function* () {
@@ -196,15 +200,19 @@ export const layer = BanditActor.toLayer(
       return others
     })
 
-    const fitWith = Effect.fnUntraced(function* (
-      window: DecisionWindow | undefined,
-      version: string,
-      census: Parameters<typeof engine.fit>[1]["census"],
-    ) {
+    /** What the engine needs for a fit; under the actor's lock. */
+    const prepare = Effect.fnUntraced(function* (window: DecisionWindow | undefined, census: FitRequest["census"]) {
+      // While the store is down a window can still be fitted from what is in memory.
+      yield* Effect.ignore(catchUp)
+      yield* opening
       const { contributions, delays } = yield* readOthers.pipe(
         Effect.catch((error) => others === undefined ? Effect.fail(error) : Effect.succeed(others)),
       )
-      const answer = yield* engine.fit(key, {
+      const known = opened!
+      const version = window === undefined
+        ? `${template}:${known.version + 1}`
+        : `${template}:${known.version}/${window.lookbackDays}/${window.offsetDays}`
+      const request: FitRequest = {
         version,
         now: clock.currentTimeMillisUnsafe(),
         window,
@@ -212,13 +220,18 @@ export const layer = BanditActor.toLayer(
         organizationDelays: delays,
         active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
         census,
-      })
-      yield* Metric.update(fits, 1)
-      yield* Metric.update(fitTime, answer.millis)
-      return answer
+      }
+      return { request, version: known.version + 1, revision: known.revision }
     })
+    type Prepared = Effect.Success<ReturnType<typeof prepare>>
 
-    const publish = Effect.fnUntraced(function* (answer: FitAnswer, version: number, revision: number) {
+    const run = (request: FitRequest) =>
+      Effect.tap(
+        engine.fit(key, request),
+        ({ millis }) => Effect.andThen(Metric.update(fits, 1), Metric.update(fitTime, millis)),
+      )
+
+    const store = Effect.fnUntraced(function* (answer: FitAnswer, { revision, version }: Prepared) {
       const publication = { org, template, version, model: answer.model }
       const written = yield* sql.withTransaction(Effect.gen(function* () {
         if (!(yield* models.write(publication))) return false
@@ -233,33 +246,56 @@ export const layer = BanditActor.toLayer(
       return written
     })
 
-    /** Fits and publishes; answers how long the fit took in milliseconds. */
-    const fit: Effect.Effect<number, SqlError | EngineFailed> = Effect.gen(function* () {
-      yield* opening
-      const known = opened!
-      yield* dirty.close
+    /** Prepares the fit of the model that decides without a window. */
+    const begin = Effect.gen(function* () {
       const now = clock.currentTimeMillisUnsafe()
       const before = models.latest(org, template)?.model
       const sends = before?.variants.reduce((sum, variant) => sum + variant.sends, 0) ?? 0
       const choosing = now - censusAt >= censusMillis || sends < littleTraffic
-      const census = choosing ? yield* censuses.read(org, template) : undefined
-      const version = known.version + 1
-      const answer = yield* fitWith(undefined, `${template}:${version}`, census)
-      if (yield* publish(answer, version, known.revision)) {
-        known.version = version
+      const prepared = yield* prepare(undefined, choosing ? yield* censuses.read(org, template) : undefined)
+      yield* dirty.close
+      if (choosing) censusAt = now
+      return prepared
+    })
+
+    /** Publishes what was fitted; under the actor's lock, which may have been another's since the fit was begun. */
+    const publish = Effect.fnUntraced(function* (answer: FitAnswer, prepared: Prepared) {
+      fittedAt = prepared.request.now
+      fitMillis = answer.millis
+      // Somebody who could not wait has fitted later, and published.
+      if (opened !== undefined && opened.version >= prepared.version) return
+      if (yield* store(answer, prepared)) {
+        if (opened !== undefined) opened.version = prepared.version
       } else {
         // Another node believes the template to be its own, and was first.
         opened = undefined
         yield* dirty.open
       }
-      if (choosing) censusAt = now
-      fittedAt = now
-      fitMillis = answer.millis
-      return answer.millis
-    }).pipe(Effect.onError(() => {
-      opened = undefined
-      return dirty.open
-    }))
+    })
+
+    /** What has not come about is to be done again, from what the store holds. */
+    const startingOver = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.onError(effect, () => {
+        opened = undefined
+        return dirty.open
+      })
+
+    const fitNow = startingOver(
+      Effect.flatMap(begin, (prepared) => Effect.flatMap(run(prepared.request), (answer) => publish(answer, prepared))),
+    )
+
+    /** The same for traffic that can wait: the node's turn is taken for the arithmetic alone. */
+    const fitInTurn = startingOver(Effect.gen(function* () {
+      const prepared = yield* one.withPermits(1)(
+        // Somebody who could not wait may have fitted meanwhile.
+        Effect.suspend(() => dirty.isOpen() ? begin : Effect.succeed(undefined)),
+      )
+      if (prepared === undefined) return
+      fitting = true
+      let answer: FitAnswer
+      yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
+      yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
+    })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false))))
 
     const pause = () =>
       Math.max(
@@ -271,7 +307,7 @@ export const layer = BanditActor.toLayer(
     // Fits when there is something new, as often as this node can afford.
     yield* dirty.await.pipe(
       Effect.andThen(Effect.suspend(() => Effect.sleep(Duration.millis(pause())))),
-      Effect.andThen(budget.turn(one.withPermits(1)(fit))),
+      Effect.andThen(fitInTurn),
       Effect.catch((error: SqlError | EngineFailed) =>
         Effect.andThen(
           Effect.logWarning("A model could not be fitted, it is tried again", { template: key, reason: error.message }),
@@ -295,14 +331,12 @@ export const layer = BanditActor.toLayer(
       Refresh: () =>
         one.withPermits(1)(Effect.andThen(
           Effect.andThen(fold, catchUp),
-          Effect.suspend(() => dirty.isOpen() ? Effect.asVoid(fit) : Effect.void),
+          Effect.suspend(() => dirty.isOpen() || fitting ? fitNow : Effect.void),
         )).pipe(Effect.orDie),
       Windowed: ({ payload: { window } }) =>
-        one.withPermits(1)(Effect.gen(function* () {
-          yield* opening
-          const version = `${template}:${opened!.version}/${window.lookbackDays}/${window.offsetDays}`
-          return (yield* fitWith(window, version, undefined)).model
-        })).pipe(Effect.orDie),
+        one.withPermits(1)(
+          Effect.flatMap(prepare(window, undefined), ({ request }) => Effect.map(run(request), ({ model }) => model)),
+        ).pipe(Effect.orDie),
     })
   }),
   { maxIdleTime: "10 minutes", disableFatalDefects: true },

@@ -10,12 +10,27 @@ export class FitBudget extends Context.Service<FitBudget, {
 }>()("parlance/learning/FitBudget") {
   static readonly layer = Layer.effect(
     FitBudget,
-    Effect.map(Semaphore.make(1), (one) =>
-      FitBudget.of({
+    Effect.gen(function* () {
+      const one = yield* Semaphore.make(1)
+      const scope = yield* Effect.scope
+      // The rest is not waited for by who has fitted, only by who comes next.
+      const rest = (millis: number) =>
+        Effect.forkIn(
+          Effect.andThen(Effect.sleep(Duration.millis(millis * (1 / share - 1))), one.release(1)),
+          scope,
+        )
+      return FitBudget.of({
         turn: (fit) =>
-          one.withPermits(1)(
-            Effect.tap(fit, (millis) => Effect.sleep(Duration.millis(millis * (1 / share - 1)))),
+          Effect.uninterruptibleMask((restore) =>
+            Effect.andThen(
+              restore(one.take(1)),
+              restore(fit).pipe(
+                Effect.tap(rest),
+                Effect.onError(() => one.release(1)),
+              ),
+            )
           ),
-      })),
+      })
+    }),
   )
 }

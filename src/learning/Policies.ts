@@ -41,9 +41,16 @@ export class Policies extends Context.Service<Policies, {
   /** Whether `policy` is up to date; only a window's can be other than that, until `prepare`. */
   readonly isReady: (template: Subject, window: DecisionWindow | undefined, now: number) => boolean
   /** Has the model of a window fitted. Where the actor does not answer: the last one, or the priors'. */
-  readonly prepare: (template: Subject, window: DecisionWindow, now: number) => Effect.Effect<void>
-  /** Takes in what has been received and fits, for a decision that must not use what is cached. */
-  readonly refresh: (template: Subject, window: DecisionWindow | undefined, now: number) => Effect.Effect<void>
+  readonly prepare: (template: Subject, window: DecisionWindow, now: number) => Effect.Effect<Policy>
+  /**
+   * Takes in what has been received and fits, for a decision that must not use what is cached. `upToDate` is false where
+   * that did not come about in time.
+   */
+  readonly refresh: (
+    template: Subject,
+    window: DecisionWindow | undefined,
+    now: number,
+  ) => Effect.Effect<{ readonly policy: Policy; readonly upToDate: boolean }>
   /** Notes what a request looked like, for the choice of learning attributes. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
 }>()("parlance/learning/Policies") {
@@ -55,25 +62,30 @@ export class Policies extends Context.Service<Policies, {
       const censuses = yield* Censuses
       const priors = new WeakMap<object, Policy>()
       const windowed = new Map<string, Map<string, Windowed>>()
-      const background = yield* FiberSet.make<void>()
+      const background = yield* FiberSet.make<Policy>()
       const fork = yield* FiberSet.runtime(background)<never>()
-      const preparing = new Map<string, Fiber.Fiber<void>>()
+      const preparing = new Map<string, Fiber.Fiber<Policy>>()
 
       const keyOf = ({ id, org }: Subject) => `${org.slug}/${id}`
       const nameOf = ({ lookbackDays, offsetDays }: DecisionWindow) => `${lookbackDays}/${offsetDays}`
 
       const nameIn = (template: Subject, window: DecisionWindow) => `${keyOf(template)} ${nameOf(window)}`
 
-      const keep = (template: Subject, window: DecisionWindow, model: ModelSnapshot, now: number) => {
+      const keep = (template: Subject, window: DecisionWindow, model: ModelSnapshot, now: number): Policy => {
         const key = keyOf(template)
+        const name = nameOf(window)
         let windows = windowed.get(key)
         if (windows === undefined) windowed.set(key, windows = new Map())
-        if (windows.size >= windowsPerTemplate) windows.clear()
-        windows.set(nameOf(window), { policy: new Policy(model, template.org.explorationFloor), fittedAt: now })
+        windows.delete(name)
+        // The oldest goes first: a Map keeps the order in which keys were added.
+        if (windows.size >= windowsPerTemplate) windows.delete(windows.keys().next().value!)
+        const policy = new Policy(model, template.org.explorationFloor)
+        windows.set(name, { policy, fittedAt: now })
+        return policy
       }
 
       /** Fits anew, once for all who ask meanwhile. */
-      const prepare = (template: Subject, window: DecisionWindow, now: number): Effect.Effect<void> =>
+      const prepare = (template: Subject, window: DecisionWindow, now: number): Effect.Effect<Policy> =>
         Effect.suspend(() => {
           const name = nameIn(template, window)
           const running = preparing.get(name)
@@ -83,7 +95,7 @@ export class Policies extends Context.Service<Policies, {
             Effect.andThen(Effect.yieldNow, learning.windowed(template.org.slug, template.id, window)).pipe(
               Effect.map((model) => {
                 const last = find(template, window)?.policy.model
-                keep(template, window, model ?? last ?? unlearned(template.id, window, now), now)
+                return keep(template, window, model ?? last ?? unlearned(template.id, window, now), now)
               }),
               Effect.ensuring(Effect.sync(() => preparing.delete(name))),
             ),
@@ -126,11 +138,13 @@ export class Policies extends Context.Service<Policies, {
         return true
       }
 
-      const refresh = (template: Subject, window: DecisionWindow | undefined, now: number) =>
-        Effect.andThen(
-          learning.refresh(template.org.slug, template.id),
-          window === undefined ? Effect.void : prepare(template, window, now),
-        )
+      const refresh = Effect.fnUntraced(function* (template: Subject, window: DecisionWindow | undefined, now: number) {
+        const upToDate = yield* learning.refresh(template.org.slug, template.id)
+        return {
+          upToDate,
+          policy: window === undefined ? policy(template, window, now) : yield* prepare(template, window, now),
+        }
+      })
 
       return Policies.of({
         policy,

@@ -215,9 +215,9 @@ export const fold = Effect.fnUntraced(function* (
   // First, in the order of a rebuild: otherwise each could hold what the other waits for.
   yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE`
   const rows = yield* sql<LedgerRow>`
-    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id IN (
+    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
       SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
-      ORDER BY f.id LIMIT ${foldedRows})
+      ORDER BY f.id LIMIT ${foldedRows}))
     RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays`
   const sum = new TallySum()
   for (const { copyId, counts, delays, hour, segment, track } of rows) {

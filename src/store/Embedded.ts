@@ -88,9 +88,12 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   // A link that replaces a broken one finds the session as that left it: perhaps within a transaction, with prepared
   // statements under names the new client will use again.
   const reset = async () => {
-    if (links++ === 0) return
-    await exec(simpleQuery("ROLLBACK"))
-    await exec(simpleQuery("DISCARD ALL"))
+    if (links++ > 0) {
+      await exec(simpleQuery("ROLLBACK"))
+      await exec(simpleQuery("DISCARD ALL"))
+    }
+    // A plan made while a table was small is otherwise kept, as nothing here tells the planner that it has grown.
+    await exec(simpleQuery("SET plan_cache_mode = force_custom_plan"))
   }
   const client = PgClient.layer({
     username: "postgres",

@@ -5,6 +5,9 @@ import { Store } from "./Store.ts"
 /** Tables whose rows come and go, the liveliest first. */
 const tables = [
   "tally_ledger",
+  "decisions",
+  "tracking_aliases",
+  "sticky_choices",
   "models",
   "bandit_states",
   "tallies",
@@ -28,7 +31,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   yield* Effect.forEach(tables, (table) => sql`VACUUM (ANALYZE) ${sql(table)}`, { discard: true }).pipe(
     Effect.catch((error) => Effect.logWarning("The embedded store could not be vacuumed", error.message)),
     Effect.repeat(Schedule.spaced("2 minutes")),
-    Effect.delay("1 minute"),
+    Effect.delay("20 seconds"),
     Effect.forkScoped,
   )
 }))

@@ -69,7 +69,11 @@ export const settle = Effect.fnUntraced(function* (slug: string, ...templates: R
   yield* (yield* Intake).drain
   const learning = yield* Learning
   for (const template of templates.length === 0 ? ["t"] : templates) {
-    if (!(yield* learning.refresh(slug, template))) return yield* Effect.die("The actor did not answer")
+    // On a busy machine the first answer takes its time: the worker is only started when it is needed.
+    let tries = 0
+    while (!(yield* learning.refresh(slug, template))) {
+      if (++tries === 15) return yield* Effect.die("The actor did not answer")
+    }
   }
 })
 

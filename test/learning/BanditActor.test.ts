@@ -1,0 +1,426 @@
+import { assert, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { organizationPriors } from "../../src/bandit/Priors.ts"
+import type { Tally } from "../../src/bandit/Tally.ts"
+import { Decider } from "../../src/decisions/Decider.ts"
+import type { TemplateId } from "../../src/domain/Ids.ts"
+import { Rebuild } from "../../src/events/Rebuild.ts"
+import { Censuses } from "../../src/learning/Censuses.ts"
+import { Learning } from "../../src/learning/Learning.ts"
+import * as Sweep from "../../src/learning/Sweep.ts"
+import * as Tallies from "../../src/learning/Tallies.ts"
+import { Templates } from "../../src/templates/Templates.ts"
+import { decide, layerQuiet, makeOrg, org, receive, tallies } from "../events/support.ts"
+import { waitUntil } from "../support/service.ts"
+import { describeOnStores } from "../support/stores.ts"
+import { ask, counted, day, hour, makeTemplate, plant, type Services, settle } from "./support.ts"
+
+/** Waits until `ready` answers true. */
+const until = <E, R>(what: string, ready: Effect.Effect<boolean, E, R>, seconds?: number) =>
+  Effect.flatMap(
+    Effect.context<R>(),
+    (context) => Effect.promise(() => waitUntil(what, () => Effect.runPromiseWith(context)(ready), seconds)),
+  )
+
+/** Sums of all measures, whatever the bucket. */
+const total = (list: ReadonlyArray<Tally>) => {
+  const sum: Record<string, number> = {}
+  for (const { counts } of list) {
+    for (const [measure, count] of Object.entries(counts)) sum[measure] = (sum[measure] ?? 0) + count
+  }
+  return sum
+}
+
+const startsOf = (list: ReadonlyArray<Tally>) =>
+  [...new Set(list.map(({ start }) => new Date(start).toISOString()))].sort()
+
+const isoDay = (at: number) => new Date(Math.floor(at / day) * day).toISOString()
+const isoWeek = (at: number) => {
+  const date = new Date(Math.floor(at / day) * day)
+  return new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * day).toISOString()
+}
+
+describeOnStores("BanditActor", (_, environment) => {
+  layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
+    it.effect("publishes a model after outcomes, which shifts the traffic to the better variant", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("shift")
+        yield* makeTemplate("shift", "t", ["a", "b"])
+        const even = yield* ask("shift")
+        assert.deepStrictEqual(even.trace.candidates.map(({ weight }: { weight: number }) => weight), [0.5, 0.5])
+        yield* plant("shift", { copy: "a", decisions: 400, outcomes: { click: 60 } })
+        yield* plant("shift", { copy: "b", decisions: 400, outcomes: { click: 12 } })
+        yield* settle("shift")
+        const model = yield* (yield* Learning).model("shift", "t", undefined)
+        assert.match(model.version, /^t:\d+$/)
+        assert.deepStrictEqual(yield* counted("shift"), [
+          ["a", 400 + Number(even._tag === "Chosen" && even.copyId === "a"), 60],
+          ["b", 400 + Number(even._tag === "Chosen" && even.copyId === "b"), 12],
+        ])
+        const { trace } = yield* ask("shift", { useCache: false })
+        assert.deepStrictEqual(trace.candidates.map(({ clicks, id }: { clicks: number; id: string }) => [id, clicks]), [
+          ["a", 60],
+          ["b", 12],
+        ])
+        assert.isAbove(trace.candidates[0].weight, 0.9)
+        const decider = yield* Decider
+        const chosen = yield* Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.map(
+            decider.decide("shift", {
+              templateId: "t" as TemplateId,
+              trackingId: undefined,
+              userId: undefined,
+              fields: {},
+              attrs: new Map(),
+            }),
+            (outcome) => outcome._tag === "Chosen" && outcome.copyId === "a" ? 1 : 0 as number,
+          ))
+        assert.isAbove(chosen.reduce((sum, one) => sum + one, 0), 35)
+      }))
+
+    it.effect("folds everything once while wakes and refreshes race with decisions and events", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("race")
+        const learning = yield* Learning
+        yield* Effect.forEach(
+          Array.from({ length: 300 }, (_, n) => n),
+          (n) =>
+            Effect.gen(function* () {
+              yield* decide("race", `d${n}`, { copy: n % 2 === 0 ? "a" : "b" })
+              if (n % 3 === 0) yield* receive("race", { event: "click", tracking_id: `d${n}` })
+              if (n % 7 === 0) yield* learning.wake("race", "t", n % 2 === 0)
+              if (n % 25 === 0) yield* learning.refresh("race", "t")
+            }),
+          { concurrency: 30, discard: true },
+        )
+        yield* Effect.all([settle("race"), learning.wake("race", "t", true), settle("race"), settle("race")], {
+          concurrency: "unbounded",
+        })
+        assert.deepStrictEqual(yield* tallies("race"), [
+          "a plan=pro learned: click 50, decisions 150",
+          "b plan=pro learned: click 50, decisions 150",
+        ])
+        assert.deepStrictEqual(yield* counted("race"), [["a", 150, 50], ["b", 150, 50]])
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("race"), { check: true })).differences, [])
+      }))
+
+    it.effect("notices what was folded by somebody who ended before the fit, though nothing new comes in", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("overtaken")
+        const sql = yield* SqlClient.SqlClient
+        yield* decide("overtaken", "one")
+        yield* settle("overtaken")
+        assert.deepStrictEqual(yield* counted("overtaken"), [["a", 1, 0]])
+        // What the actor of another node commits before it is killed.
+        yield* decide("overtaken", "two")
+        yield* sql.withTransaction(Effect.andThen(
+          Tallies.fold(sql, "overtaken", "t", Date.now()),
+          sql`UPDATE bandit_states SET revision = revision + 1 WHERE org_slug = 'overtaken'`,
+        ))
+        // What the sweep of models does for it.
+        yield* (yield* Learning).wake("overtaken", "t", true)
+        yield* until(
+          "the model knows both",
+          Effect.map(counted("overtaken"), ([variant]) => variant?.[1] === 2),
+          8,
+        )
+        const [state] = yield* sql`
+          SELECT s.revision = s.fitted_revision AS fitted FROM bandit_states s WHERE s.org_slug = 'overtaken'`
+        assert.deepStrictEqual(state, { fitted: true })
+      }))
+
+    it.effect("moves tallies to the day after 4 days, to the week after 5 weeks, and drops them after 180 days", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("rollup")
+        const sql = yield* SqlClient.SqlClient
+        const now = Date.now()
+        const midnight = Math.floor(now / day) * day
+        const moments = [5, 45, 200].map((days) => midnight - days * day + 3 * hour)
+        const at = (start: number) =>
+          sql.withTransaction(Effect.andThen(
+            Tallies.fold(sql, "rollup", "t", start),
+            Tallies.rollUp(sql, "rollup", "t", start),
+          ))
+        const read = Tallies.readTallies(sql, "rollup", "t")
+        for (const [i, moment] of moments.entries()) {
+          for (let n = 0; n < 12; n++) {
+            const options = { at: moment + (n % 4) * hour, copy: n % 2 === 0 ? "a" : "b" }
+            yield* decide("rollup", `d${i}/${n}`, options)
+          }
+          // As it was folded then: each of the four hours for itself.
+          const before = startsOf(yield* read).length
+          yield* sql.withTransaction(Tallies.fold(sql, "rollup", "t", moment + 5 * hour))
+          assert.strictEqual(startsOf(yield* read).length, before + 4)
+        }
+        assert.deepStrictEqual(total(yield* read), { decisions: 36 })
+        yield* at(moments[2]! + 6 * day)
+        assert.deepStrictEqual(total(yield* read), { decisions: 36 })
+        assert.include(startsOf(yield* read), isoDay(moments[2]!))
+        yield* at(now)
+        const now1 = yield* read
+        assert.deepStrictEqual(total(now1), { decisions: 24 })
+        assert.deepStrictEqual(startsOf(now1), [isoWeek(moments[1]!), isoDay(moments[0]!)].sort())
+        // Each variant has one row a bucket.
+        assert.strictEqual(now1.length, 4)
+        yield* at(now + 50 * day)
+        assert.deepStrictEqual(total(yield* read), { decisions: 24 })
+        assert.deepStrictEqual(startsOf(yield* read), [isoWeek(moments[1]!), isoWeek(moments[0]!)].sort())
+        yield* at(now + 140 * day)
+        assert.deepStrictEqual(total(yield* read), { decisions: 12 })
+        yield* at(now + 190 * day)
+        assert.deepStrictEqual(yield* read, [])
+      }))
+
+    it.effect("rolls up by itself with the first fold of another hour, and the model keeps its counts", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("hourly")
+        const sql = yield* SqlClient.SqlClient
+        const moment = Math.floor(Date.now() / day) * day - 6 * day
+        for (let n = 0; n < 6; n++) yield* decide("hourly", `d${n}`, { at: moment + n * hour })
+        yield* sql.withTransaction(Tallies.fold(sql, "hourly", "t", moment + 7 * hour))
+        yield* sql`INSERT INTO bandit_states (org_slug, template_id, revision, folded_at, rolled_up_at)
+          VALUES ('hourly', 't', 1, ${new Date(moment)}, ${new Date(moment)})`
+        assert.strictEqual((yield* Tallies.readTallies(sql, "hourly", "t")).length, 6)
+        yield* decide("hourly", "now")
+        yield* settle("hourly")
+        const rows = yield* Tallies.readTallies(sql, "hourly", "t")
+        assert.deepStrictEqual(rows.map(({ counts }) => counts.decisions).sort(), [1, 6])
+        assert.deepStrictEqual(yield* counted("hourly"), [["a", 7, 0]])
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("hourly"), { check: true })).differences, [])
+      }))
+
+    it.effect("puts decisions of 5, 45 and 200 days ago into their day and week, and drops the last", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("late")
+        const [five, fortyFive] = [5, 45].map((days) => Date.now() - days * day) as [number, number]
+        yield* decide("late", "five", { at: five })
+        yield* decide("late", "fortyfive", { at: fortyFive })
+        yield* decide("late", "old", { ago: 200 * day })
+        yield* receive("late", [
+          { event: "click", tracking_id: "five", occurred_at: new Date(five + hour).toISOString() },
+          { event: "click", tracking_id: "fortyfive", occurred_at: new Date(fortyFive + hour).toISOString() },
+        ])
+        yield* settle("late")
+        const rows = yield* Tallies.readTallies(yield* SqlClient.SqlClient, "late", "t")
+        assert.deepStrictEqual(startsOf(rows), [isoWeek(fortyFive), isoDay(five)].sort())
+        assert.deepStrictEqual(total(rows), { decisions: 2, click: 2 })
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("late"), { check: true })).differences, [])
+      }))
+
+    it.effect("keeps the delays of outcomes for 31 days", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("delays")
+        const sql = yield* SqlClient.SqlClient
+        for (const days of [1, 30, 32]) {
+          yield* decide("delays", `d${days}`, { ago: days * day })
+          const at = Date.now() - days * day + 2.5 * hour
+          yield* receive("delays", {
+            event: "click",
+            tracking_id: `d${days}`,
+            occurred_at: new Date(at).toISOString(),
+          })
+        }
+        yield* settle("delays")
+        const delays = Effect.map(
+          Tallies.readDelays(sql, "delays", "t"),
+          (hours) => hours.toSorted((a, b) => a.hour - b.hour).map(({ delays }) => delays),
+        )
+        // The class of 2 to 3 hours.
+        assert.deepStrictEqual(yield* delays, [{ "click:4": 1 }, { "click:4": 1 }])
+        yield* sql.withTransaction(Tallies.rollUp(sql, "delays", "t", Date.now() + 2 * day))
+        assert.deepStrictEqual(yield* delays, [{ "click:4": 1 }])
+        yield* sql.withTransaction(Tallies.rollUp(sql, "delays", "t", Date.now() + 31 * day))
+        assert.deepStrictEqual(yield* delays, [])
+      }))
+
+    it.effect("learns from another outcome once the template's objective says so", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("objective")
+        yield* makeTemplate("objective", "t", ["a", "b"])
+        yield* plant("objective", { copy: "a", decisions: 200, outcomes: { click: 40, conversion: 3 } })
+        yield* plant("objective", { copy: "b", decisions: 200, outcomes: { click: 10, conversion: 30 } })
+        yield* settle("objective")
+        assert.deepStrictEqual(yield* counted("objective"), [["a", 200, 40], ["b", 200, 10]])
+        yield* (yield* Templates).update(org("objective"), "t", { objective: "conversion" })
+        yield* decide("objective", "next")
+        yield* settle("objective")
+        assert.deepStrictEqual(yield* counted("objective"), [["a", 201, 3], ["b", 200, 30]])
+        yield* (yield* Templates).update(org("objective"), "t", { objective: { click: 1, conversion: 2 } })
+        yield* decide("objective", "after")
+        yield* settle("objective")
+        assert.deepStrictEqual(yield* counted("objective"), [["a", 202, 46], ["b", 200, 70]])
+        assert.deepStrictEqual(
+          (yield* ask("objective", { useCache: false })).trace.candidates.map(
+            ({ clicks }: { clicks: number }) => clicks,
+          ),
+          [46, 70],
+        )
+      }))
+
+    it.effect("follows a changed objective when asked to refit, though nothing new came in", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("still")
+        yield* makeTemplate("still", "t", ["a", "b"])
+        yield* plant("still", { copy: "a", decisions: 100, outcomes: { click: 20, conversion: 3 } })
+        yield* settle("still")
+        yield* (yield* Templates).update(org("still"), "t", { objective: "conversion" })
+        yield* settle("still")
+        assert.deepStrictEqual(yield* counted("still"), [["a", 100, 3]])
+      }))
+
+    it.effect("starts a new template from what the organization's others have learned, of 30 clicks or more", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const contributions = (slug: string) =>
+          Effect.map(
+            sql<{ templateId: string; contribution: { a0: number; squares: number; determined: number } }>`
+              SELECT s.template_id, s.contribution FROM bandit_states s
+              WHERE s.org_slug = ${slug} AND s.contribution IS NOT NULL`,
+            (rows) => new Map(rows.map(({ contribution, templateId }) => [templateId, contribution])),
+          )
+        yield* makeOrg("priors")
+        yield* makeOrg("apart")
+        for (const slug of ["priors", "apart"]) {
+          yield* plant(slug, { template: "few", copy: "a", decisions: 100, outcomes: { click: 29 } })
+          yield* settle(slug, "few")
+        }
+        assert.strictEqual((yield* contributions("priors")).size, 0)
+        yield* plant("priors", { template: "much", copy: "a", decisions: 300, outcomes: { click: 75 } })
+        yield* plant("priors", { template: "much", copy: "b", decisions: 300, outcomes: { click: 25 } })
+        yield* settle("priors", "much")
+        const known = yield* contributions("priors")
+        assert.deepStrictEqual([...known.keys()], ["much"])
+        const priors = organizationPriors(known)
+        assert.isAbove(priors.tau0, 0.2)
+
+        const models = yield* Effect.forEach(["priors", "apart"], (slug) =>
+          Effect.gen(function* () {
+            yield* decide(slug, "first", { template: "new" })
+            yield* settle(slug, "new")
+            return yield* (yield* Learning).model(slug, "new", undefined)
+          }))
+        // One send is next to nothing: the base rate is that of the organization, or the 3 % of none.
+        assert.approximately(Math.exp(models[0]!.a0), Math.exp(priors.a0), 0.01)
+        assert.approximately(Math.exp(models[1]!.a0), 0.03, 0.002)
+        assert.isAbove(models[0]!.tau0, models[1]!.tau0)
+      }))
+
+    it.effect("chooses what to learn from out of what requests carry", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("census")
+        yield* makeTemplate("census", "t", ["a", "b"])
+        const decider = yield* Decider
+        const generate = (n: number) =>
+          decider.decide("census", {
+            templateId: "t" as TemplateId,
+            trackingId: undefined,
+            userId: `u${n}`,
+            fields: {},
+            attrs: new Map([
+              ["plan", [n % 3 === 0 ? "pro" : "free"]],
+              ["email", [`u${n}@example.com`]],
+              ...(n % 10 === 0 ? [["rare", ["x"]] as const] : []),
+            ]),
+          })
+        const before = yield* ask("census", { attrs: { plan: "pro" } })
+        assert.deepStrictEqual(Object.keys(before.trace.cell).sort(), ["daypart", "weekend"])
+        yield* Effect.forEach(Array.from({ length: 120 }, (_, n) => n), generate, { concurrency: 40 })
+        yield* (yield* Censuses).flush
+        yield* settle("census")
+        const model = yield* (yield* Learning).model("census", "t", undefined)
+        assert.deepStrictEqual(model.scheme.keys, [{ name: "plan", values: ["free", "pro"] }])
+        const cell = Effect.map(ask("census", { attrs: { plan: "pro" }, useCache: false }), ({ trace }) => trace.cell)
+        assert.strictEqual((yield* cell).plan, "pro")
+        yield* generate(0)
+        const [row] = yield* (yield* SqlClient.SqlClient)<{ segment: string }>`
+          SELECT d.segment FROM decisions d WHERE d.org_slug = 'census' ORDER BY d.decided_at DESC LIMIT 1`
+        assert.match(row!.segment, /^daypart=[a-z]+&plan=pro&weekend=[a-z]+$/)
+        assert.strictEqual((yield* ask("census", { attrs: { plan: "gold" } })).trace.cell.plan, "other")
+        assert.strictEqual((yield* ask("census")).trace.cell.plan, "missing")
+      }))
+
+    it.effect("never learns from forced decisions, and leaves undelivered ones out", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("forced")
+        yield* makeTemplate("forced", "t", ["a", "b"])
+        yield* plant("forced", { copy: "a", decisions: 40, outcomes: { bounce: 10 } })
+        yield* plant("forced", { copy: "b", decisions: 40, outcomes: { click: 40 }, mode: "forced" })
+        yield* settle("forced")
+        assert.deepStrictEqual(yield* counted("forced"), [["a", 30, 0]])
+        const delays = yield* Tallies.readDelays(yield* SqlClient.SqlClient, "forced", "t")
+        assert.deepStrictEqual(delays, [])
+      }))
+  })
+
+  it.live("decides after a restart by the same model to the last bit, before anything comes in", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      const during = <A, E>(effect: Effect.Effect<A, E, Services>) =>
+        Effect.scoped(
+          Effect.flatMap(Layer.build(layerQuiet(env)), (context) => Effect.provideContext(effect, context)),
+        )
+      const adaptive = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [{ snapshot }] = (yield* sql<{ snapshot: unknown }>`SELECT m.snapshot::text FROM models m`) as [
+          { snapshot: string },
+        ]
+        return {
+          stored: snapshot,
+          model: yield* (yield* Learning).model("acme", "t", undefined),
+        }
+      })
+      const before = yield* during(Effect.gen(function* () {
+        yield* makeOrg("acme")
+        yield* makeTemplate("acme", "t", ["a", "b", "c"])
+        yield* plant("acme", { copy: "a", decisions: 211, outcomes: { click: 23 } })
+        yield* plant("acme", { copy: "b", decisions: 107, outcomes: { click: 5 }, ago: 9 * day })
+        yield* plant("acme", { copy: "c", decisions: 53, outcomes: { click: 7 }, segment: "plan=free" })
+        yield* settle("acme")
+        return yield* adaptive
+      }))
+      const after = yield* during(adaptive)
+      assert.deepStrictEqual(after, before)
+      assert.strictEqual(JSON.stringify(after.model), JSON.stringify(before.model))
+      // What it goes on from is all there: the next fit has all counts, and the next version.
+      const next = yield* during(Effect.gen(function* () {
+        yield* decide("acme", "new")
+        yield* settle("acme")
+        return yield* adaptive
+      }))
+      assert.deepStrictEqual(next.model.variants.map(({ clicks, id, sends }) => [id, sends, clicks]), [
+        ["a", 212, 23],
+        ["b", 107, 5],
+        ["c", 53, 7],
+      ])
+      const version = (text: string) => Number(text.split(":")[1])
+      assert.isAbove(version(next.model.version), version(before.model.version))
+    })))
+
+  it.live("fits after the start what had been folded and not fitted before the end", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      yield* Effect.scoped(Effect.gen(function* () {
+        const context = yield* Layer.build(layerQuiet(env))
+        yield* Effect.gen(function* () {
+          yield* makeOrg("acme")
+          yield* decide("acme", "one")
+          yield* settle("acme")
+          const sql = yield* SqlClient.SqlClient
+          yield* decide("acme", "two", { copy: "b" })
+          // Folded, and killed before the fit.
+          yield* sql.withTransaction(Effect.andThen(
+            Tallies.fold(sql, "acme", "t", Date.now()),
+            sql`UPDATE bandit_states SET revision = revision + 1, fitted_revision = NULL`,
+          ))
+        }).pipe(Effect.provideContext(context))
+      }))
+      const context = yield* Layer.build(Layer.provideMerge(Sweep.layer, layerQuiet(env)))
+      yield* Effect.gen(function* () {
+        yield* until("the model knows both variants", Effect.map(counted("acme"), ({ length }) => length === 2))
+        const sql = yield* SqlClient.SqlClient
+        const [state] = yield* sql`SELECT s.revision = s.fitted_revision AS fitted FROM bandit_states s`
+        assert.deepStrictEqual(state, { fitted: true })
+      }).pipe(Effect.provideContext(context))
+    })))
+})

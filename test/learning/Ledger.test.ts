@@ -1,0 +1,139 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fc from "fast-check"
+import { measures, tracks } from "../../src/bandit/Tally.ts"
+import { append, type LedgerEntry, LedgerSum } from "../../src/learning/Ledger.ts"
+import * as Tallies from "../../src/learning/Tallies.ts"
+import { seeded } from "../support/load.ts"
+import { shuffle } from "../process/storm.ts"
+import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { hour } from "./support.ts"
+
+const base = Math.floor(Date.now() / hour) * hour
+
+const counts = fc.dictionary(fc.constantFrom(...measures), fc.integer({ min: -3, max: 5 }), { maxKeys: 4 })
+const entry: fc.Arbitrary<LedgerEntry> = fc.record({
+  org: fc.constantFrom("acme", "other"),
+  templateId: fc.constantFrom("t", "u"),
+  copyId: fc.constantFrom("a", "b", "a b"),
+  segment: fc.constantFrom("", "plan=pro", "plan=free"),
+  hour: fc.constantFrom(base, base - hour, base - 2 * hour),
+  track: fc.constantFrom(...tracks),
+  counts,
+  delays: fc.option(fc.dictionary(fc.constantFrom("click:0", "click:7", "open:3"), fc.integer({ min: -2, max: 3 })), {
+    nil: undefined,
+  }),
+})
+
+/** Everything that entries add up to, by place and name; no zeros. */
+const sums = (entries: ReadonlyArray<LedgerEntry>) => {
+  const sum: Record<string, number> = {}
+  for (const { counts, delays, ...place } of entries) {
+    const { copyId, hour, org, segment, templateId, track } = place
+    for (const [name, count] of [...Object.entries(counts), ...Object.entries(delays ?? {})]) {
+      const key = JSON.stringify([org, templateId, copyId, segment, hour, track, name])
+      sum[key] = (sum[key] ?? 0) + count
+    }
+  }
+  return Object.fromEntries(Object.entries(sum).filter(([, count]) => count !== 0).sort())
+}
+
+const summed = (entries: ReadonlyArray<LedgerEntry>) => {
+  const sum = new LedgerSum()
+  for (const one of entries) sum.add(one)
+  return sum
+}
+
+describe("LedgerSum", () => {
+  it("adds up to the same however entries are ordered and grouped, one entry for each place", () => {
+    fc.assert(fc.property(fc.array(entry, { maxLength: 30 }), fc.nat(), fc.nat(30), (entries, seed, at) => {
+      const whole = summed(entries).entries()
+      const mixed = summed(shuffle([...entries], seeded(seed))).entries()
+      const twice = summed([...summed(entries.slice(0, at)).entries(), ...summed(entries.slice(at)).entries()])
+        .entries()
+      assert.deepStrictEqual(sums(whole), sums(entries))
+      assert.deepStrictEqual(sums(mixed), sums(entries))
+      assert.deepStrictEqual(sums(twice), sums(entries))
+      const places = whole.map(({ copyId, hour, org, segment, templateId, track }) =>
+        JSON.stringify([org, templateId, copyId, segment, hour, track])
+      )
+      assert.strictEqual(new Set(places).size, places.length)
+    }))
+  })
+
+  it("leaves what it was given as it was", () => {
+    const given: LedgerEntry = {
+      org: "acme",
+      templateId: "t",
+      copyId: "a",
+      segment: "",
+      hour: base,
+      track: "learned",
+      counts: { click: 1 },
+      delays: { "click:1": 1 },
+    }
+    const sum = summed([given, given])
+    assert.deepStrictEqual(given.counts, { click: 1 })
+    assert.deepStrictEqual(sum.entries(), [{ ...given, counts: { click: 2 }, delays: { "click:1": 2 } }])
+  })
+})
+
+describeOnStores("the ledger", (_, environment) => {
+  layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
+    it.effect("holds what was appended, without zeros, and gives it to one fold alone", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const entries = fc.sample(entry, { numRuns: 300, seed: 7 })
+        for (let from = 0; from < entries.length; from += 50) {
+          yield* sql.withTransaction(append(sql, summed(entries.slice(from, from + 50))))
+        }
+        // Nothing at all is no row.
+        const before = (yield* sql`SELECT count(*)::int AS n FROM tally_ledger l`)[0]
+        const nothing = { ...entries[0]!, counts: { click: 0 }, delays: {} }
+        yield* append(sql, summed([nothing, { ...nothing, counts: { open: 1 } }, { ...nothing, counts: { open: -1 } }]))
+        yield* append(sql, new LedgerSum())
+        assert.deepStrictEqual((yield* sql`SELECT count(*)::int AS n FROM tally_ledger l`)[0], before)
+
+        for (const [org, template] of [["acme", "t"], ["acme", "u"], ["other", "t"], ["other", "u"]] as const) {
+          const mine = entries.filter((one) => one.org === org && one.templateId === template)
+          const held = yield* Tallies.readLedger(sql, org, template)
+          assert.deepStrictEqual(
+            sums(held.map((row) => ({ ...row, org, templateId: template, delays: row.delays ?? undefined }))),
+            sums(mine),
+          )
+          const folds = yield* Effect.all(
+            Array.from({ length: 3 }, () => sql.withTransaction(Tallies.fold(sql, org, template, Date.now()))),
+            { concurrency: "unbounded" },
+          )
+          assert.strictEqual(folds.reduce((all, { rows }) => all + rows, 0), held.length)
+          const tallies = yield* Tallies.readTallies(sql, org, template)
+          assert.deepStrictEqual(
+            sums(tallies.map(({ start, ...tally }) => ({
+              ...tally,
+              org,
+              templateId: template,
+              hour: start,
+              delays: undefined,
+            }))),
+            sums(mine.map((one) => ({ ...one, delays: undefined }))),
+          )
+          const delays: Record<string, number> = {}
+          for (const { delays: counted, hour } of yield* Tallies.readDelays(sql, org, template)) {
+            for (const [name, count] of Object.entries(counted)) if (count !== 0) delays[`${hour} ${name}`] = count
+          }
+          const expected: Record<string, number> = {}
+          for (const { delays: given, hour } of mine) {
+            for (const [name, count] of Object.entries(given ?? {})) {
+              expected[`${hour} ${name}`] = (expected[`${hour} ${name}`] ?? 0) + count
+            }
+          }
+          assert.deepStrictEqual(
+            Object.entries(delays).sort(),
+            Object.entries(expected).filter(([, count]) => count !== 0).sort(),
+          )
+          assert.deepStrictEqual(yield* Tallies.readLedger(sql, org, template), [])
+        }
+      }))
+  })
+})

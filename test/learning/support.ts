@@ -1,0 +1,169 @@
+import { Effect, Exit, Layer, Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { afterAll, beforeAll } from "vitest"
+import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
+import { Decider, type Outcome } from "../../src/decisions/Decider.ts"
+import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import type { Objective } from "../../src/domain/Template.ts"
+import { Intake } from "../../src/events/Intake.ts"
+import * as Server from "../../src/http/Server.ts"
+import { Learning } from "../../src/learning/Learning.ts"
+import { Templates } from "../../src/templates/Templates.ts"
+import { decide, org, receive } from "../events/support.ts"
+import { adminToken, type Service, serviceAt, waitUntil } from "../support/service.ts"
+import { describeOnStores, type Environment, layerSettings } from "../support/stores.ts"
+
+// What tests of learning do again and again, on the services themselves.
+
+export const hour = 3_600_000
+export const day = 24 * hour
+
+/** Everything that a service's tests can ask for. */
+export type Services = Layer.Success<typeof layerServices>
+
+// deno-lint-ignore no-explicit-any -- what a test reads of a trace it also asserts
+export type Trace = any
+
+/** A template with variants that differ by their id alone. */
+export const makeTemplate = Effect.fnUntraced(function* (
+  slug: string,
+  id: string,
+  variants: ReadonlyArray<string>,
+  objective?: Objective,
+) {
+  yield* (yield* Templates).create(org(slug), {
+    id: id as TemplateId,
+    name: id,
+    ...(objective === undefined ? {} : { objective }),
+    variants: variants.map((variant) => ({ id: variant as CopyId, vars: { s: variant } })),
+  })
+})
+
+/** Decisions of one variant of `ago` milliseconds ago, the first `outcomes` of them with that outcome an hour later. */
+export const plant = Effect.fnUntraced(function* (
+  slug: string,
+  options: {
+    readonly copy: string
+    readonly decisions: number
+    readonly outcomes?: { readonly [event: string]: number }
+    readonly template?: string
+    readonly segment?: string
+    readonly ago?: number
+    readonly mode?: "bandit" | "forced"
+  },
+) {
+  const { ago = 2 * day, copy, decisions, mode = "bandit", outcomes = {}, segment = "plan=pro", template = "t" } =
+    options
+  const at = Date.now() - ago
+  const id = (n: number) => `${template}/${copy}/${segment}/${ago}/${mode}/${n}`
+  yield* Effect.forEach(
+    Array.from({ length: decisions }, (_, n) => n),
+    (n) => decide(slug, id(n), { template, copy, segment, at, mode }),
+    { concurrency: "unbounded", discard: true },
+  )
+  const events = Object.entries(outcomes).flatMap(([event, count]) =>
+    Array.from({ length: count }, (_, n) => ({
+      event,
+      tracking_id: id(n),
+      event_id: `${event}/${id(n)}`,
+      occurred_at: new Date(Math.min(at + hour, Date.now())).toISOString(),
+    }))
+  )
+  for (let from = 0; from < events.length; from += 1000) yield* receive(slug, events.slice(from, from + 1000))
+})
+
+/** One Batch generate of one template over a window that reaches the present, traced. */
+export const ask = Effect.fnUntraced(function* (
+  slug: string,
+  options: {
+    readonly template?: string
+    readonly attrs?: Readonly<Record<string, string>>
+    readonly epsilon?: number
+    readonly useCache?: boolean
+    readonly copy?: string
+    readonly lookbackDays?: number
+    readonly offsetDays?: number
+  } = {},
+): Effect.fn.Return<Outcome & { readonly trace?: Trace }, unknown, Decider> {
+  const decider = yield* Decider
+  const [[, outcome] = []] = yield* decider.decideBatch(slug, {
+    items: [{
+      templateId: (options.template ?? "t") as TemplateId,
+      trackingId: undefined,
+      copyId: options.copy as CopyId | undefined,
+    }],
+    userId: undefined,
+    fields: {},
+    attrs: new Map(Object.entries(options.attrs ?? {}).map(([name, value]) => [name, [value]])),
+    epsilon: options.epsilon,
+    lookbackDays: options.lookbackDays ?? 14,
+    offsetDays: options.offsetDays ?? 0,
+    useCache: options.useCache ?? true,
+    trace: true,
+  })
+  return outcome!
+})
+
+/**
+ * Takes in everything and folds it, however long a busy machine takes: the service itself makes do with what it has after
+ * two seconds.
+ */
+export const settle = Effect.fnUntraced(function* (slug: string, ...templates: ReadonlyArray<string>) {
+  yield* (yield* Intake).drain
+  const learning = yield* Learning
+  const context = yield* Effect.context<Learning>()
+  for (const template of templates.length === 0 ? ["t"] : templates) {
+    yield* Effect.promise(() =>
+      waitUntil("the actor answers", () => Effect.runPromiseWith(context)(learning.refresh(slug, template)))
+    )
+  }
+})
+
+/** A model's counts as `[id, sends, clicks]`. */
+export const counted = Effect.fnUntraced(function* (slug: string, template = "t") {
+  const model = yield* (yield* Learning).model(slug, template, undefined)
+  return model.variants.map(({ clicks, id, sends }) => [id, sends, clicks] as const)
+})
+
+/** The real server on its own port, with the services that it runs on; background jobs only if `jobs`. */
+export const startServer = Effect.fnUntraced(function* (
+  env: Environment,
+  { jobs = true }: { readonly jobs?: boolean } = {},
+) {
+  const context = yield* Layer.build(
+    Server.serve(layerRoutes).pipe(
+      Layer.provideMerge(jobs ? layerJobs : Layer.empty),
+      Layer.provideMerge(Server.layerServer),
+      Layer.provideMerge(layerServices),
+      Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env })),
+    ),
+  )
+  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+  if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
+  const service: Service = serviceAt(`http://127.0.0.1:${address.port}`)
+  return {
+    service,
+    run: <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.runPromise(Effect.provideContext(effect, context)),
+  }
+})
+
+/** A running server and the services behind it. */
+export type Running = Effect.Success<ReturnType<typeof startServer>>
+
+/** A suite on both stores, each with one server that all its tests share. */
+export const suiteOnServers = (
+  name: string,
+  suite: (server: () => Running) => void,
+  options: { readonly jobs?: boolean } = {},
+) =>
+  describeOnStores(name, (_, environment) => {
+    let scope: Scope.Closeable
+    let running: Running
+    beforeAll(async () => {
+      scope = await Effect.runPromise(Scope.make())
+      const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer(env, options)))
+      running = await Effect.runPromise(Scope.provide(start, scope))
+    })
+    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    suite(() => running)
+  })
