@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 // What the benchmarks share: processes pinned to cores, load from another process, and processor time per request.
@@ -77,7 +77,7 @@ export const startServer = async (
 }
 
 /** Processor time a process has used so far, in microseconds; NaN where the system does not tell. */
-const cpuMicrosOf = (pid: number): number => {
+export const cpuMicrosOf = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
     return (Number(fields[11]) + Number(fields[12])) * 10_000
@@ -85,6 +85,41 @@ const cpuMicrosOf = (pid: number): number => {
     return NaN
   }
 }
+
+/** Processor time of a process by the names of its threads, in microseconds; empty where the system does not tell. */
+export const cpuMicrosByThread = (pid: number): ReadonlyMap<string, number> => {
+  const times = new Map<string, number>()
+  try {
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const [, name, rest] = /^\d+ \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8"))!
+      const fields = rest!.split(" ")
+      times.set(name!, (times.get(name!) ?? 0) + (Number(fields[11]) + Number(fields[12])) * 10_000)
+    }
+  } catch {
+    // A thread that ended while it was looked at, or another system.
+  }
+  return times
+}
+
+/** Runs a load generator on core 1; answers the JSON it prints. */
+export const runLoad = <A>(name: string, file: string, options: unknown): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const [command, ...rest] = pinned(1, [
+      Deno.execPath(),
+      "run",
+      "-A",
+      "--no-prompt",
+      file,
+      JSON.stringify(options),
+    ])
+    const child = spawn(command!, rest, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
+    let output = ""
+    child.stdout.on("data", (chunk) => output += String(chunk))
+    child.on(
+      "exit",
+      (code) => code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`The load failed for ${name}`)),
+    )
+  })
 
 /** Loads a server from core 1 and measures it; the first seconds warm it up. */
 export const measure = async (
@@ -99,34 +134,37 @@ export const measure = async (
   } = {},
 ): Promise<Measured> => {
   const load = (seconds: number) =>
-    new Promise<Omit<Measured, "name" | "cpuMicros">>((resolve, reject) => {
-      const [command, ...rest] = pinned(1, [
-        Deno.execPath(),
-        "run",
-        "-A",
-        "bench/support/load.ts",
-        JSON.stringify({
-          url: request.url,
-          headers: request.headers ?? {},
-          body: JSON.stringify(request.body),
-          seconds,
-          connections: options.connections ?? 64,
-          rate: options.rate ?? 0,
-        }),
-      ])
-      const child = spawn(command!, rest, { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
-      let output = ""
-      child.stdout.on("data", (chunk) => output += String(chunk))
-      child.on("exit", (code) =>
-        code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`The load failed for ${name}`)))
+    runLoad<Omit<Measured, "name" | "cpuMicros">>(name, "bench/support/load.ts", {
+      url: request.url,
+      headers: request.headers ?? {},
+      body: JSON.stringify(request.body),
+      seconds,
+      connections: options.connections ?? 64,
+      rate: options.rate ?? 0,
     })
-  await load(options.warmUp ?? 4)
+  const warmUp = options.warmUp ?? 4
+  if (warmUp > 0) await load(warmUp)
   const before = cpuMicrosOf(server.pid)
   const measured = await load(options.seconds ?? 6)
   return { name, ...measured, cpuMicros: (cpuMicrosOf(server.pid) - before) / measured.requests }
 }
 
-const number = (value: number, digits: number) => Number.isNaN(value) ? "–" : value.toFixed(digits)
+const number = (value: number, digits: number) => !Number.isFinite(value) ? "–" : value.toFixed(digits)
+
+/** Prints a table; a number without its digits is printed as it is. The first column is a name. */
+export const printColumns = (
+  title: string,
+  columns: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string | number | readonly [value: number, digits: number]>>,
+): void => {
+  console.log(`\n${title}\n`)
+  console.log(`| ${columns.join(" | ")} |`)
+  console.log(`| --- |${" ---: |".repeat(columns.length - 1)}`)
+  for (const row of rows) {
+    const cells = row.map((cell) => typeof cell === "object" ? number(cell[0], cell[1]) : String(cell))
+    console.log(`| ${cells.join(" | ")} |`)
+  }
+}
 
 /** Prints measurements with their ratios to the first of them that is named `baseline`. */
 export const printTable = (title: string, rows: ReadonlyArray<Measured>, baseline: string): void => {

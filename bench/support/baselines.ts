@@ -1,4 +1,5 @@
-// The baselines of bench/generate.ts: what a server costs that parses a Generate body and answers the same bytes.
+// The baselines: what a server costs that parses a body and answers the same bytes, of Generate (bench/generate.ts) and of
+// events (bench/learn.ts, mode `effect`).
 //
 //   deno run -A bench/support/baselines.ts bare|effect     (PORT from the environment)
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
@@ -30,8 +31,14 @@ if (Deno.args[0] === "bare") {
     const body: unknown = JSON.parse(yield* request.text)
     return HttpServerResponse.jsonUnsafe(body === null ? {} : answer)
   })
+  const events = Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const body: unknown = JSON.parse(yield* request.text)
+    return HttpServerResponse.jsonUnsafe({ status: "ok", received: Array.isArray(body) ? body.length : 1 })
+  })
   const routes = Layer.mergeAll(
     HttpRouter.add("POST", "/api/generate/:org", route),
+    HttpRouter.add("POST", "/api/webhook/events/:org", events),
     HttpRouter.add("GET", "/healthz", HttpServerResponse.text("ok")),
   )
   HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(

@@ -3,6 +3,7 @@
 // Prints one JSON line.
 //
 //   deno run -A bench/support/load.ts '{"url": "...", "seconds": 5, "connections": 64, "rate": 0, "headers": {}, "body": ""}'
+import { Connection, postMessage } from "./Connection.ts"
 
 interface Options {
   readonly url: string
@@ -15,13 +16,8 @@ interface Options {
 
 const options: Options = JSON.parse(Deno.args[0]!)
 const url = new URL(options.url)
-const body = new TextEncoder().encode(options.body)
-const head = `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
-  `Content-Length: ${body.length}\r\n` +
-  Object.entries(options.headers).map(([name, value]) => `${name}: ${value}\r\n`).join("") + "\r\n"
-const message = new Uint8Array([...new TextEncoder().encode(head), ...body])
+const message = postMessage(url, options.headers, options.body)
 
-const decoder = new TextDecoder("latin1")
 const latencies: Array<number> = []
 const statuses: Record<string, number> = {}
 const begin = performance.now()
@@ -37,31 +33,14 @@ const due = (): number => {
 }
 
 const worker = async () => {
-  const connection = await Deno.connect({ hostname: url.hostname, port: Number(url.port) })
-  connection.setNoDelay(true)
-  const buffer = new Uint8Array(256 * 1024)
+  const connection = await Connection.open(url)
   while (true) {
     const start = due()
     if (start >= end) break
     const wait = start - performance.now()
     if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait))
-    await connection.write(message)
-    let filled = 0
-    let expected = Infinity
-    while (filled < expected) {
-      const read = await connection.read(buffer.subarray(filled))
-      if (read === null) throw new Error("The server closed the connection")
-      filled += read
-      if (expected === Infinity) {
-        const text = decoder.decode(buffer.subarray(0, filled))
-        const headersEnd = text.indexOf("\r\n\r\n")
-        if (headersEnd === -1) continue
-        const length = /content-length: (\d+)/i.exec(text.slice(0, headersEnd))
-        expected = headersEnd + 4 + Number(length?.[1] ?? 0)
-        const status = text.slice(9, 12)
-        statuses[status] = (statuses[status] ?? 0) + 1
-      }
-    }
+    const { status } = await connection.send(message)
+    statuses[status] = (statuses[status] ?? 0) + 1
     // In an open loop a request counts from the moment it was due, so that waiting in line is not left out.
     latencies.push(performance.now() - start)
   }

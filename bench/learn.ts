@@ -1,0 +1,160 @@
+// What learning costs: events that come in beside Generate, how soon they change what is selected, and the arithmetic.
+//
+//   deno task bench learn [--quick] [--only pure|postgres|embedded] [--postgres-url URL]
+//
+// Servers run on core 0, load on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway databases instead
+// of one started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { printColumns, printTable } from "./support/Bench.ts"
+import { measurePure } from "./support/learnPure.ts"
+import {
+  type Acknowledged,
+  createDatabase,
+  type Environment,
+  measureEventBaseline,
+  measureStore,
+  type Size,
+  type StoreResult,
+} from "./support/learnStore.ts"
+
+const { values: flags } = parseArgs({
+  args: Deno.args.filter((argument) => argument !== "learn"),
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    "postgres-url": { type: "string" },
+  },
+})
+const parts = ["pure", "postgres", "embedded"] as const
+if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
+  console.error(`--only ${parts.join("|")}`)
+  Deno.exit(1)
+}
+const wanted = (part: typeof parts[number]) => flags.only === undefined || flags.only === part
+
+const size: Size = flags.quick
+  ? { quick: true, seconds: 3, probeSeconds: 14, decisions: 20_000, filled: 20_000 }
+  : { quick: false, seconds: 8, probeSeconds: 45, decisions: 100_000, filled: 100_000 }
+
+const medianOf = (values: ReadonlyArray<number>): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0)
+
+const printStore = (baseline: ReadonlyArray<Acknowledged>, result: StoreResult) => {
+  printTable("Generate beside events, server on one core, 64 connections", result.generate, result.generate[0]!.name)
+  const grouped = baseline[0]!
+  const single = baseline[1]!
+  const closed = baseline[2]!
+  const baseOf = ({ name }: Acknowledged) =>
+    name.includes("single") ? name.includes("closed loop,") ? closed : single : grouped
+  printColumns(
+    "Events acknowledged, 32 connections",
+    [
+      "",
+      "events/s",
+      "p50 ms",
+      "p99 ms",
+      "rate / empty route",
+      "p99 / empty route",
+      "bodies left",
+      "s to empty",
+      "answers",
+    ],
+    [...baseline, ...result.events].map((row) => [
+      row.name,
+      [row.eventsPerSecond, 0],
+      [row.p50, 2],
+      [row.p99, 2],
+      [row.eventsPerSecond / baseOf(row).eventsPerSecond, 2],
+      [row.p99 / baseOf(row).p99, 1],
+      [row.backlog, 0],
+      [row.emptySeconds, 1],
+      Object.entries(row.statuses).map(([status, count]) => `${count} × ${status}`).join(", "),
+    ]),
+  )
+  const [bare] = result.drained
+  printColumns(
+    "The inbox at full speed",
+    ["", "events/s", "rate / bare inserts", "CPU µs/event"],
+    result.drained.map(({ cpuMicros, eventsPerSecond, name }) => [
+      name,
+      [eventsPerSecond, 0],
+      [eventsPerSecond / bare!.eventsPerSecond, 2],
+      [cpuMicros, 0],
+    ]),
+  )
+  printColumns(
+    "From acknowledgement to a changed model, 5,000 events/s and Generate at half (aim: under 5 s)",
+    ["", "probes", "counted p50 s", "counted max s", "model p50 s", "model max s", "cut off by the end, after s"],
+    result.probes.map(({ counted, name, seconds, unseen }) => [
+      name,
+      seconds.length,
+      [medianOf(counted), 2],
+      [Math.max(...counted), 2],
+      [medianOf(seconds), 2],
+      [Math.max(...seconds), 2],
+      unseen.length === 0 ? "none" : unseen.map((seconds) => seconds.toFixed(1)).join(", "),
+    ]),
+  )
+  const { count, perFit, share } = result.fits
+  console.log(`\n${count} fits of ${perFit.toFixed(1)} ms: ${(100 * share).toFixed(1)} % of a core (aim: at most 20 %)`)
+  printColumns(
+    "Processor time by thread, Generate at half",
+    ["", "% of a core alone", "% of a core with 5,000 events/s"],
+    [
+      ...result.threads.filter(([, ...times]) => Math.max(...times) > 5000)
+        .map(([name, alone, beside]) => [name, [alone / 1e4, 1], [beside / 1e4, 1]] as const),
+      [
+        "all",
+        [sum(result.threads.map(([, alone]) => alone)) / 1e4, 1],
+        [sum(result.threads.map(([, , beside]) => beside)) / 1e4, 1],
+      ],
+    ],
+  )
+  console.log(`\n${result.notes.join("\n")}`)
+}
+
+const wrong: Array<string> = []
+if (wanted("pure")) wrong.push(...measurePure(flags.quick))
+if (wanted("postgres") || wanted("embedded")) {
+  const baseline = await measureEventBaseline(size.seconds)
+  const measureOn = async (store: string, environment: Environment) => {
+    const result = await measureStore(store, environment, size)
+    wrong.push(...result.wrong)
+    printStore(baseline, result)
+  }
+  if (wanted("postgres")) {
+    const given = flags["postgres-url"]
+    const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
+    if ("url" in postgres) {
+      try {
+        const database = await createDatabase(postgres.url)
+        try {
+          await measureOn("Postgres", { DATABASE_URL: database.url })
+        } finally {
+          await database.drop()
+        }
+      } finally {
+        await postgres.stop()
+      }
+    } else {
+      console.log(`Postgres is left out: ${postgres.join("; ")}`)
+    }
+  }
+  if (wanted("embedded")) {
+    const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+    try {
+      await measureOn("embedded", { DATA_DIR: folder })
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+if (wrong.length > 0) {
+  console.error(`\nWrong:\n${wrong.slice(0, 20).join("\n")}`)
+  Deno.exit(1)
+}

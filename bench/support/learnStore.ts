@@ -1,0 +1,615 @@
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { Buffer } from "node:buffer"
+import { randomUUID } from "node:crypto"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../../test/support/service.ts"
+import { layerSettings } from "../../test/support/settings.ts"
+import { cpuMicrosByThread, cpuMicrosOf, measure, type Measured, runLoad, startServer } from "./Bench.ts"
+import { addTo, bodyText, templates, type Totals, totalsOf, trackingId, variants } from "./Events.ts"
+
+// The service of bench/learn.ts on one store: Generate and events side by side, then the inbox as fast as it goes.
+
+export type Environment = Readonly<Record<string, string>>
+
+/** How much of everything. */
+export interface Size {
+  readonly quick: boolean
+  /** Seconds of one measurement. */
+  readonly seconds: number
+  /** Seconds of load during which it is tried how soon models change. */
+  readonly probeSeconds: number
+  readonly decisions: number
+  /** Events put into the inbox to be taken at full speed. */
+  readonly filled: number
+}
+
+/** How one stretch of events was acknowledged, and what became of the inbox. */
+export interface Acknowledged {
+  readonly name: string
+  readonly eventsPerSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly statuses: Readonly<Record<string, number>>
+  /** Bodies that waited when the last one was acknowledged, and seconds until none did; NaN where nothing is stored. */
+  readonly backlog: number
+  readonly emptySeconds: number
+}
+
+/** Seconds from the acknowledgement of an event to a model that knows it. */
+export interface Probes {
+  readonly name: string
+  readonly seconds: ReadonlyArray<number>
+  /** Seconds until it was among the counts. */
+  readonly counted: ReadonlyArray<number>
+  /** How long those were waited for that were not seen before the load ended. */
+  readonly unseen: ReadonlyArray<number>
+}
+
+export interface Drained {
+  readonly name: string
+  readonly eventsPerSecond: number
+  /** Processor time of the service, microseconds per event. */
+  readonly cpuMicros: number
+}
+
+export interface StoreResult {
+  readonly generate: ReadonlyArray<Measured>
+  readonly events: ReadonlyArray<Acknowledged>
+  readonly probes: ReadonlyArray<Probes>
+  readonly fits: { readonly count: number; readonly share: number; readonly perFit: number }
+  /** Processor time per second by thread, at half of Generate's full load, without and with events. Unit: microseconds. */
+  readonly threads: ReadonlyArray<readonly [name: string, without: number, withEvents: number]>
+  readonly drained: ReadonlyArray<Drained>
+  readonly notes: ReadonlyArray<string>
+  readonly wrong: ReadonlyArray<string>
+}
+
+const org = "bench"
+const rate = 5000
+const perRequest = 20
+const connections = 32
+/** Results are asked for this often while a model is waited for: each answer costs the service a report. */
+const pollMillis = 300
+/** A backlog is waited for this long, and the end of all counting. */
+const patienceSeconds = 300
+
+const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+
+const template = (id: string) => ({
+  id,
+  name: id,
+  variants: Array.from({ length: variants }, (_, i) => ({
+    id: `v${i}`,
+    vars: {
+      subject: `Hi {{ name }}, offer ${i} for you`,
+      preheader: "Only in {{ city | upcase }} today",
+      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
+    },
+  })),
+})
+
+const fields = { name: "Ann", city: "Oslo", product: "boots" }
+const generateBody = { template_id: "welcome", user_id: "u1", fields, attrs: { tier: "gold", country: "NO" } }
+const tiers = ["gold", "silver", "none"]
+const countries = ["NO", "SE", "DK", "FI"]
+
+/** The metrics of a service, each summed over its labels. */
+const metricsOf = async (url: string): Promise<(name: string, label?: string) => number> => {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return (name, label = "") => {
+    let sum = 0
+    for (const line of text.split("\n")) {
+      const match = /^(\w+)(\{.*\})? (\S+)/.exec(line)
+      if (match !== null && match[1] === name && (match[2] ?? "").includes(label)) sum += Number(match[3])
+    }
+    return sum
+  }
+}
+
+/** A database of its own on a server; answers its URL. */
+export const createDatabase = async (
+  url: string,
+): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> => {
+  const run = (statement: string) =>
+    Effect.runPromise(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)).pipe(
+        Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
+        Effect.asVoid,
+      ),
+    )
+  const name = `bench_${randomUUID().replaceAll("-", "")}`
+  await run(`CREATE DATABASE ${name}`)
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return { url: own.href, drop: () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}
+
+/** Runs statements on a store that no service uses meanwhile. */
+const onStore = <A>(
+  environment: Environment,
+  run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>,
+): Promise<A> =>
+  Effect.runPromise(
+    Effect.flatMap(SqlClient.SqlClient, run).pipe(
+      Effect.provide(StoreFromSettings.layerMigrated.pipe(Layer.provide(layerSettings(environment)))),
+    ),
+  )
+
+/** Puts bodies of events into the inbox. */
+const fill = (
+  sql: SqlClient.SqlClient,
+  options: { first: number; events: number; perBody: number; decisions: number; base: number },
+) =>
+  Effect.gen(function* () {
+    const { base, decisions, events, first, perBody } = options
+    const step = 5000
+    for (let at = first; at < first + events; at += step) {
+      const rows: Array<{ body: string }> = []
+      for (let n = at; n < Math.min(first + events, at + step); n += perBody) {
+        rows.push({ body: Buffer.from(bodyText(n, perBody, decisions, base)).toString("base64") })
+      }
+      yield* sql`
+        INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+        SELECT ${org}, 'events', now(), '{"content-type":"application/json"}', decode(r.body, 'base64'), 'pending'
+        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(body text)`
+    }
+  })
+
+/** Events a second that the store takes when they are inserted without a question, a thousand in each transaction. */
+const bareInserts = (sql: SqlClient.SqlClient, events: number, decisions: number) =>
+  Effect.gen(function* () {
+    yield* sql`CREATE TABLE bench_events (LIKE events INCLUDING ALL)`
+    const begin = performance.now()
+    for (let at = 0; at < events; at += 1000) {
+      const rows = Array.from({ length: 1000 }, (_, i) => ({
+        event_key: `id:e-${at + i}`,
+        template_id: `t${i % templates}`,
+        tracking_id: trackingId((at + i) % decisions),
+        inbox_id: at + i,
+        event: "open",
+      }))
+      yield* sql`
+        INSERT INTO bench_events (org_slug, source, event_key, template_id, tracking_id, inbox_id, event, occurred_at,
+          received_at, automated, status)
+        SELECT ${org}, 'events', r.event_key, r.template_id, r.tracking_id, r.inbox_id, r.event, now(), now(), false,
+          'attributed'
+        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(event_key text, template_id text,
+          tracking_id text, inbox_id bigint, event text)`
+    }
+    const perSecond = events / ((performance.now() - begin) / 1000)
+    yield* sql`DROP TABLE bench_events`
+    return perSecond
+  })
+
+/** The statements that took most of the server's time, where it has pg_stat_statements; begins to count anew. */
+const statements = (environment: Environment, printed: boolean): Promise<ReadonlyArray<string>> =>
+  environment["DATABASE_URL"] === undefined ? Promise.resolve([]) : Effect.runPromise(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`
+      const rows = printed
+        ? yield* sql<{ query: string; calls: number; total: number; mean: number; rows: number }>`
+          SELECT regexp_replace(left(s.query, 400), '\\s+', ' ', 'g') AS query, s.calls::float8 AS calls,
+            s.total_exec_time AS total, s.mean_exec_time AS mean, s.rows::float8 AS rows
+          FROM pg_stat_statements s WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+          ORDER BY s.total_exec_time DESC LIMIT 12`
+        : []
+      yield* sql`SELECT pg_stat_statements_reset()`
+      return rows.map(({ calls, mean, query, rows, total }) =>
+        `${total.toFixed(0)} ms in ${calls} calls of ${mean.toFixed(2)} ms, ${rows} rows: ${query.slice(0, 150)}`
+      )
+    }).pipe(
+      Effect.provide(PgClient.layer({ url: Redacted.make(environment["DATABASE_URL"]), maxConnections: 1 })),
+      Effect.catchCause(() => Effect.succeed([])),
+    ),
+  )
+
+/** Waits until no body waits; answers seconds, Infinity where that took too long. */
+const emptied = async (url: string): Promise<number> => {
+  const begin = performance.now()
+  while (performance.now() - begin < patienceSeconds * 1000) {
+    if ((await metricsOf(url))("parlance_inbox_pending") === 0) return (performance.now() - begin) / 1000
+    await pause(100)
+  }
+  return Infinity
+}
+
+interface EventLoad {
+  readonly next: number
+  readonly requests: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly wrong: number
+}
+
+/** The acknowledgements of a server that only parses events and answers. */
+export const measureEventBaseline = async (seconds: number): Promise<ReadonlyArray<Acknowledged>> => {
+  const server = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
+  try {
+    const results: Array<Acknowledged> = []
+    for (
+      const [name, rate, perRequest] of [
+        ["empty Effect route, 20 a request", 250, 20],
+        ["empty Effect route, single", 500, 1],
+        ["empty Effect route, single, closed loop", 0, 1],
+      ] as const
+    ) {
+      const options = { url: `${server.url}/api/webhook/events/${org}`, headers: {}, connections, rate, perRequest }
+      const send = (seconds: number) =>
+        runLoad<EventLoad>(name, "bench/support/eventLoad.ts", {
+          ...options,
+          seconds,
+          first: 0,
+          decisions: 1000,
+          base: Date.now(),
+          counted: true,
+        })
+      await send(2)
+      const { p50, p99, perSecond, statuses } = await send(seconds)
+      results.push({
+        name,
+        eventsPerSecond: perSecond * perRequest,
+        p50,
+        p99,
+        statuses,
+        backlog: NaN,
+        emptySeconds: NaN,
+      })
+    }
+    return results
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Makes the decisions that events are about; answers the number of the variant of each. */
+const decide = async (service: Service, key: string, count: number): Promise<Uint8Array> => {
+  const chosen = new Uint8Array(count)
+  let next = 0
+  const client = async () => {
+    while (next < count) {
+      const first = next
+      next += templates
+      const place = first / templates
+      const response = await service.request(`/api/batch-generate/${org}`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify({
+          requests: Array.from({ length: templates }, (_, t) => ({
+            template_id: `t${t}`,
+            tracking_id: trackingId(first + t),
+          })),
+          fields,
+          attrs: { tier: tiers[place % 3], country: countries[place % 4] },
+        }),
+      })
+      if (response.status !== 200) {
+        throw new Error(`Batch generate answered ${response.status}: ${await response.text()}`)
+      }
+      const answer = await response.json()
+      for (let t = 0; t < templates; t++) chosen[first + t] = Number(answer[`t${t}`].copy.id.slice(1))
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, client))
+  return chosen
+}
+
+interface Probe {
+  readonly trackingId: string
+  readonly copyId: string
+}
+
+/** Measures the service on one store. Everything that was acknowledged is counted in the end, or `wrong` says so. */
+export const measureStore = async (store: string, environment: Environment, size: Size): Promise<StoreResult> => {
+  const wrong: Array<string> = []
+  const notes: Array<string> = []
+  const generate: Array<Measured> = []
+  const events: Array<Acknowledged> = []
+  const drained: Array<Drained> = []
+  const { decisions, filled, probeSeconds, seconds } = size
+  const started = async () =>
+    await startServer(["src/main.ts", "serve"], await freePort(), {
+      ADMIN_TOKEN: adminToken,
+      LOG_LEVEL: "Warn",
+      ...environment,
+    })
+
+  let server = await started()
+  try {
+    const service = serviceAt(server.url)
+    const { url } = server
+    const key = await makeOrganization(service, org, ["generate", "events"])
+    for (const id of ["welcome", "quiet", ...Array.from({ length: templates }, (_, t) => `t${t}`)]) {
+      const { status } = await service.manage("POST", `/organizations/${org}/templates`, template(id))
+      if (status !== 201 && status !== 200) throw new Error(`A template was answered ${status}`)
+    }
+    const begin = performance.now()
+    // Half an hour ago: a minute per round stays in the past, and within the two hours that clocks may differ.
+    const base = Date.now() - 30 * 60_000
+    const chosen = await decide(service, key, decisions)
+    notes.push(
+      `${decisions} decisions made in ${((performance.now() - begin) / 1000).toFixed(1)} s by batches of ${templates}`,
+    )
+
+    const request = { url: `${url}/api/generate/${org}`, headers: { "X-Api-Key": key }, body: generateBody }
+    const generating = (name: string, rate: number, seconds: number, warmUp: number) =>
+      measure(`${name}, ${store}`, server, request, { seconds, warmUp, ...(rate === 0 ? {} : { rate }) })
+
+    let next = 0
+    const sending = async (name: string, rate: number, perRequest: number, seconds: number): Promise<EventLoad> => {
+      const load = await runLoad<EventLoad>(name, "bench/support/eventLoad.ts", {
+        url: `${url}/api/webhook/events/${org}`,
+        headers: { "X-Api-Key": key },
+        seconds,
+        connections,
+        rate,
+        perRequest,
+        first: next,
+        decisions,
+        base,
+        counted: true,
+      })
+      next = load.next
+      if (load.wrong > 0) wrong.push(`${store}: ${load.wrong} acknowledgements named another number of events`)
+      if (Object.keys(load.statuses).some((status) => status !== "200")) {
+        notes.push(`${name}: answers ${JSON.stringify(load.statuses)}; what was refused was sent again`)
+      }
+      return load
+    }
+    /** Sends events and, when they are acknowledged, looks at the inbox and waits for it. */
+    const acknowledged = async (name: string, rate: number, perRequest: number, seconds: number) => {
+      const load = await sending(name, rate, perRequest, seconds)
+      const backlog = (await metricsOf(url))("parlance_inbox_pending")
+      const row: Acknowledged = {
+        name: `${name}, ${store}`,
+        eventsPerSecond: load.perSecond * perRequest,
+        p50: load.p50,
+        p99: load.p99,
+        statuses: load.statuses,
+        backlog,
+        emptySeconds: await emptied(url),
+      }
+      events.push(row)
+      return row
+    }
+
+    // Warm: code, connections, learning attributes.
+    await generating("warm", 0, 1, size.quick ? 1 : 4)
+    await sending("warm", 250, perRequest, size.quick ? 2 : 4)
+    await emptied(url)
+    // The decisions are folded and fitted by now, or nearly.
+    await pause(2000)
+
+    const alone = await generating("Generate alone, closed loop", 0, seconds, 0)
+    generate.push(alone)
+    const half = Math.round(alone.perSecond / 2)
+    await pause(1500)
+    /** Measures, and the processor time that each thread used meanwhile, per second. */
+    const watched = async (run: () => Promise<Measured>): Promise<ReadonlyMap<string, number>> => {
+      const before = cpuMicrosByThread(server.pid)
+      const begin = performance.now()
+      generate.push(await run())
+      const elapsed = (performance.now() - begin) / 1000
+      return new Map(
+        [...cpuMicrosByThread(server.pid)].map((
+          [name, micros],
+        ) => [name, (micros - (before.get(name) ?? 0)) / elapsed]),
+      )
+    }
+    const threadsAlone = await watched(() => generating("Generate alone, half of that", half, seconds, 0))
+
+    // The events' load begins a little earlier and ends a little later than what is measured beside it.
+    const beside = async <A>(run: () => Promise<A>, load: Promise<unknown>): Promise<A> => {
+      await pause(1000)
+      const result = await run()
+      await load
+      return result
+    }
+    await statements(environment, false)
+    const fitsBefore = await metricsOf(url)
+    const fitsBegan = performance.now()
+    const threadsBeside = await beside(
+      () => watched(() => generating("Generate at half, with 5,000 events/s", half, seconds, 0)),
+      acknowledged("20 a request, Generate at half", rate / perRequest, perRequest, seconds + 2),
+    )
+    const threads = [...new Set([...threadsAlone.keys(), ...threadsBeside.keys()])].map((name) =>
+      [name, threadsAlone.get(name) ?? 0, threadsBeside.get(name) ?? 0] as const
+    )
+
+    generate.push(
+      await beside(
+        () => generating("Generate closed loop, with 5,000 events/s", 0, seconds, 0),
+        acknowledged("20 a request, Generate in a closed loop", rate / perRequest, perRequest, seconds + 2),
+      ),
+    )
+
+    // Single events: how many go through beside Generate at half, then half as many at a steady rate.
+    let most = 0
+    await beside(
+      () => generating("Generate at half, with single events", half, seconds, 0),
+      acknowledged("single, closed loop, Generate at half", 0, 1, seconds + 1).then(({ eventsPerSecond }) =>
+        most = eventsPerSecond
+      ),
+    )
+    const singles = Math.max(50, Math.min(rate, Math.round(most / 2 / 50) * 50))
+    generate.push(
+      await beside(
+        () => generating(`Generate at half, with ${singles} single events/s`, half, seconds, 0),
+        acknowledged(`single, ${singles}/s, Generate at half`, singles, 1, seconds + 2),
+      ),
+    )
+
+    // How soon a model knows of an event: of a template that nothing else happens to, and of one with a twentieth of the
+    // traffic. Only probes click there.
+    const probesMost = size.quick ? 4 : 30
+    const probing = new Map<string, Array<Probe>>()
+    for (const id of ["quiet", "t0"]) {
+      const list: Array<Probe> = []
+      for (let i = 0; i < probesMost; i++) {
+        const trackingId = `p-${id}-${i}`
+        const { body } = await service.generate(org, key, { template_id: id, tracking_id: trackingId, fields })
+        list.push({ trackingId, copyId: body.copy.id })
+      }
+      probing.set(id, list)
+    }
+    await pause(4000)
+    const resultsOf = async (id: string): Promise<{ version: string; clicks: number }> => {
+      const { body, status } = await service.manage("GET", `/organizations/${org}/templates/${id}/results`)
+      if (status !== 200) throw new Error(`Results answered ${status}`)
+      return { version: body.policy_version, clicks: body.outcomes.click }
+    }
+    const probeTotals: Totals = new Map()
+    for (const [id, list] of probing) for (const { copyId } of list) addTo(probeTotals, `${id}/${copyId}`, "decisions")
+    let loading = true
+    const probe = async (name: string, id: string): Promise<Probes> => {
+      const took: Array<number> = []
+      const counted: Array<number> = []
+      const unseen: Array<number> = []
+      for (const [i, { copyId, trackingId }] of probing.get(id)!.entries()) {
+        if (!loading) break
+        const before = await resultsOf(id)
+        const response = await service.request(`/api/webhook/events/${org}`, {
+          method: "POST",
+          headers: { "x-api-key": key, "content-type": "application/json" },
+          body: JSON.stringify({ event: "click", tracking_id: trackingId, event_id: trackingId }),
+        })
+        await response.body?.cancel()
+        if (response.status !== 200) {
+          notes.push(`a probe was answered ${response.status}`)
+          continue
+        }
+        addTo(probeTotals, `${id}/${copyId}`, "click")
+        const acknowledgedAt = performance.now()
+        // Any model but the one before knows the click where nothing else happens. Elsewhere the first model after the one
+        // that was in force when the click was seen among the counts: it may be one too late.
+        let last: string | undefined = id === "quiet" ? before.version : undefined
+        let known = false
+        let seen = false
+        while (loading && !seen) {
+          await pause(pollMillis)
+          const { clicks, version } = await resultsOf(id)
+          if (last !== undefined) seen = version !== last
+          if (!known && clicks > before.clicks) {
+            known = true
+            last ??= version
+            counted.push((performance.now() - acknowledgedAt) / 1000)
+          }
+        }
+        const waited = (performance.now() - acknowledgedAt) / 1000
+        if (seen) took.push(waited)
+        else unseen.push(waited)
+        // Out of step with what runs every second.
+        await pause(200 + 137 * (i % 7))
+      }
+      return { name: `${name}, ${store}`, seconds: took, counted, unseen }
+    }
+    const probed = Promise.all([
+      probe("a template without other traffic", "quiet"),
+      probe("a template with 250 events/s", "t0"),
+    ])
+    await Promise.all([
+      sending("probes", rate / perRequest, perRequest, probeSeconds),
+      generating("Generate beside probes", half, probeSeconds, 0),
+    ])
+    loading = false
+    const probes = await probed
+    await emptied(url)
+    const fitsAfter = await metricsOf(url)
+    const fitsSeconds = (performance.now() - fitsBegan) / 1000
+    const count = fitsAfter("parlance_fits_total") - fitsBefore("parlance_fits_total")
+    const fitMillis = fitsAfter("parlance_fit_milliseconds_total") - fitsBefore("parlance_fit_milliseconds_total")
+    for (const statement of await statements(environment, true)) notes.push(`under load, ${statement}`)
+
+    // Everything waits in the inbox, then the service starts.
+    await server.stop()
+    const bare = await onStore(environment, (sql) => bareInserts(sql, Math.min(filled, 20_000), decisions))
+    drained.push({ name: `bare inserts, 1,000 each, ${store}`, eventsPerSecond: bare, cpuMicros: NaN })
+    for (const [perBody, count] of [[perRequest, filled], [1, filled / 5]] as const) {
+      await onStore(environment, (sql) => fill(sql, { first: next, events: count, perBody, decisions, base }))
+      next += count
+      await statements(environment, false)
+      server = await started()
+      let from: { at: number; events: number; cpu: number } | undefined
+      let to = { at: 0, events: 0, cpu: 0 }
+      const deadline = performance.now() + patienceSeconds * 1000
+      for (;;) {
+        const metrics = await metricsOf(server.url)
+        to = {
+          at: performance.now(),
+          events: metrics("parlance_events_total", "attributed"),
+          cpu: cpuMicrosOf(server.pid),
+        }
+        from ??= to
+        if (metrics("parlance_inbox_pending") === 0) break
+        if (to.at > deadline) {
+          wrong.push(`${store}: ${metrics("parlance_inbox_pending")} bodies still wait after ${patienceSeconds} s`)
+          break
+        }
+        await pause(100)
+      }
+      const taken = to.events - from.events
+      drained.push({
+        name: `${count} events, ${perBody} a body, ${store}`,
+        eventsPerSecond: taken / ((to.at - from.at) / 1000),
+        cpuMicros: (to.cpu - from.cpu) / taken,
+      })
+      for (const statement of await statements(environment, true)) notes.push(`inbox, ${perBody} a body, ${statement}`)
+      if (perBody === perRequest) await server.stop()
+    }
+
+    // Nothing lost, nothing twice: by the answers of Generate and the numbers of the events that were acknowledged.
+    const after = serviceAt(server.url)
+    const expected = totalsOf(next, chosen)
+    for (const [key, counts] of probeTotals) {
+      const known = expected.get(key) ?? {}
+      known.decisions = (known.decisions ?? 0) + counts.decisions!
+      known.click = (known.click ?? 0) + (counts.click ?? 0)
+      expected.set(key, known)
+    }
+    let differences: ReadonlyArray<string> = []
+    const end = performance.now() + patienceSeconds * 1000
+    do {
+      await pause(200)
+      const found = new Map<string, Record<string, number>>()
+      for (const id of ["quiet", ...Array.from({ length: templates }, (_, t) => `t${t}`)]) {
+        const { body } = await after.manage("GET", `/organizations/${org}/templates/${id}/results`)
+        for (const { copy_id, decisions, outcomes } of body.variants) {
+          found.set(`${id}/${copy_id}`, { decisions, ...outcomes })
+        }
+      }
+      differences = [...expected].flatMap(([key, counts]) =>
+        Object.entries(counts).flatMap(([name, count]) =>
+          found.get(key)?.[name] === count ? [] : [`${key} ${name}: ${found.get(key)?.[name]}, expected ${count}`]
+        )
+      )
+    } while (differences.length > 0 && performance.now() < end)
+    for (const difference of differences) wrong.push(`${store}: ${difference}`)
+    const rebuilding = performance.now()
+    const { body, status } = await after.manage("POST", `/organizations/${org}/rebuild`, { check: true })
+    if (status !== 200) wrong.push(`${store}: the rebuild answered ${status}`)
+    else if (body.differences.length > 0) wrong.push(`${store}: a rebuild finds ${JSON.stringify(body.differences[0])}`)
+    else {
+      notes.push(
+        `${next} events counted right; a rebuild of ${body.decisions} decisions agrees after ${
+          ((performance.now() - rebuilding) / 1000).toFixed(1)
+        } s`,
+      )
+    }
+    return {
+      generate,
+      events,
+      probes,
+      fits: { count, share: fitMillis / 1000 / fitsSeconds, perFit: fitMillis / count },
+      threads,
+      drained,
+      notes: notes.map((note) => `${store}: ${note}`),
+      wrong,
+    }
+  } finally {
+    await server.stop()
+  }
+}

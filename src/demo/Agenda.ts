@@ -1,0 +1,39 @@
+const minuteMillis = 60_000
+
+/** What is to happen later, taken out a minute at a time: due is what lies in a minute that has passed. */
+export class Agenda<A> {
+  readonly #minutes = new Map<number, Array<A>>()
+  #next: number
+  #size = 0
+
+  /** Nothing may be put in from before `start` (Unix milliseconds), or from before what has been taken. */
+  constructor(start: number) {
+    this.#next = Math.floor(start / minuteMillis)
+  }
+
+  /** How much is still to happen. */
+  get size(): number {
+    return this.#size
+  }
+
+  put(time: number, item: A): void {
+    const minute = Math.max(this.#next, Math.floor(time / minuteMillis))
+    const items = this.#minutes.get(minute)
+    if (items === undefined) this.#minutes.set(minute, [item])
+    else items.push(item)
+    this.#size++
+  }
+
+  /** Takes out all that lies before the minute of `now`, by the minute. */
+  take(now: number): ReadonlyArray<A> {
+    const taken: Array<A> = []
+    for (const end = Math.floor(now / minuteMillis); this.#next < end; this.#next++) {
+      const items = this.#minutes.get(this.#next)
+      if (items === undefined) continue
+      this.#minutes.delete(this.#next)
+      this.#size -= items.length
+      for (const item of items) taken.push(item)
+    }
+    return taken
+  }
+}

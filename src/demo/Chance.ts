@@ -1,0 +1,51 @@
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+export type Chance = () => number
+
+/** Chance that follows from `seed`, any whole number, and from nothing else. */
+export const seeded = (seed: number): Chance => {
+  // Neighbouring seeds begin far apart.
+  let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/** A draw of the standard normal distribution. */
+export const normal = (chance: Chance): number =>
+  Math.sqrt(-2 * Math.log(1 - chance())) * Math.cos(2 * Math.PI * chance())
+
+/** A draw of the log-normal distribution with this median, in the median's unit. */
+export const logNormal = (chance: Chance, median: number, sigma: number): number =>
+  median * Math.exp(sigma * normal(chance))
+
+/** A draw of the Poisson distribution; 0 for a mean of 0. Takes as long as the mean is large: for means up to thousands. */
+export const poisson = (chance: Chance, mean: number): number => {
+  const wait = () => -Math.log(1 - chance())
+  let count = 0
+  // Waiting times are added rather than multiplied, which would reach zero.
+  for (let waited = wait(); waited < mean; waited += wait()) count++
+  return count
+}
+
+/** The place of one of `shares`, which sum to 1, each as likely as its share. */
+export const pick = (chance: Chance, shares: ReadonlyArray<number>): number => {
+  let rest = chance()
+  for (let i = 0; i < shares.length; i++) {
+    rest -= shares[i]!
+    if (rest < 0) return i
+  }
+  return shares.length - 1
+}
+
+/** `items` in an order as likely as any other. */
+export const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const order = [...items]
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = Math.floor(chance() * (i + 1))
+    ;[order[i], order[j]] = [order[j]!, order[i]!]
+  }
+  return order
+}

@@ -1,0 +1,57 @@
+import { Effect, Schedule, Schema } from "effect"
+import { Buffer } from "node:buffer"
+import { Agent, request } from "node:http"
+
+/** The service did not do what was asked, however often. */
+export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered", {
+  path: Schema.String,
+  reason: Schema.String,
+  /** Whether it may do so later. */
+  passing: Schema.Boolean,
+}) {
+  override get message() {
+    return `The service did not answer ${this.path}: ${this.reason}`
+  }
+}
+
+/** Calls the service over HTTP, with JSON. */
+export interface Client {
+  /** Answers the decoded body of a 200. What fails in passing (no connection, a 503) is sent again for ten seconds. */
+  readonly post: (path: string, body: unknown) => Effect.Effect<unknown, NotAnswered>
+}
+
+const again = { schedule: Schedule.spaced("500 millis"), times: 20, while: ({ passing }: NotAnswered) => passing }
+
+/** A client with `key` on at most `connections` connections, kept until the scope closes. */
+export const make = Effect.fnUntraced(function* (url: string, key: string, connections: number) {
+  const agent = yield* Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true, maxSockets: connections })),
+    (agent) => Effect.sync(() => agent.destroy()),
+  )
+  const once = (path: string, text: string): Effect.Effect<unknown, NotAnswered> =>
+    Effect.callback((resume) => {
+      const fail = (reason: string, passing: boolean) => resume(Effect.fail(new NotAnswered({ path, reason, passing })))
+      const headers = {
+        "x-api-key": key,
+        "content-type": "application/json",
+        "content-length": String(Buffer.byteLength(text)),
+      }
+      const call = request(`${url}${path}`, { method: "POST", agent, headers }, (response) => {
+        let answer = ""
+        response.setEncoding("utf8")
+        response.on("data", (chunk: string) => answer += chunk)
+        response.on("error", (error) => fail(error.message, true))
+        response.on("end", () => {
+          const status = response.statusCode ?? 0
+          if (status !== 200) return fail(`${status} ${answer.slice(0, 500)}`, status === 503)
+          resume(Effect.succeed(JSON.parse(answer) as unknown))
+        })
+      })
+      call.on("error", (error) => fail(error.message, true))
+      call.end(text)
+      return Effect.sync(() => call.destroy())
+    })
+  return {
+    post: (path, body) => Effect.retry(Effect.suspend(() => once(path, JSON.stringify(body))), again),
+  } satisfies Client
+})

@@ -1,0 +1,189 @@
+import { Clock, Effect, Fiber, Layer, Logger, Option, References } from "effect"
+import { HttpServer } from "effect/http"
+import { layerJobs, layerRoutes, layerServices } from "../App.ts"
+import * as Server from "../http/Server.ts"
+import { Learning } from "../learning/Learning.ts"
+import { Results } from "../results/Results.ts"
+import type { TemplateResults } from "../results/TemplateResults.ts"
+import { Settings } from "../Settings.ts"
+import { Store } from "../store/Store.ts"
+import * as Audience from "./Audience.ts"
+import * as Client from "./Client.ts"
+import * as FasterClock from "./FasterClock.ts"
+import * as Folder from "./Folder.ts"
+import * as Rates from "./Rates.ts"
+import * as Screen from "./Screen.ts"
+import * as Shop from "./Shop.ts"
+import { nextText, type Summary, summaryOf, summaryText } from "./Summary.ts"
+
+/** How a demo is to run. */
+export interface Options {
+  /** Simulated days. */
+  readonly days: number
+  /** Real time they take. */
+  readonly seconds: number
+  /** Messages on an average day. */
+  readonly perDay: number
+  readonly seed: number
+  readonly port: number
+  /** Deleted at the start, see `Folder.prepare`. */
+  readonly dataDir: string
+  /** End with the summary. */
+  readonly once: boolean
+  /** Print the summary as JSON, and progress elsewhere. */
+  readonly json: boolean
+}
+
+const dayMillis = 86_400_000
+
+/** Requests of the audience on their way at once. */
+const connections = 16
+
+/** The audience lives in steps of this length. Unit: real milliseconds. */
+const stepMillis = { fast: 50, present: 1000 }
+
+/** How often the service is asked for its estimates. */
+const estimatesEvery = "2 seconds"
+
+/** The service on a store of its own, whatever the environment says of stores; nothing else of it differs. */
+const layerService = ({ dataDir, port }: Options) =>
+  Server.serve(layerRoutes).pipe(
+    Layer.provideMerge(layerJobs),
+    Layer.provideMerge(Server.layerServer),
+    Layer.provideMerge(layerServices),
+    Layer.provide(Layer.effect(
+      Settings,
+      Effect.map(Settings, (settings) => ({ ...settings, port, dataDir, databaseUrl: Option.none() })),
+    )),
+  )
+
+/** Brings everything that has been received into the model. */
+const settle = Effect.gen(function* () {
+  const learning = yield* Learning
+  // It gives up after two seconds, which a busy machine may take.
+  for (let tries = 0; tries < 10; tries++) {
+    if (yield* learning.refresh(Shop.org, Shop.template)) return
+  }
+})
+
+/** Runs the demo; ends with `once`, and otherwise when it is interrupted. */
+export const run = Effect.fnUntraced(function* (options: Options) {
+  const { dataDir, days, json, once, perDay, seconds, seed } = options
+  const screen = yield* Screen.make(json ? process.stderr : process.stdout)
+  const logs = Logger.layer([
+    Logger.make((entry) => screen.note(Logger.formatLogFmt.log(entry))),
+  ]).pipe(Layer.merge(Layer.succeed(References.MinimumLogLevel, "Warn")))
+  yield* Folder.prepare(dataDir)
+
+  const real = yield* Clock.Clock
+  const from = real.currentTimeMillisUnsafe() - days * dayMillis
+  const clock = FasterClock.make({ from, speed: FasterClock.speedFor(days * dayMillis, seconds * 1000), real })
+
+  const simulated = Effect.gen(function* () {
+    const context = yield* Layer.build(layerService(options))
+    return yield* Effect.provideContext(show, context)
+  })
+
+  const show = Effect.gen(function* () {
+    const { address } = yield* HttpServer.HttpServer
+    const { host } = yield* Settings
+    const port = address._tag === "UnixPathAddress" ? options.port : address.port
+    const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
+    const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+    ;(yield* Store).announce({ pid: Deno.pid, url })
+
+    const { key, variants } = yield* Shop.open
+    const rates = Rates.draw(seed, variants.length)
+    const client = yield* Client.make(url, key, connections)
+    const audience = Audience.make({
+      client,
+      clock,
+      org: Shop.org,
+      template: Shop.template,
+      variants,
+      rates,
+      seed,
+      perDay,
+      connections,
+    })
+    const { done } = audience
+
+    const results = yield* Results
+    const ask = results.results(Shop.org, Shop.template, {})
+    let known: TemplateResults | undefined
+    const view = (): Screen.View => {
+      const now = clock.currentTimeMillisUnsafe()
+      const { choices, clicks } = done.gain.lastDay(now)
+      const total = choices.reduce((sum, count) => sum + count, 0)
+      return {
+        url,
+        day: (now - from) / dayMillis,
+        days,
+        now,
+        done,
+        lastDay: clicks,
+        variants: variants.map((id, i) => ({
+          id,
+          share: total === 0 ? undefined : choices[i]! / total,
+          trueRate: rates.average[i]!,
+          estimate: known?.variants.find(({ copy_id }) => copy_id === id),
+        })),
+      }
+    }
+    const estimating = yield* Effect.sleep(estimatesEvery).pipe(
+      Effect.andThen(ask),
+      Effect.tap((answer) => Effect.sync(() => known = answer)),
+      Effect.forever,
+      Effect.forkScoped,
+    )
+    const showing = yield* Effect.sync(() => screen.show(view())).pipe(
+      Effect.andThen(Effect.sleep(screen.everyMillis)),
+      Effect.forever,
+      Effect.forkScoped,
+    )
+
+    const begun = real.currentTimeMillisUnsafe()
+    let at = from
+    /** Lets time go on by a step, and the audience live through it; time waits for it at the end of the next step. */
+    const step = Effect.gen(function* () {
+      const speed = clock.speed()
+      const millis = (speed === 1 ? stepMillis.present : stepMillis.fast) * speed
+      clock.release(at + 2 * millis)
+      const wait = at + millis - clock.currentTimeMillisUnsafe()
+      if (wait > 0) yield* Effect.sleep(wait / speed)
+      const now = clock.currentTimeMillisUnsafe()
+      yield* audience.live(at, now)
+      at = now
+    })
+
+    yield* Effect.whileLoop({ while: () => clock.speed() !== 1, body: () => step, step: () => {} })
+    clock.release(Infinity)
+    yield* Fiber.interrupt(estimating)
+    yield* Fiber.interrupt(showing)
+    yield* settle
+    known = yield* ask
+    const last = view()
+    screen.show(last)
+    screen.end()
+    const summary = summaryOf({
+      seed,
+      days,
+      seconds: (real.currentTimeMillisUnsafe() - begun) / 1000,
+      done,
+      lastDay: last.lastDay,
+      trueRates: Object.fromEntries(variants.map((id, i) => [id, rates.average[i]!])),
+      results: known,
+    })
+    yield* Effect.sync(() => print(summary, json))
+    if (once) return
+    if (!json) {
+      yield* Effect.sync(() => console.log(nextText({ url, dataDir, org: Shop.org, template: Shop.template, key })))
+    }
+    yield* Effect.forever(step)
+  })
+
+  yield* simulated.pipe(Effect.provideService(Clock.Clock, clock), Effect.provide(logs))
+}, Effect.scoped)
+
+const print = (summary: Summary, json: boolean) =>
+  console.log(json ? JSON.stringify(summary, null, 2) : summaryText(summary))

@@ -1,0 +1,45 @@
+import { Effect, Schema } from "effect"
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as DataDirLock from "../store/DataDirLock.ts"
+
+/** The folder cannot be the demo's: somebody else's data is in it, or a demo that still runs. */
+export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
+  folder: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message() {
+    return `${this.folder} cannot be used for a demo: ${this.reason}. Choose another folder with --data-dir.`
+  }
+}
+
+/** Says that a folder was made by the demo, and may be emptied by it. */
+const marker = "made-by-the-demo"
+
+const isEmpty = (folder: string) => !existsSync(folder) || readdirSync(folder).length === 0
+
+/**
+ * An empty folder for the store of a demo: a new one, or that of an earlier demo with everything in it deleted. Any other
+ * folder that holds something is left as it is.
+ */
+export const prepare = (folder: string): Effect.Effect<void, FolderTaken> =>
+  Effect.suspend(() => {
+    const taken = (reason: string) => new FolderTaken({ folder, reason })
+    try {
+      if (DataDirLock.isHeld(folder)) {
+        const holder = DataDirLock.readHolder(folder)
+        return taken(`another process (${holder === undefined ? "starting up" : `pid ${holder.pid}`}) is using it`)
+      }
+      if (!isEmpty(folder) && !existsSync(join(folder, marker))) {
+        return taken("it holds something that was not made by a demo, which empties its folder")
+      }
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(join(folder, marker), "The next demo deletes everything in this folder.\n")
+      // So that no version control takes a database in.
+      writeFileSync(join(folder, ".gitignore"), "*\n")
+      return Effect.void
+    } catch (cause) {
+      return taken(cause instanceof Error ? cause.message : String(cause))
+    }
+  })

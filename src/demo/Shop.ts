@@ -1,0 +1,32 @@
+import { Effect, Result, Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { Keys } from "../auth/Keys.ts"
+import { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import * as TemplateFile from "../templates/TemplateFile.ts"
+import { Templates } from "../templates/Templates.ts"
+
+const file = new URL("./cart-reminder.yaml", import.meta.url)
+
+/** The organization of the demo. */
+export const org = Schema.decodeSync(OrgSlug)("demo")
+
+/** Its template. */
+export const template = Schema.decodeSync(TemplateId)("cart-reminder")
+
+/** Makes the organization with its template and a key, on a store where there is nothing yet. */
+export const open = Effect.gen(function* () {
+  yield* (yield* Organizations).create({ slug: org, name: "Fernweh Outdoor" })
+  const inputs = Result.getOrThrowWith(
+    TemplateFile.parse(readFileSync(file, "utf8"), "cart-reminder.yaml"),
+    (faults) => new Error(JSON.stringify(faults)),
+  )
+  const templates = yield* Templates
+  yield* templates.importAll(org, inputs)
+  const { key } = yield* (yield* Keys).create(org, { name: "Demo", scopes: ["generate", "deliver", "events"] })
+  const { variants } = yield* templates.get(org, template)
+  return { key, variants: variants.map(({ id }) => id) }
+}).pipe(
+  // An empty store cannot lack what was just made in it, and the file is ours.
+  Effect.orDie,
+)

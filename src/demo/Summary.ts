@@ -1,0 +1,114 @@
+import { resultsText } from "../cli/ResultsText.ts"
+import type { TemplateResults } from "../results/TemplateResults.ts"
+import type { Done } from "./Audience.ts"
+import { captured, type Clicks } from "./Gain.ts"
+
+/** How a demo went, as `--json` prints it. */
+export interface Summary {
+  readonly seed: number
+  /** Simulated, and real. */
+  readonly days: number
+  readonly seconds: number
+  readonly messages: number
+  /** Reported events by name, each once, and how many were reported a second time. */
+  readonly events: Done["events"]
+  readonly reported_again: number
+  /** By the true rates: what the same messages bring when chosen evenly, as chosen, and knowing every rate. */
+  readonly expected_clicks: Clicks
+  /** Of the way from even to oracle; null where nothing was to gain. */
+  readonly gain_captured: number | null
+  readonly gain_captured_last_day: number | null
+  readonly true_rates: Readonly<Record<string, number>>
+  /** What the service says of the template. */
+  readonly results: TemplateResults
+}
+
+export const summaryOf = (options: {
+  readonly seed: number
+  readonly days: number
+  readonly seconds: number
+  readonly done: Done
+  readonly lastDay: Clicks
+  readonly trueRates: Readonly<Record<string, number>>
+  readonly results: TemplateResults
+}): Summary => {
+  const { days, done, lastDay, results, seconds, seed, trueRates } = options
+  return {
+    seed,
+    days,
+    seconds,
+    messages: done.messages,
+    events: done.events,
+    reported_again: done.again,
+    expected_clicks: done.gain.total,
+    gain_captured: captured(done.gain.total) ?? null,
+    gain_captured_last_day: captured(lastDay) ?? null,
+    true_rates: trueRates,
+    results,
+  }
+}
+
+const number = (value: number) => Math.round(value).toLocaleString("en")
+const percent = (share: number | null) => share === null ? "nothing" : `${Math.round(100 * share)} %`
+
+/** The summary as a person reads it. */
+export const summaryText = (summary: Summary): string => {
+  const { days, events, expected_clicks: clicks, messages, reported_again, results, seconds } = summary
+  const total = Object.values(events).reduce((sum, count) => sum + count, 0)
+  return `
+${days} days in ${Math.round(seconds)} seconds: ${number(messages)} messages, ${number(total)} events, ${
+    number(reported_again)
+  } of them reported twice.
+
+Clicks to expect of these messages, by the true rates:
+  choosing evenly           ${number(clicks.even).padStart(7)}
+  as Parlance chose         ${number(clicks.ours).padStart(7)}
+  knowing every true rate   ${number(clicks.oracle).padStart(7)}
+Of the possible gain, ${percent(summary.gain_captured)} was captured, ${
+    percent(summary.gain_captured_last_day)
+  } on the last day.
+
+What the service says, which knows no true rate (parlance results ${results.template_id}):
+
+${resultsText(results, { segments: false })}
+
+True rates: ${
+    Object.entries(summary.true_rates).sort(([, a], [, b]) => b - a).map(([id, rate]) =>
+      `${id} ${(100 * rate).toFixed(1)} %`
+    ).join(", ")
+  }. Which one is best differs by segment.`
+}
+
+/** What to do next, while the service stays up. */
+export const nextText = (options: {
+  readonly url: string
+  readonly dataDir: string
+  readonly org: string
+  readonly template: string
+  readonly key: string
+}): string => {
+  const { dataDir, key, org, template, url } = options
+  const cart = {
+    url: "https://fernweh-outdoor.example/cart",
+    total: "189.00",
+    items: [{ title: "Trekking boots Karwendel", quantity: 1, price: "189.00" }],
+  }
+  const body = {
+    template_id: template,
+    user_id: "you",
+    attrs: { tier: "gold", country: "de", device: "mobile" },
+    fields: { first_name: "Ann", cart },
+  }
+  return `
+The service stays up, and its audience goes on in real time. Ask it for words:
+
+curl -s ${url}/api/generate/${org} -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '${
+    JSON.stringify(body)
+  }'
+
+See what it has learned, from another terminal:
+
+DATA_DIR='${dataDir}' npx -y deno@2.9.6 task parlance results ${template} --segments
+
+The API is described at ${url}/docs. Ctrl-C ends the demo; the next one begins anew.`
+}

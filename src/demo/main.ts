@@ -1,0 +1,72 @@
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Effect, Exit, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { report } from "../cli/Report.ts"
+import { Settings } from "../Settings.ts"
+import * as Demo from "./Demo.ts"
+
+const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
+
+const demo = Command.make(
+  "demo",
+  {
+    days: Flag.Finite("days").pipe(
+      Flag.withSchema(between(0.1, 180)),
+      Flag.withDescription("Days that are simulated, up to now"),
+      Flag.withDefault(14),
+    ),
+    seconds: Flag.Finite("seconds").pipe(
+      Flag.withSchema(between(1, 86_400)),
+      Flag.withDescription("Real time that they take; more where the machine is slower"),
+      Flag.withDefault(120),
+    ),
+    perDay: Flag.Finite("per-day").pipe(
+      Flag.withSchema(between(1, 1_000_000)),
+      Flag.withDescription("Messages on an average day"),
+      Flag.withDefault(1500),
+    ),
+    seed: Flag.Int("seed").pipe(
+      Flag.withDescription("Decides the true rates, who the users are and what they do"),
+      Flag.withDefault(24),
+    ),
+    port: Flag.Int("port").pipe(
+      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
+      Flag.withDescription("Where the service listens; without it PORT, or 8080"),
+      Flag.optional,
+    ),
+    dataDir: Flag.String("data-dir").pipe(
+      Flag.withDescription("Folder of the demo's store, emptied at the start; refused if anything else is in it"),
+      Flag.withDefault(".parlance-demo"),
+    ),
+    once: Flag.Boolean("once").pipe(
+      Flag.withDescription("End with the summary instead of keeping the service up"),
+      Flag.withDefault(false),
+    ),
+    json: Flag.Boolean("json").pipe(
+      Flag.withDescription("Print the summary as JSON, and progress to standard error"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ port, ...options }) {
+    const settings = yield* Settings
+    yield* Demo.run({ ...options, port: Option.getOrElse(port, () => settings.port) })
+  }),
+).pipe(
+  Command.withDescription(
+    "Runs the service with a simulated audience, whose true click rates the bandit does not know, in faster time",
+  ),
+)
+
+const program = demo.pipe(
+  Command.run({ version: "0.1.0" }),
+  Effect.provide(Settings.layer),
+  Effect.provide(NodeServices.layer),
+  Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),
+)
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
+  // Ctrl-C and SIGTERM end the demo as intended.
+  teardown: (exit, onExit) =>
+    onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? Number(process.exitCode ?? 0) : 1),
+})
