@@ -69,17 +69,20 @@ describe("README.md", () => {
           (service) => Effect.promise(() => service.stop("SIGKILL")),
         )
         yield* Effect.promise(async () => {
-          await waitUntil("the first start prints a curl line", () => service.output().match(/^curl .*$/gm)?.length === 2, 150).catch(
-            () => {
-              throw new Error(service.output())
-            },
-          )
+          await waitUntil("the first start prints a curl line", () =>
+            service.output().match(/^curl .*$/gm)?.length === 2, 150).catch(
+              () => {
+                throw new Error(service.output())
+              },
+            )
           const [generate, report] = service.output().match(/^curl .*$/gm)!
           const answer = JSON.parse(await run(generate!, folder))
           assert.match(answer.copy.vars.subject, /Ann/)
           const received = JSON.parse(await run(report!.replace("…", answer.tracking_id), folder))
           assert.deepStrictEqual(received, { status: "ok", received: 1 })
-          for (const command of others) await run(command, folder)
+          for (const command of others) {
+            await run(command, folder)
+          }
           // All tests would run this one again: one folder of them shows that the command works.
           const tests = await run(`${test!} test/domain`, folder)
           assert.match(tests, /Tests\s+\d+ passed/)
