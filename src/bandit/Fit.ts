@@ -117,10 +117,11 @@ const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPr
   )
 }
 
-const poolRate = ({ clicks, variants }: Observations): number => {
-  let sends = 0
+/** Clicks per send over all variants, with one pseudo-click at the organization's rate: a first click is no high rate. */
+const poolRate = ({ clicks, variants }: Observations, organization: OrganizationPriors): number => {
+  let sends = Math.exp(-organization.a0)
   for (const { effectiveSends } of variants) sends += effectiveSends
-  return sends > 0 ? clicks / sends : 0
+  return (clicks + 1) / sends
 }
 
 /**
@@ -140,7 +141,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
   const { beta, covariance, f, g, taus } = state
   const work = workspace(design.size)
 
-  const rate = Math.min(0.95, poolRate(seen))
+  const rate = Math.min(0.95, poolRate(seen, organization))
   const binomial = rate > highRate ? 1 / (1 - rate) : 1
   const clicksOfPair = seen.clicksOfPair.map((y) => y * binomial)
   const exposure = new Float64Array(seen.cells * dayCount)
