@@ -22,6 +22,15 @@ CREATE TABLE attribute_counts (
   PRIMARY KEY (org_slug, template_id, id)
 );
 
+CREATE TABLE attribution_links (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  message_key text NOT NULL,
+  tracking_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, source, message_key)
+);
+
 CREATE TABLE bandit_states (
   org_slug text NOT NULL,
   template_id text NOT NULL,
@@ -78,10 +87,13 @@ CREATE TABLE events (
   link text,
   status text NOT NULL,
   retry_at timestamp with time zone,
+  message_key text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
+CREATE INDEX events_by_arrival ON public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_by_tracking_id ON public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_waiting ON public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
+CREATE INDEX events_waiting_for_link ON public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 
 CREATE TABLE inbox (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -97,6 +109,7 @@ CREATE TABLE inbox (
   faults json,
   PRIMARY KEY (id)
 );
+CREATE INDEX inbox_by_source ON public.inbox USING btree (org_slug, source, id);
 CREATE INDEX inbox_not_understood ON public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_pending ON public.inbox USING btree (id) WHERE (status = 'pending'::text);
 
@@ -120,6 +133,16 @@ CREATE TABLE organizations (
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (slug)
+);
+
+CREATE TABLE profiles (
+  org_slug text NOT NULL,
+  user_id text NOT NULL,
+  email text,
+  traits json NOT NULL,
+  reported_at json NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, user_id)
 );
 
 CREATE TABLE schema_migrations (
@@ -186,6 +209,7 @@ CREATE TABLE templates (
   revision bigint NOT NULL DEFAULT nextval('template_revisions'::regclass),
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  link_domains text[] NOT NULL DEFAULT '{}'::text[],
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -214,4 +238,16 @@ CREATE TABLE variants (
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, template_id, id),
   FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE webhook_sources (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  enabled boolean NOT NULL,
+  secrets json NOT NULL,
+  settings json NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, source),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { AdminAuth } from "./auth/AdminAuth.ts"
+import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { Keys } from "./auth/Keys.ts"
 import * as SingleProcess from "./cluster/SingleProcess.ts"
@@ -11,7 +12,10 @@ import { StickyChoices } from "./decisions/StickyChoices.ts"
 import { DecisionHistory } from "./events/DecisionHistory.ts"
 import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
+import { Erasures } from "./events/Erasures.ts"
+import { EventHistory } from "./events/EventHistory.ts"
 import { Rebuild } from "./events/Rebuild.ts"
+import { WebhookSources } from "./events/WebhookSources.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
 import * as Envelope from "./http/Envelope.ts"
@@ -23,6 +27,7 @@ import * as ResultsRoutes from "./http/ResultsRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
 import * as VariantRoutes from "./http/VariantRoutes.ts"
 import * as WebhookRoutes from "./http/WebhookRoutes.ts"
+import * as WebhooksManagementRoutes from "./http/WebhooksManagementRoutes.ts"
 import * as BanditActor from "./learning/BanditActor.ts"
 import { Censuses } from "./learning/Censuses.ts"
 import { EngineWorker } from "./learning/EngineWorker.ts"
@@ -33,6 +38,7 @@ import { Models } from "./learning/Models.ts"
 import { Policies } from "./learning/Policies.ts"
 import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
+import { Profiles } from "./profiles/Profiles.ts"
 import { Results } from "./results/Results.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { Changes } from "./store/Changes.ts"
@@ -55,14 +61,20 @@ export const layerServices = Layer.mergeAll(
   Intake.layer,
   Rebuild.layer,
   DecisionHistory.layer,
+  EventHistory.layer,
   Previews.layer,
   Templates.layer,
   Results.layer.pipe(Layer.provide(Templates.layer)),
   Keys.layer,
   Organizations.layer,
 ).pipe(
-  Layer.provideMerge(Layer.mergeAll(StickyChoices.layer, DecisionLog.layer, Inbox.layer, layerLearning)),
-  Layer.provideMerge(Layer.mergeAll(Views.layer, KeyAuth.layer, AdminAuth.layer, SourceCheck.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(StickyChoices.layer, DecisionLog.layer, Inbox.layer, WebhookSources.layer, layerLearning),
+  ),
+  Layer.provideMerge(Erasures.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(Profiles.layer, Views.layer, KeyAuth.layer, AdminAuth.layer, SecretBox.layer, SourceCheck.layer),
+  ),
   Layer.provideMerge(Changes.layer),
   Layer.provideMerge(StoreFromSettings.layerMigrated),
 )
@@ -79,6 +91,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     VariantRoutes.layer,
     ResultsRoutes.layer,
     LearningRoutes.layer,
+    WebhooksManagementRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),

@@ -26,6 +26,8 @@ const config = {
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
   /** `ADMIN_TOKEN`: bearer token of the management API, 16 characters or more. Unset: no token is accepted. */
   adminToken: secret("ADMIN_TOKEN"),
+  /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
+  secretKey: secret("SECRET_KEY"),
   /** `SERVICE_WORDS`: name of the member of the Delay answer. Default `service_words`. */
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */

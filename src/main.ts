@@ -2,9 +2,11 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Logger, References } from "effect"
 import { Command } from "effect/cli"
 import * as Connection from "./cli/Connection.ts"
+import { eventCommand } from "./cli/EventCommand.ts"
 import { inboxCommand } from "./cli/InboxCommand.ts"
 import { keyCommand } from "./cli/KeyCommand.ts"
 import { orgCommand } from "./cli/OrgCommand.ts"
+import { personCommand } from "./cli/PersonCommand.ts"
 import { rebuildCommand } from "./cli/RebuildCommand.ts"
 import { report } from "./cli/Report.ts"
 import { resultsCommand } from "./cli/ResultsCommand.ts"
@@ -12,6 +14,7 @@ import { root } from "./cli/Root.ts"
 import { templateCommand } from "./cli/TemplateCommand.ts"
 import { variantCommand } from "./cli/VariantCommand.ts"
 import { simulateCommand } from "./cli/SimulateCommand.ts"
+import { webhookCommand } from "./cli/WebhookCommand.ts"
 import * as Serve from "./Serve.ts"
 import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
@@ -55,6 +58,9 @@ const program = root.pipe(
     templateCommand.pipe(Command.provide(managed)),
     variantCommand.pipe(Command.provide(managed)),
     resultsCommand.pipe(Command.provide(managed)),
+    webhookCommand.pipe(Command.provide(managed)),
+    eventCommand.pipe(Command.provide(managed)),
+    personCommand.pipe(Command.provide(managed)),
     inboxCommand.pipe(Command.provide(managed)),
     rebuildCommand.pipe(Command.provide(managed)),
     // Only a replay opens a connection.

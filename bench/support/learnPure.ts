@@ -10,7 +10,7 @@ import { bestArmProbabilities, mixFloor, sample } from "../../src/bandit/Weights
 import { bucketAt, dayMillis } from "../../src/bandit/Window.ts"
 import { normalize } from "../../src/events/CustomEvents.ts"
 import { type AttributedEvent, outcomesOf } from "../../src/events/Outcomes.ts"
-import { sources } from "../../src/events/Sources.ts"
+import { normalizer } from "../../src/events/Sources.ts"
 import { seeded } from "../../test/support/load.ts"
 import { printColumns } from "./Bench.ts"
 import { bodyText } from "./Events.ts"
@@ -243,7 +243,7 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
       parsing / 20,
     )
     const bytes = Buffer.from(bodyOfKind)
-    const source = sources.get("events")!
+    const source = normalizer("events")
     perItem(
       `bytes to events, per item, ${kind}`,
       microsOf(() => {

@@ -1,6 +1,6 @@
 import { Effect, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
-import { decoder } from "../http/Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
 
 /** Decodes what a command was given, or fails with every fault, a line each. */

@@ -56,16 +56,24 @@ const settings = {
     Flag.withDescription("The outcome that is learned from"),
     Flag.optional,
   ),
+  linkDomains: Flag.String("link-domain").pipe(
+    Flag.withDescription(
+      'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
+    ),
+    Flag.atLeast(0),
+  ),
 }
 
 const settingsOf = (flags: {
   readonly strict: Option.Option<boolean>
   readonly stickyHours: Option.Option<number>
   readonly objective: Option.Option<string>
+  readonly linkDomains: ReadonlyArray<string>
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
   ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
   ...(Option.isSome(flags.objective) ? { objective: flags.objective.value } : {}),
+  ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
 })
 
 const create = Command.make(

@@ -1,9 +1,11 @@
 import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { Policies } from "../learning/Policies.ts"
+import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import { type TemplateView, type VariantView, Views } from "../templates/Views.ts"
@@ -119,6 +121,22 @@ const planned = (
   },
 })
 
+/** What was rendered, with the tracking id in the links of `html` variables that lead to the template's domains. */
+const withLinks = (
+  { linkDomains }: TemplateView,
+  { formats }: VariantView,
+  rendered: Readonly<Record<string, string>>,
+  trackingId: string,
+): Readonly<Record<string, string>> =>
+  linkDomains.length === 0 ? rendered : Object.fromEntries(
+    Object.entries(rendered).map(([name, text]) => [
+      name,
+      Object.hasOwn(formats, name) && formats[name] === "html"
+        ? tagLinks(text, { domains: linkDomains, trackingId })
+        : text,
+    ]),
+  )
+
 const hourMillis = 3_600_000
 
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
@@ -136,6 +154,7 @@ export class Decider extends Context.Service<Decider, {
       const views = yield* Views
       const log = yield* DecisionLog
       const policies = yield* Policies
+      const profiles = yield* Profiles
       const sticky = yield* StickyChoices
       const clock = yield* Clock.Clock
       const random = yield* Random.Random
@@ -148,6 +167,7 @@ export class Decider extends Context.Service<Decider, {
         variant: VariantView,
         ask: Ask,
         now: number,
+        trackingId: string,
       ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
         const refuse = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
           Result.fail(
@@ -161,7 +181,8 @@ export class Decider extends Context.Service<Decider, {
         if (Result.isFailure(parsed)) return refuse(parsed.failure)
         const options = { strict: view.strict, now, timeZone: view.org.timeZone }
         const rendered = Renderer.render(parsed.success, ask.fields, options)
-        return Result.isFailure(rendered) ? refuse(rendered.failure) : Result.succeed(rendered.success)
+        if (Result.isFailure(rendered)) return refuse(rendered.failure)
+        return Result.succeed(withLinks(view, variant, rendered.success, trackingId))
       }
 
       /** The answer with a variant's words. */
@@ -174,7 +195,7 @@ export class Decider extends Context.Service<Decider, {
         durable: boolean,
         trace?: unknown,
       ): Outcome => {
-        const rendered = render(view, variant, ask, now)
+        const rendered = render(view, variant, ask, now, trackingId)
         return Result.isFailure(rendered)
           ? { _tag: "NotRendered", trackingId, error: rendered.failure }
           : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }
@@ -413,17 +434,26 @@ export class Decider extends Context.Service<Decider, {
         return one._tag === "Planned" ? record(one) : Effect.succeed(one)
       }
 
+      const decideKnown = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> => {
+        const before = prepare(org, ask)
+        return before === undefined
+          ? decideNow(org, ask)
+          : Effect.flatMap(before, (prepared) => decideNow(org, prepared))
+      }
+
       const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
-          const before = prepare(org, ask)
-          return before === undefined
-            ? decideNow(org, ask)
-            : Effect.flatMap(before, (prepared) => decideNow(org, prepared))
+          const known = profiles.attributes(org, ask.userId, ask.attrs)
+          return known === undefined
+            ? decideKnown(org, ask)
+            : Effect.flatMap(known, (attrs) => decideKnown(org, { ...ask, attrs }))
         })
 
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
         const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
-        const asks: Array<Prepared> = batch.items.map((item) => ({ ...batch, ...item, window }))
+        const known = profiles.attributes(org, batch.userId, batch.attrs)
+        const attrs = known === undefined ? batch.attrs : yield* known
+        const asks: Array<Prepared> = batch.items.map((item) => ({ ...batch, ...item, attrs, window }))
         const before = asks.flatMap((ask, i) => {
           const one = prepare(org, ask)
           return one === undefined ? [] : [Effect.map(one, (prepared) => void (asks[i] = prepared))]

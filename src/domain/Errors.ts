@@ -56,3 +56,10 @@ export class InboxEntryNotFound
     return `There is no body ${JSON.stringify(this.id)} in this inbox.`
   }
 }
+
+/** The organization has not set up such a source. */
+export class SourceNotFound extends Schema.TaggedError<SourceNotFound>()("SourceNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no webhook source ${JSON.stringify(this.id)} here.`
+  }
+}

@@ -60,6 +60,24 @@ export type Objective = typeof Objective.Type
 /** Hours for which a user keeps the variant received before: 0 (never, the default) to 8,760 (a year). */
 export const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
 
+/** A host name of DNS: 1 to 253 characters, labels of 1 to 63, each beginning and ending with a letter or digit. */
+const isHostName = (text: string) =>
+  text.length <= 253 && text.split(".").every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+
+/**
+ * Domains whose links in `html` variables get the decision's tracking id as `tracking_id`, with their subdomains: up to
+ * 50 host names in lowercase ASCII, such as `shop.example`. None by default.
+ */
+export const LinkDomains = Schema.Array(
+  Schema.String.check(
+    Schema.makeFilter((text) =>
+      isHostName(text)
+        ? undefined
+        : "must be a host name in lowercase without scheme, port or path, such as shop.example (beyond ASCII as xn--…)"
+    ),
+  ),
+).check(Schema.isMaxLength(50))
+
 const variantSettings = {
   name: Schema.optionalKey(DisplayName),
   formats: Schema.optionalKey(Formats),
@@ -80,6 +98,7 @@ const templateSettings = {
   strict: Schema.optionalKey(Schema.Boolean),
   sticky_hours: Schema.optionalKey(StickyHours),
   objective: Schema.optionalKey(Objective),
+  link_domains: Schema.optionalKey(LinkDomains),
 }
 
 /** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
@@ -116,6 +135,7 @@ export const Template = Schema.Struct({
   strict: Schema.Boolean,
   sticky_hours: Schema.Finite,
   objective: Objective,
+  link_domains: Schema.Array(Schema.String),
   revision: Schema.Int,
   created_at: Schema.String,
   updated_at: Schema.String,

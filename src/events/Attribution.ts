@@ -18,10 +18,13 @@ export interface DecisionRef {
 /** What an event says about whom it belongs to. */
 export interface Claim {
   readonly org: string
+  readonly source: string
   readonly event: EventName
   readonly trackingId: string | undefined
   readonly templateId: string | undefined
   readonly user: string | undefined
+  /** The platform's own name of the message. */
+  readonly messageKey?: string | undefined
   /** Unix milliseconds. */
   readonly occurredAt: number
 }
@@ -60,14 +63,43 @@ const isByUser = ({ event, templateId, trackingId, user }: Claim): boolean =>
   trackingId === undefined && user !== undefined && (templateId !== undefined || event === "conversion")
 
 /** Whether an event can belong to any decision at all, now or later. */
-export const isAttributable = (claim: Claim): boolean => claim.trackingId !== undefined || isByUser(claim)
+export const isAttributable = (claim: Claim): boolean =>
+  claim.trackingId !== undefined || claim.messageKey !== undefined || isByUser(claim)
+
+/** Whether only another event can tell to which decision this one belongs: there is no use in looking again before. */
+export const waitsForLink = (claim: Claim): boolean =>
+  claim.trackingId === undefined && claim.messageKey !== undefined && !isByUser(claim)
+
+/**
+ * Gives each event that carries no tracking id the one that another event has linked to the platform's name of its message,
+ * where there is one.
+ */
+export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
+  sql: SqlClient.SqlClient,
+  claims: ReadonlyArray<A>,
+): Effect.fn.Return<ReadonlyArray<A>, SqlError> {
+  const wanted = claims.flatMap(({ messageKey, org, source, trackingId }, place) =>
+    trackingId !== undefined || messageKey === undefined
+      ? []
+      : [{ place, org_slug: org, source, message_key: messageKey }]
+  )
+  if (wanted.length === 0) return claims
+  const rows = yield* sql<{ place: number; trackingId: string }>`
+    SELECT r.place, l.tracking_id
+    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, source text,
+      message_key text)
+    JOIN attribution_links l ON l.org_slug = r.org_slug AND l.source = r.source AND l.message_key = r.message_key`
+  const resolved = [...claims]
+  for (const { place, trackingId } of rows) resolved[place] = { ...claims[place]!, trackingId }
+  return resolved
+})
 
 /**
  * The decisions each event belongs to, in the order of `claims`; none while there are none.
  *
  * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
  *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
- * 2. Without a tracking id: the latest decision of the user for the named template (a conversion that names none: for any
+ * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion that names none: for any
  *    template) within 7 days before the event. A tracking id that is not known is not guessed around.
  */
 export const attribute = Effect.fnUntraced(function* (

@@ -2,16 +2,20 @@ import { Clock, Context, Effect, Layer, Metric, Queue, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
-import type { NormalizedEvent, SkippedItem } from "../domain/Event.ts"
+import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { segmentOf } from "../domain/Source.ts"
 import { Inflow } from "../learning/Inflow.ts"
+import { Profiles } from "../profiles/Profiles.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { Store } from "../store/Store.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
-import { attribute, type DecisionRef, isAttributable, windowDays } from "./Attribution.ts"
+import { attribute, type DecisionRef, isAttributable, resolveLinks, waitsForLink, windowDays } from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
+import { Erasures } from "./Erasures.ts"
+import { lockEvents } from "./EventLock.ts"
 import { Inbox } from "./Inbox.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
-import { sources } from "./Sources.ts"
+import { WebhookSources } from "./WebhookSources.ts"
 
 const hourMillis = 3_600_000
 
@@ -27,9 +31,6 @@ const batchWaiting = 1000
 
 /** Faults kept of one body at most, so that a hostile one does not grow many times its size. */
 const keptFaults = 100
-
-/** Names the lock under which the events of one organization are written, one transaction at a time. */
-const lockClass = 7201
 
 /** Events by what became of them: `attributed`, `waiting`, `unattributable`, `duplicate`. */
 const outcomes = Metric.counter("parlance_events_total", { incremental: true })
@@ -69,11 +70,13 @@ const eventKey = (org: string, source: string, key: string) => `${org}\0${source
 
 /**
  * When an event that found no decision is looked at again: after as long as it has waited, after the first ten minutes
- * three times that; undefined once 7 days are over. About twenty looks in all.
+ * three times that; undefined once 7 days are over. About twenty looks in all, and one at the end for an event that waits
+ * for another one to say whose it is, which finds it by itself.
  */
-const retryAt = (receivedAt: number, now: number): number | undefined => {
-  const age = Math.max(500, now - receivedAt)
+const retryAt = (event: Incoming, now: number): number | undefined => {
+  const age = Math.max(500, now - event.receivedAt)
   if (age > windowDays * 24 * hourMillis) return undefined
+  if (waitsForLink(event)) return event.receivedAt + (windowDays * 24 + 1) * hourMillis
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
@@ -100,16 +103,11 @@ export class Intake extends Context.Service<Intake, {
       const inbox = yield* Inbox
       const { awaited } = yield* DecisionLog
       const inflow = yield* Inflow
+      const webhooks = yield* WebhookSources
+      const profiles = yield* Profiles
+      const erasures = yield* Erasures
       const { kind } = yield* Store
       const one = yield* Semaphore.make(1)
-
-      /** Until the transaction ends nobody else writes events of these organizations, whose decisions are counted here. */
-      const lock = (orgs: Iterable<string>) => {
-        const names = [...new Set(orgs)].sort()
-        return sql`
-          SELECT pg_advisory_xact_lock(${lockClass}, hashtext(o.name))
-          FROM (SELECT unnest(${names}::text[]) AS name ORDER BY 1) o`
-      }
 
       /** Events of `incoming` that are not in the store yet, each once. */
       const unknown = Effect.fnUntraced(function* (incoming: ReadonlyArray<Incoming>) {
@@ -142,6 +140,7 @@ export class Intake extends Context.Service<Intake, {
           tracking_id: decision?.trackingId ?? event.trackingId ?? null,
           named_template_id: event.templateId ?? null,
           user_id: event.user ?? null,
+          message_key: event.messageKey ?? null,
           inbox_id: event.inboxId,
           event: event.event,
           occurred_at: event.occurredAt,
@@ -149,16 +148,16 @@ export class Intake extends Context.Service<Intake, {
           automated: event.automated,
           link: event.link ?? null,
           status: decision === undefined ? "waiting" : "attributed",
-          retry_at: decision === undefined ? retryAt(event.receivedAt, now) ?? now : null,
+          retry_at: decision === undefined ? retryAt(event, now) ?? now : null,
         }))
         return sql`
-          INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, inbox_id,
-            event, occurred_at, received_at, automated, link, status, retry_at)
+          INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, message_key,
+            inbox_id, event, occurred_at, received_at, automated, link, status, retry_at)
           SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id,
-            r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
+            r.message_key, r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
             r.link, r.status, to_timestamp(r.retry_at / 1000.0)
           FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
-            template_id text, tracking_id text, named_template_id text, user_id text, inbox_id bigint, event text,
+            template_id text, tracking_id text, named_template_id text, user_id text, message_key text, inbox_id bigint, event text,
             occurred_at float8, received_at float8, automated boolean, link text, status text, retry_at float8)`
       }
 
@@ -185,11 +184,36 @@ export class Intake extends Context.Service<Intake, {
         yield* append(sql, sum)
       })
 
-      /** Stores new events with the decisions they belong to. */
+      /** Remembers which tracking id a platform's own name of a message stands for; the events that wait for it are due. */
+      const link = Effect.fnUntraced(function* (events: ReadonlyArray<Incoming>, now: number) {
+        const links = events.flatMap(({ messageKey, org, source, trackingId }) =>
+          messageKey === undefined || trackingId === undefined
+            ? []
+            : [{ org_slug: org, source, message_key: messageKey, tracking_id: trackingId }]
+        )
+        if (links.length === 0) return
+        yield* sql`
+          WITH given AS MATERIALIZED (
+            SELECT DISTINCT ON (r.org_slug, r.source, r.message_key) r.*
+            FROM json_to_recordset(${JSON.stringify(links)}::text::json) AS r(org_slug text, source text,
+              message_key text, tracking_id text)
+          ), made AS (
+            INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
+            SELECT g.org_slug, g.source, g.message_key, g.tracking_id, ${new Date(now)}::timestamptz FROM given g
+            ON CONFLICT DO NOTHING
+            RETURNING org_slug, source, message_key
+          )
+          UPDATE events e SET retry_at = ${new Date(now)} FROM made m
+          WHERE e.org_slug = m.org_slug AND e.source = m.source AND e.message_key = m.message_key
+            AND e.status = 'waiting'`
+      })
+
+      /** Stores new events with the decisions they belong to; under the lock of their organizations. */
       const store = Effect.fnUntraced(function* (incoming: ReadonlyArray<Incoming>, now: number) {
         if (incoming.length === 0) return []
-        yield* lock(incoming.map(({ org }) => org))
-        const fresh = yield* unknown(incoming)
+        const news = yield* unknown(incoming)
+        yield* link(news, now)
+        const fresh = yield* resolveLinks(sql, news)
         const found = yield* attribute(sql, fresh)
         const rows: Array<{ readonly event: Incoming; readonly decision: DecisionRef | undefined }> = []
         fresh.forEach((event, i) => {
@@ -222,16 +246,18 @@ export class Intake extends Context.Service<Intake, {
           ORDER BY i.id FOR UPDATE SKIP LOCKED`
           if (bodies.length === 0) return 0
           const now = clock.currentTimeMillisUnsafe()
+          const profileUpdates: Array<ProfileUpdate & { readonly org: string }> = []
+          const erased: Array<Erasure & { readonly org: string }> = []
           const reports = new Map<number, Report>()
           const incoming: Array<Incoming> = []
           for (const body of bodies) {
             const report: Report = { events: 0, duplicates: 0, ignored: 0, faults: [] }
             reports.set(body.id, report)
             const receivedAt = body.receivedAt.getTime()
-            const normalize = sources.get(body.source)
-            const normalized = normalize === undefined
+            const segment = segmentOf(body.source)
+            const normalized = segment === undefined
               ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
-              : normalize(body.body, body.headers, receivedAt)
+              : webhooks.normalize(body.orgSlug, segment)(body.body, body.headers, receivedAt)
             if ("reason" in normalized) {
               report.faults.push({ pointer: "", reason: normalized.reason })
               continue
@@ -240,6 +266,8 @@ export class Intake extends Context.Service<Intake, {
               if (expected) report.ignored++
               else if (report.faults.length < keptFaults) report.faults.push({ pointer, reason })
             }
+            for (const profile of normalized.profiles ?? []) profileUpdates.push({ ...profile, org: body.orgSlug })
+            for (const person of normalized.erasures ?? []) erased.push({ ...person, org: body.orgSlug })
             for (const event of normalized.events) {
               const one = { ...event, org: body.orgSlug, source: body.source, inboxId: body.id, receivedAt }
               if (isAttributable(one)) {
@@ -250,6 +278,8 @@ export class Intake extends Context.Service<Intake, {
               }
             }
           }
+          yield* lockEvents(sql, bodies.map(({ orgSlug }) => orgSlug))
+          yield* profiles.apply(profileUpdates)
           for (const { inboxId } of yield* store(incoming, now)) {
             const report = reports.get(inboxId)!
             report.events++
@@ -269,6 +299,8 @@ export class Intake extends Context.Service<Intake, {
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
             ignored int, faults text, status text)
           WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[])`
+          // After everything else of these bodies, which then is forgotten with the rest.
+          for (const person of erased) yield* erasures.erase(person)
           return bodies.length
         }))
 
@@ -311,6 +343,7 @@ export class Intake extends Context.Service<Intake, {
         readonly trackingId: string | null
         readonly namedTemplateId: string | null
         readonly userId: string | null
+        readonly messageKey: string | null
         readonly inboxId: number
         readonly event: NormalizedEvent["event"]
         readonly occurredAt: Date
@@ -324,36 +357,45 @@ export class Intake extends Context.Service<Intake, {
         sql.withTransaction(Effect.gen(function* () {
           const now = clock.currentTimeMillisUnsafe()
           const wanted = just?.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
+          const due = wanted === undefined
+            ? sql`e.status = 'waiting' AND e.retry_at <= ${new Date(now)}`
+            : sql`e.status = 'waiting' AND (e.org_slug, e.tracking_id) IN (
+                SELECT r.org_slug, r.tracking_id
+                FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))`
+          const orgs = yield* sql<{ orgSlug: string }>`
+            SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} LIMIT ${batchWaiting}) w`
+          if (orgs.length === 0) return 0
+          const slugs = orgs.map(({ orgSlug }) => orgSlug)
+          yield* lockEvents(sql, slugs)
+          // Read only now: until then another node may have matched them.
           const rows = yield* sql<Waiting>`
-            SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id,
+            SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.message_key,
               e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link
-            FROM events e
-            WHERE e.status = 'waiting' AND ${
-            wanted === undefined ? sql`e.retry_at <= ${new Date(now)}` : sql`(e.org_slug, e.tracking_id) IN (
-                  SELECT r.org_slug, r.tracking_id
-                  FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))`
-          }
-            ORDER BY e.retry_at LIMIT ${batchWaiting} FOR UPDATE SKIP LOCKED`
+            FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
+            ORDER BY e.retry_at LIMIT ${batchWaiting}`
           if (rows.length === 0) return 0
-          yield* lock(rows.map(({ orgSlug }) => orgSlug))
-          const events = rows.map((row): Incoming => ({
-            org: row.orgSlug,
-            source: row.source,
-            key: row.eventKey,
-            trackingId: row.trackingId ?? undefined,
-            templateId: row.namedTemplateId ?? undefined,
-            user: row.userId ?? undefined,
-            inboxId: row.inboxId,
-            event: row.event,
-            occurredAt: row.occurredAt.getTime(),
-            receivedAt: row.receivedAt.getTime(),
-            automated: row.automated,
-            link: row.link ?? undefined,
-          }))
+          const events = yield* resolveLinks(
+            sql,
+            rows.map((row): Incoming => ({
+              org: row.orgSlug,
+              source: row.source,
+              key: row.eventKey,
+              trackingId: row.trackingId ?? undefined,
+              templateId: row.namedTemplateId ?? undefined,
+              user: row.userId ?? undefined,
+              messageKey: row.messageKey ?? undefined,
+              inboxId: row.inboxId,
+              event: row.event,
+              occurredAt: row.occurredAt.getTime(),
+              receivedAt: row.receivedAt.getTime(),
+              automated: row.automated,
+              link: row.link ?? undefined,
+            })),
+          )
           const found = yield* attribute(sql, events)
           const updates = events.map((event, i) => {
             const first = found[i]![0]
-            const next = first === undefined ? retryAt(event.receivedAt, now) : undefined
+            const next = first === undefined ? retryAt(event, now) : undefined
             return {
               org_slug: event.org,
               source: event.source,

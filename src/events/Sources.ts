@@ -1,5 +1,14 @@
 import type { Normalized } from "../domain/Event.ts"
+import type { Segment } from "../domain/Source.ts"
+import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
+import { compile, type Mapping } from "./Mapping.ts"
+import * as Braze from "./platforms/Braze.ts"
+import * as CustomerIo from "./platforms/CustomerIo.ts"
+import * as Iterable from "./platforms/Iterable.ts"
+import * as SegmentPlatform from "./platforms/Segment.ts"
+import * as Sfmc from "./platforms/Sfmc.ts"
+import { parseJson } from "./Reading.ts"
 
 /** A body of which nothing was understood, and why. */
 export interface NotUnderstood {
@@ -13,28 +22,37 @@ export type Normalize = (
   receivedAt: number,
 ) => Normalized | NotUnderstood
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
+/** What an organization has said about how its events are to be read. */
+export interface Reading {
+  /** Names of business events that count as conversions, lowercase. */
+  readonly conversions: ReadonlySet<string>
+  /** How custom events are shaped; undefined: the default shape. */
+  readonly mapping: Mapping | undefined
+}
 
-/** A body as JSON, or why it is none. */
-export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
-  let text: string
-  try {
-    text = utf8.decode(body)
-  } catch {
-    return { reason: "The body is not valid UTF-8" }
-  }
-  try {
-    return { json: JSON.parse(text) as unknown }
-  } catch (error) {
-    return { reason: `The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}` }
+/** An organization that has said nothing. */
+export const defaultReading: Reading = { conversions: new Set(), mapping: undefined }
+
+const customEvents = ({ conversions, mapping }: Reading): Normalize => {
+  if (mapping !== undefined) return compile(mapping)
+  const cloudEvents = CloudEvents.make({ conversions })
+  return (body, headers, receivedAt) => {
+    if (CloudEvents.isCloudEvents(headers)) return cloudEvents(body, headers, receivedAt)
+    const parsed = parseJson(body)
+    if (!("json" in parsed)) return parsed
+    return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: headers["webhook-id"], conversions })
   }
 }
 
-const customEvents: Normalize = (body, headers, receivedAt) => {
-  const parsed = parseJson(body)
-  if (!("json" in parsed)) return parsed
-  return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: headers["webhook-id"] })
+/** How the bodies of each source are read; a new platform is a file that normalizes, and a line here. */
+const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize } = {
+  provider_a: ({ conversions }) => Braze.make({ conversions }),
+  provider_b: () => Iterable.normalize,
+  provider_c: () => CustomerIo.normalize,
+  provider_d: ({ conversions }) => SegmentPlatform.make({ conversions }),
+  provider_e: () => Sfmc.normalize,
+  events: customEvents,
 }
 
-/** The sources by name; a new platform is a file that normalizes, and a line here. */
-export const sources: ReadonlyMap<string, Normalize> = new Map([["events", customEvents]])
+/** How the bodies of a source are read for an organization. Costs something to make: keep it while `reading` stands. */
+export const normalizer = (segment: Segment, reading: Reading = defaultReading): Normalize => sources[segment](reading)

@@ -18,6 +18,7 @@ import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
+import { WebhooksManagementGroup } from "./WebhooksApi.ts"
 
 // The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
 // the handlers (see Body.ts), because every fault must be listed and no body may be read past its limit.
@@ -92,6 +93,16 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [...bodyProblems, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
+    HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
+      params: { segment: Schema.String, ...path },
+      payload: Schema.Unknown.annotate({ description: "Whatever the platform sends; stored as it came" }),
+      success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
+      error: [Problems.Unauthorized, Problems.PayloadTooLarge, Problems.PathNotFound, Problems.Unavailable],
+    }).annotate(OpenApi.Summary, "Webhooks of messaging platforms").annotate(
+      OpenApi.Description,
+      "`segment` is provider_a (braze), provider_b (iterable), provider_c (customerio), provider_d (segment) or " +
+        "provider_e (sfmc), each under either name; authenticated as that platform signs.",
+    ),
   )
   .annotate(OpenApi.Description, "Events") {}
 
@@ -278,7 +289,16 @@ class OperationsGroup extends HttpApiGroup.make("operations")
 
 /** What `HttpApiBuilder` serves: everything but the hot routes. */
 export class ServedApi extends HttpApi.make("parlance")
-  .add(OrganizationsGroup, KeysGroup, TemplatesGroup, VariantsGroup, ResultsGroup, LearningGroup, OperationsGroup) {}
+  .add(
+    OrganizationsGroup,
+    KeysGroup,
+    TemplatesGroup,
+    VariantsGroup,
+    ResultsGroup,
+    LearningGroup,
+    WebhooksManagementGroup,
+    OperationsGroup,
+  ) {}
 
 /**
  * Everything this service answers, for the document and for clients. The generate group is served by plain routes
@@ -294,6 +314,7 @@ export class Api extends HttpApi.make("parlance")
     VariantsGroup,
     ResultsGroup,
     LearningGroup,
+    WebhooksManagementGroup,
     OperationsGroup,
   )
   .annotateMerge(OpenApi.annotations({

@@ -108,7 +108,19 @@ export const rawJson = (
   })
 }
 
-/** The same for what is read once and forgotten, of at most 1 MiB. */
+/** The request's body as it came, of whatever type. Fails past `limit` bytes. */
+export const raw = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+): Effect.Effect<Uint8Array, PayloadTooLarge> =>
+  Number(request.headers["content-length"] ?? 0) > limit
+    ? tooLarge(limit)
+    : Effect.matchEffect(bytesOf(request, limit), {
+      onFailure: () => tooLarge(limit),
+      onSuccess: (read) => Effect.succeed(read instanceof Uint8Array ? read : new Uint8Array(read)),
+    })
+
+/** The request's body as JSON, of at most 1 MiB, for what is read once and forgotten. Fails as `rawJson` does. */
 export const json = (
   request: HttpServerRequest.HttpServerRequest,
 ): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> =>

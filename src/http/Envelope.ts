@@ -9,7 +9,7 @@ import {
 import { HttpApi, HttpApiError } from "effect/http-api"
 import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
-import { fromIssue } from "./Faults.ts"
+import { fromIssue } from "../domain/Faults.ts"
 import * as Problems from "./Problems.ts"
 import { invalid } from "./Requests.ts"
 

@@ -44,6 +44,9 @@ const toWire = (outcome: Outcome) => {
 const fresh = { "cache-control": "no-store" }
 const memoryOnly = { ...fresh, "decision-durable": "false" }
 
+// Said outright, since AMPscript otherwise reads an answer as Windows-1252.
+const contentType = "application/json; charset=utf-8"
+
 const isDurable = (outcome: Outcome) => outcome._tag !== "Chosen" || outcome.durable
 
 /** Generate by POST and GET, and Batch generate. */
@@ -65,7 +68,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
         }
         return Effect.succeed(
-          HttpServerResponse.jsonUnsafe(toWire(outcome), { headers: isDurable(outcome) ? fresh : memoryOnly }),
+          HttpServerResponse.jsonUnsafe(toWire(outcome), {
+            contentType,
+            headers: isDurable(outcome) ? fresh : memoryOnly,
+          }),
         )
       },
     })
@@ -78,6 +84,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         for (const [templateId, outcome] of outcomes) answer[templateId] = toWire(outcome)
         return Effect.succeed(
           HttpServerResponse.jsonUnsafe(answer, {
+            contentType,
             headers: outcomes.every(([, outcome]) => isDurable(outcome)) ? fresh : memoryOnly,
           }),
         )

@@ -2,7 +2,7 @@ import { Result, Schema } from "effect"
 import * as Attributes from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { CopyId, TemplateId, TrackingId, UserId } from "../domain/Ids.ts"
-import { decoder } from "./Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 
 // Bodies and parameters of Generate and Batch generate, as they come in. `null` stands for an absent member, since
 // platforms write it for what they do not know; members that are not named here are ignored.

@@ -2,13 +2,14 @@ import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
 import { type Fault, TemplateNotFound } from "../domain/Errors.ts"
+import { segmentOf } from "../domain/Source.ts"
 import { DecisionHistory } from "../events/DecisionHistory.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { Rebuild } from "../events/Rebuild.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
-import { decoder } from "./Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 import { rebuildBody } from "./LearningApi.ts"
 import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 
@@ -21,6 +22,9 @@ const limitOf = (text: string | null, most: number, otherwise: number): Result.R
     ? Result.succeed(limit)
     : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
 }
+
+/** A source by either of its names; one that does not exist has received nothing. */
+const sourceOf = (name: string): string => segmentOf(name) ?? lookedUp(name)
 
 const iso = (millis: number) => new Date(millis).toISOString()
 
@@ -53,7 +57,7 @@ export const layer = HttpApiBuilder.group(
           ]
           if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
           const all = asked.get("all") === "true"
-          const found = yield* inbox.list(org, lookedUp(params.segment), { before, limit: limit.success + 1, all })
+          const found = yield* inbox.list(org, sourceOf(params.segment), { before, limit: limit.success + 1, all })
           const page = found.slice(0, limit.success)
           return {
             inbox: page.map((entry) => ({
@@ -76,7 +80,7 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(params)
           // What is no number is the id of no body.
           const id = /^\d{1,15}$/.test(params.id) ? Number(params.id) : 0
-          yield* inbox.replay(org, lookedUp(params.segment), id)
+          yield* inbox.replay(org, sourceOf(params.segment), id)
         }).pipe(toProblems))
       .handleRaw("listDecisions", ({ params, request }) =>
         Effect.gen(function* () {

@@ -4,7 +4,7 @@ import { Keys } from "../auth/Keys.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { KeyBody, ServedApi } from "./Api.ts"
-import { decoder } from "./Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 
 const organizationInput = decoder(OrganizationInput)

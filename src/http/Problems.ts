@@ -117,6 +117,18 @@ export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>
   ),
 ) {}
 
+/** 404: the organization has no such webhook source. */
+export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
+  "SourceNotFound",
+  declare(
+    "source-not-found",
+    404,
+    "There is no such webhook source",
+    "Sources are listed by `parlance webhook list`; their names are provider_a (braze), provider_b (iterable), provider_c " +
+      "(customerio), provider_d (segment), provider_e (sfmc) and events.",
+  ),
+) {}
+
 /** 405: the path exists, the method does not. The header `Allow` names those that do. */
 export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
   "MethodNotAllowed",

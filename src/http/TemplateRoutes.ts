@@ -5,7 +5,7 @@ import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
-import { decoder } from "./Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 
 const templateInput = decoder(TemplateInput)

@@ -4,7 +4,7 @@ import { VariantInput, VariantPatch } from "../domain/Template.ts"
 import { Previews } from "../decisions/Previews.ts"
 import { Templates } from "../templates/Templates.ts"
 import { PreviewBody, ServedApi } from "./Api.ts"
-import { decoder } from "./Faults.ts"
+import { decoder } from "../domain/Faults.ts"
 import { attrsOf, both } from "./GenerateWire.ts"
 import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 

@@ -1,51 +1,169 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { countItems } from "../events/CustomEvents.ts"
+import { type Segment, segmentOf } from "../domain/Source.ts"
+import { isCloudEvents } from "../events/CloudEvents.ts"
 import { Inbox } from "../events/Inbox.ts"
+import { countItems } from "../events/CustomEvents.ts"
+import { parseJson } from "../events/Reading.ts"
+import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
+import { WebhookSources } from "../events/WebhookSources.ts"
 import * as Body from "./Body.ts"
 import { authorize } from "./KeyRequired.ts"
-import { Unavailable } from "./Problems.ts"
-import { invalid } from "./Requests.ts"
+import { PathNotFound, Unauthorized, Unavailable } from "./Problems.ts"
+import { invalid, lookedUp } from "./Requests.ts"
 
-/** Items of one body at most; more are several requests. */
+/** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000
 
-/** Headers that normalization reads. */
-const keptHeaders = ["content-type", "webhook-id"]
+/** Headers that normalization reads, besides those of CloudEvents. A mapping may name others but never a credential. */
+const keptHeaders = new Set(["content-type", "webhook-id"])
+const isKept = (name: string) =>
+  keptHeaders.has(name) || name.startsWith("ce-") ||
+  (name.startsWith("x-") && !/key|auth|token|secret|signature|forwarded|real-ip/.test(name))
+
+/** Characters of a header's value that are kept at most. */
+const keptCharacters = 1000
+
+const headersOf = (request: HttpServerRequest.HttpServerRequest): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      typeof value === "string" && isKept(name) ? [[name, value.slice(0, keptCharacters)]] : []
+    ).slice(0, 50),
+  )
+
+/** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
+const handshakeEvery = 60_000
+
+/** Items of a body for the answer's `received`: what is no JSON is one thing that was not understood. */
+const countOf = (body: Uint8Array): number => {
+  if (body.length === 0) return 0
+  const parsed = parseJson(body)
+  return "json" in parsed ? countItems(parsed.json) : 1
+}
 
 /** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const inbox = yield* Inbox
+  const sources = yield* WebhookSources
+  const clock = yield* Clock.Clock
+  const shaken = new Map<string, number>()
 
-  const receive = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, org: string) {
-    yield* authorize(keys, request, org, "events")
-    const { bytes, json } = yield* Body.rawJson(request, Body.maxWebhookBytes)
-    const items = countItems(json)
+  const store = (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    source: Segment,
+    body: Uint8Array,
+    received: number,
+  ) =>
+    inbox.store({ org: org as OrgSlug, source, headers: headersOf(request), body }).pipe(
+      Effect.mapError(() =>
+        new Unavailable({
+          detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
+        })
+      ),
+      Effect.as(HttpServerResponse.jsonUnsafe({ status: "ok", received })),
+    )
+
+  /** Custom events, by API key or with a Standard Webhooks signature. */
+  const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, org: string) {
+    const { headers } = request
+    const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
+      headers["authorization"] === undefined
+    if (!signed) yield* authorize(keys, request, org, "events")
+    // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
+    const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
+    const { bytes, items } = signed || binary
+      ? yield* Effect.map(Body.raw(request, Body.maxWebhookBytes), (bytes) => ({
+        bytes,
+        items: binary ? 1 : countOf(bytes),
+      }))
+      : yield* Effect.map(Body.rawJson(request, Body.maxWebhookBytes), ({ bytes, json }) => ({
+        bytes,
+        items: countItems(json),
+      }))
+    if (signed) {
+      const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
+      if (verdict?.ok !== true) {
+        return yield* new Unauthorized({
+          detail: verdict === undefined ? "No secret for signed events has been set up here" : verdict.reason,
+        })
+      }
+      // The caller's own code, which a 400 helps.
+      const parsed = binary ? { json: undefined } : parseJson(bytes)
+      if (!("json" in parsed)) return yield* invalid([{ pointer: "", detail: parsed.reason }])
+    }
     if (items > maxItems) {
       return yield* invalid([{ pointer: "", detail: `has ${items} items; send at most ${maxItems} in one request` }])
     }
-    const headers = Object.fromEntries(
-      keptHeaders.flatMap((name) => request.headers[name] === undefined ? [] : [[name, request.headers[name]]]),
-    )
-    yield* Effect.mapError(
-      inbox.store({ org: org as OrgSlug, source: "events", headers, body: bytes }),
-      () =>
-        new Unavailable({
-          detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
-        }),
-    )
-    return HttpServerResponse.jsonUnsafe({ status: "ok", received: items })
+    return yield* store(request, org, "events", bytes, items)
+  })
+
+  /** What a platform sends: whatever it is, if it is authentic it is kept, since a platform punishes errors. */
+  const receive = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    segment: Exclude<Segment, "events">,
+  ) {
+    const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
+    const headers = request.headers as Record<string, string>
+    if (segment === "provider_e" && sources.isEnabled(org, segment) && handshakeOf(headers, bytes) !== undefined) {
+      const now = clock.currentTimeMillisUnsafe()
+      if (now - (shaken.get(org) ?? 0) < handshakeEvery) {
+        return HttpServerResponse.jsonUnsafe({ status: "ok", received: 0 })
+      }
+      shaken.set(org, now)
+      return yield* store(request, org, segment, bytes, 0)
+    }
+    const verdict = sources.verify(org, segment, headers, bytes)
+    if (verdict?.ok !== true) {
+      return yield* new Unauthorized({
+        detail: verdict === undefined
+          // The same for an organization that does not exist.
+          ? "This source has not been set up for this organization, or is switched off"
+          : verdict.reason,
+      })
+    }
+    return yield* store(request, org, segment, bytes, countOf(bytes))
   })
 
   yield* router.add(
     "POST",
+    "/api/webhook/:segment/:org",
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { org = "", segment: name = "" } = yield* HttpRouter.params
+      const segment = segmentOf(name)
+      if (segment === undefined) {
+        return yield* new PathNotFound({
+          detail:
+            `There is no webhook ${JSON.stringify(name.slice(0, 50))}: provider_a (braze), provider_b (iterable), ` +
+            "provider_c (customerio), provider_d (segment), provider_e (sfmc), events",
+        })
+      }
+      return yield* segment === "events"
+        ? receiveEvents(request, lookedUp(org))
+        : receive(request, lookedUp(org), segment)
+    }),
+  )
+
+  // CloudEvents asks before it delivers whether it may; whoever may is decided by the key, so everybody is told yes.
+  yield* router.add(
+    "OPTIONS",
     "/api/webhook/events/:org",
-    Effect.flatMap(
-      HttpServerRequest.HttpServerRequest,
-      (request) => Effect.flatMap(HttpRouter.params, ({ org = "" }) => receive(request, org)),
-    ),
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+      const origin = headers["webhook-request-origin"]
+      return HttpServerResponse.empty({
+        status: 204,
+        headers: {
+          allow: "OPTIONS, POST",
+          ...(origin === undefined || !/^[\x21-\x7e]{1,253}$/.test(origin)
+            ? {}
+            : { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" }),
+        },
+      })
+    }),
   )
 }))

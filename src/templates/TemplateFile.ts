@@ -231,5 +231,6 @@ export const inputOf = (template: Template): TemplateInput => ({
   ...(template.strict ? { strict: true } : {}),
   ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
   ...(template.objective === "click" ? {} : { objective: template.objective }),
+  ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
 })

@@ -20,8 +20,8 @@ const seasonOf = (season: Season): Plain => ({
   ...(season.hours === undefined ? {} : { hours: ordered(season.hours, ["from", "to"]) }),
 })
 
-/** How a value is written that a person reads as one: a condition, a season, a weighted mix. */
-type Inline = (value: Plain) => unknown
+/** How a value is written that a person reads as one: a condition, a season, a weighted mix, a list of names. */
+type Inline = (value: Plain | ReadonlyArray<string>) => unknown
 
 const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
   ...ordered(variant, ["id", "name", "active", "vars", "formats"]),
@@ -38,6 +38,7 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
       ? template.objective
       : inline(ordered(template.objective, ["click", "open", "conversion", "negative"])),
   }),
+  ...(template.link_domains === undefined ? {} : { link_domains: inline(template.link_domains) }),
   ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),
 })
 
@@ -54,7 +55,8 @@ const maxInline = 8
 const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
   const document = new Document()
   const inline: Inline = (value) => {
-    const long = Array.isArray(value["values"]) && value["values"].length > maxInline
+    const values = "values" in value ? value["values"] : value
+    const long = Array.isArray(values) && values.length > maxInline
     return document.createNode(value, { flow: !long, aliasDuplicateObjects: false })
   }
   const content = { templates: templates.map((template) => templateOf(template, inline)) }

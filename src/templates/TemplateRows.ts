@@ -11,6 +11,7 @@ export interface TemplateRow {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Objective
+  readonly linkDomains: ReadonlyArray<string>
   readonly revision: number
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -49,6 +50,7 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     strict: row.strict,
     sticky_hours: row.stickyHours,
     objective: row.objective,
+    link_domains: row.linkDomains,
     revision: row.revision,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
@@ -63,7 +65,8 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.revision::float8 AS revision, t.created_at, t.updated_at
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.link_domains, t.revision::float8 AS revision,
+      t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`

@@ -139,9 +139,11 @@ export class Templates extends Context.Service<Templates, {
       const insert = Effect.fnUntraced(function* (org: OrgSlug, input: TemplateInput, now: Date) {
         const id = input.id ?? TemplateId.make(randomId("t"))
         const rows = yield* sql`
-          INSERT INTO templates AS t (org_slug, id, name, strict, sticky_hours, objective, created_at, updated_at)
+          INSERT INTO templates AS t
+            (org_slug, id, name, strict, sticky_hours, objective, link_domains, created_at, updated_at)
           VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
-            ${JSON.stringify(input.objective ?? "click")}::text::jsonb, ${now}, ${now})
+            ${JSON.stringify(input.objective ?? "click")}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
+            ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
         if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
         for (const variant of input.variants ?? []) yield* insertVariant(sql, org, id, variant, now)
@@ -157,6 +159,7 @@ export class Templates extends Context.Service<Templates, {
             objective = coalesce(${
           patch.objective === undefined ? null : JSON.stringify(patch.objective)
         }::text::jsonb, t.objective),
+            link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
             revision = nextval('template_revisions'),
             updated_at = ${now}
           WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`
@@ -282,8 +285,8 @@ export class Templates extends Context.Service<Templates, {
             if (before === undefined) return { outcome: "created" as const, id: yield* insert(org, input, now) }
             if (stands(before, input)) return { outcome: "unchanged" as const, id: before.id }
             // What a file does not say is what it says by default, as with its variants.
-            const { name, objective = "click", sticky_hours = 0, strict = false } = input
-            yield* change(org, before.id, { name, objective, sticky_hours, strict }, now)
+            const { link_domains = [], name, objective = "click", sticky_hours = 0, strict = false } = input
+            yield* change(org, before.id, { name, objective, sticky_hours, strict, link_domains }, now)
             for (const variant of input.variants ?? []) {
               const known = variant.id !== undefined && before.variants.some(({ id }) => id === variant.id)
               if (known) yield* updateVariant(sql, org, before.id, variant.id, whole(variant), now)
@@ -338,6 +341,7 @@ const stands = (before: Template, input: TemplateInput): boolean => {
     template.strict ?? false,
     template.sticky_hours ?? 0,
     template.objective ?? "click",
+    template.link_domains ?? [],
   ]
   return isDeepStrictEqual(settings(before), settings(input)) && (input.variants ?? []).every((variant) => {
     const known = before.variants.find(({ id }) => id === variant.id)

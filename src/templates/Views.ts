@@ -26,6 +26,8 @@ export interface TemplateView {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Template["objective"]
+  /** Domains whose links carry the tracking id. */
+  readonly linkDomains: ReadonlyArray<string>
   readonly revision: number
   /** All variants, sorted by id (UTF-16 code units). */
   readonly variants: ReadonlyArray<VariantView>
@@ -66,6 +68,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     strict: template.strict,
     stickyHours: template.sticky_hours,
     objective: template.objective,
+    linkDomains: template.link_domains,
     revision: template.revision,
     variants,
     variantsById: new Map(variants.map((variant) => [variant.id, variant])),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { TemplateInput, VariantInput } from "../../src/domain/Template.ts"
-import { decoder } from "../../src/http/Faults.ts"
+import { decoder } from "../../src/domain/Faults.ts"
 
 const faults = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, input: unknown) =>
   Result.match(decoder(schema)(input), { onSuccess: () => [], onFailure: (all) => all.map(({ pointer }) => pointer) })

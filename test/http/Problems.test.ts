@@ -12,6 +12,7 @@ const problems = {
   "organization-not-found": 404,
   "key-not-found": 404,
   "inbox-entry-not-found": 404,
+  "source-not-found": 404,
   "method-not-allowed": 405,
   "request-timeout": 408,
   conflict: 409,

@@ -14,6 +14,7 @@ const fullContent = [
     strict: true,
     sticky_hours: 12.5,
     objective: { click: 1, conversion: 5, negative: -2 },
+    link_domains: ["shop.example", "on"],
     variants: [
       {
         id: "welcome-en-warm",
@@ -129,6 +130,7 @@ const anyTemplate = fc.record({
     fc.constantFrom("click", "open", "conversion"),
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
   ),
+  link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
 }, { requiredKeys: ["name"] })
 
@@ -148,6 +150,7 @@ describe("TemplateFile.format", () => {
     strict: true
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2 }
+    link_domains: [ shop.example, on ]
     variants:
       - id: welcome-en-warm
         name: Warm
@@ -264,6 +267,7 @@ describe("TemplateFile.inputOf", () => {
     strict: false,
     sticky_hours: 0,
     objective: "click",
+    link_domains: [],
     revision: 3,
     created_at: "2026-01-01T00:00:00.000Z",
     updated_at: "2026-01-01T00:00:00.000Z",
@@ -295,6 +299,7 @@ describe("TemplateFile.inputOf", () => {
       strict: true,
       sticky_hours: 1,
       objective: { click: 1 },
+      link_domains: ["shop.example"],
       variants: [{
         ...stored.variants[0],
         name: "V",

@@ -1,5 +1,5 @@
 import { Result, Schema, SchemaIssue } from "effect"
-import type { Fault } from "../domain/Errors.ts"
+import type { Fault } from "./Errors.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -1,0 +1,118 @@
+import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Buffer } from "node:buffer"
+import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Settings } from "../Settings.ts"
+import { Store } from "../store/Store.ts"
+
+/** `SECRET_KEY` is no key. */
+export class SecretKeyFaulty extends Schema.TaggedError<SecretKeyFaulty>()("SecretKeyFaulty", {}) {
+  override get message() {
+    return "SECRET_KEY must be 32 bytes as 64 hexadecimal digits (`openssl rand -hex 32`), or several of these separated " +
+      "by commas, of which the first encrypts and the others only decrypt."
+  }
+}
+
+/** There is no key to encrypt with. */
+export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey", {}) {
+  override get message() {
+    return "Secrets of platforms are stored encrypted, and there is no key for that: set SECRET_KEY to 64 hexadecimal " +
+      "digits (`openssl rand -hex 32`), the same on every node, and start again."
+  }
+}
+
+/** A stored secret cannot be read with the keys there are. */
+export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
+  purpose: Schema.String,
+}) {
+  override get message() {
+    return `The stored secret of ${this.purpose} cannot be decrypted: SECRET_KEY is not the one it was stored with. ` +
+      "Set that key again (behind a comma, if there is a new one), or enter the secret anew."
+  }
+}
+
+interface Key {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+const keyOf = (hex: string): Key => ({
+  id: hash("sha256", hex.toLowerCase(), "hex").slice(0, 8),
+  bytes: Buffer.from(hex, "hex"),
+})
+
+const isKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text)
+
+const fileOf = (dataDir: string) => join(dataDir, "secret-key")
+
+/** The key that the embedded store keeps beside its data, made when it is first needed. */
+const localKey = (dataDir: string): string => {
+  try {
+    return readFileSync(fileOf(dataDir), "utf8").trim()
+  } catch {
+    const made = randomBytes(32).toString("hex")
+    writeFileSync(fileOf(dataDir), made, { mode: 0o600 })
+    return made
+  }
+}
+
+/**
+ * Encrypts what has to be stored and used again, such as the signing secret of a platform: AES-256-GCM under `SECRET_KEY`,
+ * bound to its purpose, so that a stored secret cannot be moved to another place. On the embedded store without
+ * `SECRET_KEY` the key is `DATA_DIR/secret-key`.
+ */
+export class SecretBox extends Context.Service<SecretBox, {
+  /** `purpose` names what the secret is for, such as `webhook acme/provider_a`. */
+  readonly seal: (purpose: string, secret: Redacted.Redacted<string>) => Effect.Effect<string, NoSecretKey>
+  readonly open: (purpose: string, sealed: string) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable>
+}>()("parlance/auth/SecretBox") {
+  static readonly layer = Layer.effect(
+    SecretBox,
+    Effect.gen(function* () {
+      const { dataDir, secretKey } = yield* Settings
+      const { kind } = yield* Store
+      const texts = Option.match(secretKey, {
+        onNone: () => [],
+        onSome: (text) => Redacted.value(text).split(",").map((one) => one.trim()),
+      })
+      if (!texts.every(isKey)) return yield* new SecretKeyFaulty()
+      const given = texts.map(keyOf)
+      let local: Key | undefined
+      const keys = (): ReadonlyArray<Key> => {
+        if (kind === "postgres") return given
+        return [...given, local ??= keyOf(localKey(dataDir))]
+      }
+
+      const seal = (purpose: string, secret: Redacted.Redacted<string>) =>
+        Effect.suspend(() => {
+          const key = keys()[0]
+          if (key === undefined) return new NoSecretKey()
+          const iv = randomBytes(12)
+          const cipher = createCipheriv("aes-256-gcm", key.bytes, iv).setAAD(Buffer.from(purpose))
+          const text = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
+          const sealed = Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64")
+          return Effect.succeed(`v1:${key.id}:${sealed}`)
+        })
+
+      const open = (purpose: string, sealed: string) =>
+        Effect.suspend(() => {
+          const [version, id, text] = sealed.split(":")
+          const key = keys().find((one) => one.id === id)
+          if (version !== "v1" || key === undefined || text === undefined) return new SecretUnreadable({ purpose })
+          const bytes = Buffer.from(text, "base64")
+          try {
+            const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12))
+              .setAAD(Buffer.from(purpose))
+              .setAuthTag(bytes.subarray(12, 28))
+            const secret = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
+            return Effect.succeed(Redacted.make(secret.toString("utf8")))
+          } catch {
+            return new SecretUnreadable({ purpose })
+          }
+        })
+
+      return SecretBox.of({ seal, open })
+    }),
+  )
+}

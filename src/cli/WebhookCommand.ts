@@ -1,0 +1,129 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { SourceInput } from "../events/WebhookSources.ts"
+import type { WebhookSource } from "../http/WebhooksApi.ts"
+import { ManagementClient } from "./Connection.ts"
+import { decodeInput, readJson, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const segment = Argument.String("segment").pipe(
+  Argument.withDescription(
+    "provider_a (braze), provider_b (iterable), provider_c (customerio), provider_d (segment), " +
+      "provider_e (sfmc) or events",
+  ),
+)
+
+const describe = (sources: ReadonlyArray<WebhookSource>) =>
+  table(
+    ["source", "platform", "path", "on", "secrets", "last received", "events", "duplicates", "not understood", "lag s"],
+    sources.map((source) => [
+      source.segment,
+      source.platform,
+      source.path,
+      source.enabled,
+      source.secrets.length,
+      source.last_received_at,
+      source.events,
+      source.duplicates,
+      source.not_understood,
+      Math.round(source.lag_seconds),
+    ]),
+  )
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const client = yield* ManagementClient
+    const { webhooks } = yield* client.sources.listSources({ params: { org: yield* organization } })
+    yield* print(webhooks, `${describe(webhooks)}\n\nCounts are those of the last 24 hours.`)
+  }),
+).pipe(Command.withDescription("List sources, where they send to, and what came in"))
+
+const change = Effect.fnUntraced(function* (name: string, input: unknown) {
+  const client = yield* ManagementClient
+  const payload = yield* decodeInput(SourceInput, input)
+  return yield* client.sources.putSource({ params: { org: yield* organization, segment: name }, payload })
+})
+
+const set = Command.make(
+  "set",
+  {
+    segment,
+    secretStdin: Flag.Boolean("secret-stdin").pipe(
+      Flag.withDescription(
+        "Read the secret the platform signs with from standard input; the one before is accepted for 24 " +
+          "hours more",
+      ),
+      Flag.withDefault(false),
+    ),
+    settings: Flag.String("settings").pipe(
+      Flag.withDescription('Options of the platform as JSON, such as \'{"conversions":["order completed"]}\''),
+      Flag.optional,
+    ),
+    mapping: Flag.String("mapping").pipe(
+      Flag.withDescription("File with a mapping of custom events, JSON; - for standard input"),
+      Flag.optional,
+    ),
+  },
+  Effect.fnUntraced(function* ({ mapping, secretStdin, segment, settings }) {
+    const secret = secretStdin ? (yield* readText("-")).trim() : undefined
+    const options = Option.isSome(settings) ? yield* readJson("--settings", settings.value) : undefined
+    const mapped = Option.isSome(mapping) ? yield* readJson("--mapping", yield* readText(mapping.value)) : undefined
+    const given = {
+      ...(options === undefined ? {} : options as Record<string, unknown>),
+      ...(mapped === undefined ? {} : { mapping: mapped }),
+    }
+    const source = yield* change(segment, {
+      enabled: true,
+      ...(secret === undefined ? {} : { secret }),
+      ...(options === undefined && mapped === undefined ? {} : { settings: given }),
+    })
+    yield* print(source, `Webhooks are taken at ${source.path}`)
+  }),
+).pipe(
+  Command.withDescription("Set a source up, or change it"),
+  Command.withExamples([{ command: "parlance webhook set braze --secret-stdin < token.txt" }]),
+)
+
+const disable = Command.make(
+  "disable",
+  { segment },
+  Effect.fnUntraced(function* ({ segment }) {
+    const source = yield* change(segment, { enabled: false })
+    yield* print(source, `Webhooks of ${source.segment} are refused; \`parlance webhook set\` takes them again`)
+  }),
+).pipe(Command.withDescription("Refuse a source's webhooks, keeping its settings"))
+
+const remove = Command.make(
+  "remove",
+  { segment },
+  Effect.fnUntraced(function* ({ segment }) {
+    const client = yield* ManagementClient
+    yield* client.sources.deleteSource({ params: { org: yield* organization, segment } })
+    yield* print({ segment, removed: true }, `Removed ${segment} with its secrets; what came in stays`)
+  }),
+).pipe(Command.withDescription("Forget a source and its secrets"))
+
+const dryRun = Command.make(
+  "dry-run",
+  {
+    mapping: Flag.String("mapping").pipe(Flag.withDescription("File with the mapping, JSON")),
+    body: Flag.String("body").pipe(Flag.withDescription("File with a sample body; - for standard input")),
+  },
+  Effect.fnUntraced(function* ({ body, mapping }) {
+    const client = yield* ManagementClient
+    const answer = yield* client.sources.dryRun({
+      params: { org: yield* organization },
+      payload: { mapping: yield* readJson("--mapping", yield* readText(mapping)), body: yield* readText(body) },
+    })
+    yield* Console.log(JSON.stringify(answer, null, 2))
+  }),
+).pipe(Command.withDescription("Try a mapping of custom events on a sample"))
+
+/** `parlance webhook …` */
+export const webhookCommand = Command.make("webhook").pipe(
+  Command.withDescription("Where events come from"),
+  Command.withSubcommands([list, set, disable, remove, dryRun]),
+)

@@ -1,0 +1,24 @@
+/** Where events come from, by the neutral name in paths and tables, with the platform's own name. */
+export const platforms = {
+  provider_a: "braze",
+  provider_b: "iterable",
+  provider_c: "customerio",
+  provider_d: "segment",
+  provider_e: "sfmc",
+  events: "events",
+} as const
+
+/** The neutral name of a source, as it stands in paths and tables. */
+export type Segment = keyof typeof platforms
+
+/** The platform behind it; `events` is the caller's own code. */
+export type Platform = (typeof platforms)[Segment]
+
+const bySegment = new Map<string, Segment>()
+for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Segment, Platform]>) {
+  bySegment.set(segment, segment)
+  bySegment.set(platform, segment)
+}
+
+/** The source of a path segment, by its neutral name or the platform's; undefined when there is none. */
+export const segmentOf = (name: string): Segment | undefined => bySegment.get(name)

@@ -1,0 +1,169 @@
+import { Buffer } from "node:buffer"
+import type { Normalized, NormalizedEvent, SkippedItem } from "../domain/Event.ts"
+import * as CustomEvents from "./CustomEvents.ts"
+import { isItem, type Item, keyOf, nameOf, objectOf, parseJson, textOf } from "./Reading.ts"
+import type { Normalize, NotUnderstood } from "./Sources.ts"
+
+/** What an organization says about its CloudEvents. */
+export interface Settings {
+  /** What `subject` is, where it is anything here; it wins over the same value of the data. */
+  readonly subject?: "user" | "tracking_id" | "template_id"
+  /** Further types that are conversions, lowercase: whole, or their last segment. */
+  readonly conversions?: ReadonlySet<string>
+}
+
+type Headers = Readonly<Record<string, string>>
+
+type Outcome = NormalizedEvent | Omit<SkippedItem, "pointer">
+
+/** A header by its lowercase name. */
+const headerOf = (headers: Headers, name: string): string | undefined =>
+  Object.hasOwn(headers, name) ? headers[name] : undefined
+
+/** The media type without its parameters, lowercase; empty where there is none. */
+const mediaTypeOf = (contentType: string | undefined): string =>
+  (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase()
+
+const isJsonType = (mediaType: string): boolean =>
+  mediaType === "" || mediaType === "application/json" || mediaType === "text/json" || mediaType.endsWith("+json")
+
+const structuredType = "application/cloudevents+json"
+const batchType = "application/cloudevents-batch+json"
+
+/** Whether the headers say that a body is a CloudEvent, or several: by its content type, or by `ce-*` attributes. */
+export const isCloudEvents = (headers: Headers): boolean =>
+  mediaTypeOf(headerOf(headers, "content-type")).startsWith("application/cloudevents") ||
+  (headerOf(headers, "ce-specversion") !== undefined && headerOf(headers, "ce-id") !== undefined)
+
+/** The attributes this service reads. */
+interface CloudEvent {
+  readonly id: unknown
+  readonly source: unknown
+  readonly specversion: unknown
+  readonly type: unknown
+  readonly subject: unknown
+  readonly time: unknown
+  readonly data: Item | undefined
+}
+
+const attributes = ["id", "source", "specversion", "type"] as const
+
+/** Reads an event in the words of the default shape, which knows its type, its data, and what is noise. */
+const read = (event: CloudEvent, receivedAt: number, { conversions, subject }: Settings): Outcome => {
+  const missing = attributes.filter((name) => textOf(event[name]) === undefined)
+  if (missing.length > 0) {
+    return { reason: `is no CloudEvent: it has no ${missing.join(", no ")}`, expected: false }
+  }
+  const version = textOf(event.specversion)!
+  if (!/^1(?:\.\d+)?$/.test(version)) {
+    return { reason: `has specversion ${JSON.stringify(version.slice(0, 20))}; 1.0 is understood`, expected: false }
+  }
+  const item: Record<string, unknown> = { event: event.type, occurred_at: event.time }
+  if (subject !== undefined && nameOf(event.subject) !== undefined) {
+    item[subject === "user" ? "user_id" : subject] = event.subject
+  }
+  if (event.data !== undefined) item["data"] = event.data
+  const result = CustomEvents.normalize([item], {
+    receivedAt,
+    webhookId: undefined,
+    ...(conversions === undefined ? {} : { conversions }),
+  })
+  const [normal] = result.events
+  if (normal === undefined) {
+    const { expected, reason } = result.skipped[0]!
+    return {
+      reason: event.data === undefined && !expected ? `${reason}; its data is no JSON object` : reason,
+      expected,
+    }
+  }
+  // A URI reference has no spaces, so that no two pairs share a key.
+  const source = textOf(event.source)!
+  const id = textOf(event.id)!
+  return { ...normal, key: keyOf({ source, id }, `${source} ${id}`) }
+}
+
+const base64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
+
+/** `data` as an object, or the JSON that `data_base64` or a text holds. */
+const dataOf = (item: Item): Item | undefined => {
+  const { data, data_base64: encoded } = item
+  if (data !== undefined && data !== null) return objectOf(data)
+  if (typeof encoded !== "string" || !isJsonType(mediaTypeOf(textOf(item["datacontenttype"])))) return undefined
+  if (!base64.test(encoded)) return undefined
+  const parsed = parseJson(Buffer.from(encoded, "base64"))
+  return "json" in parsed ? objectOf(parsed.json) : undefined
+}
+
+const ofItem = (item: unknown, receivedAt: number, settings: Settings): Outcome => {
+  if (!isItem(item)) return { reason: "must be an object", expected: false }
+  const { id, source, specversion, subject, time, type } = item
+  return read({ id, source, specversion, subject, time, type, data: dataOf(item) }, receivedAt, settings)
+}
+
+/** An attribute's header, percent-decoded as the HTTP binding has it; as it stands where that cannot be decoded. */
+const attributeOf = (headers: Headers, name: string): string | undefined => {
+  const value = headerOf(headers, `ce-${name}`)
+  if (value === undefined) return undefined
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+const ofHeaders = (body: Uint8Array, headers: Headers): CloudEvent | NotUnderstood => {
+  let data: Item | undefined
+  if (body.length > 0 && isJsonType(mediaTypeOf(headerOf(headers, "content-type")))) {
+    const parsed = parseJson(body)
+    if (!("json" in parsed)) return parsed
+    data = objectOf(parsed.json)
+  }
+  return {
+    id: attributeOf(headers, "id"),
+    source: attributeOf(headers, "source"),
+    specversion: attributeOf(headers, "specversion"),
+    type: attributeOf(headers, "type"),
+    subject: attributeOf(headers, "subject"),
+    time: attributeOf(headers, "time"),
+    data,
+  }
+}
+
+const gather = (outcomes: ReadonlyArray<readonly [pointer: string, outcome: Outcome]>): Normalized => {
+  const events: Array<NormalizedEvent> = []
+  const skipped: Array<SkippedItem> = []
+  for (const [pointer, outcome] of outcomes) {
+    if ("event" in outcome) events.push(outcome)
+    else skipped.push({ pointer, ...outcome })
+  }
+  return { items: outcomes.length, events, skipped }
+}
+
+/**
+ * Reads CloudEvents 1.0 over HTTP (`providers.md` 7.2): structured, in batches, and binary, told apart by the content type
+ * and the `ce-*` headers (names lowercase). `type` is the event's name as in the default shape, `time` its time, and
+ * `data`, `data_base64` or the binary body says the rest. Events are the same when `source` and `id` are.
+ *
+ * JSON of another content type, without `ce-*` headers, is read as if it were structured.
+ */
+export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
+  const mediaType = mediaTypeOf(headerOf(headers, "content-type"))
+  if (mediaType.startsWith("application/cloudevents") && mediaType !== structuredType && mediaType !== batchType) {
+    return { reason: `The CloudEvents format ${mediaType.slice(0, 100)} is not understood; send JSON` }
+  }
+  if (isCloudEvents(headers) && mediaType !== structuredType && mediaType !== batchType) {
+    const event = ofHeaders(body, headers)
+    return "reason" in event ? event : gather([["", read(event, receivedAt, settings)]])
+  }
+  const parsed = parseJson(body)
+  if (!("json" in parsed)) return parsed
+  const { json } = parsed
+  return gather(
+    Array.isArray(json)
+      ? json.map((item, i) => [`/${i}`, ofItem(item, receivedAt, settings)])
+      : [["", ofItem(json, receivedAt, settings)]],
+  )
+}
+
+/** Without settings: `subject` is not read. */
+export const normalize: Normalize = make()

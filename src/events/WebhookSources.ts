@@ -1,0 +1,276 @@
+import { Clock, Context, Effect, Layer, Redacted, Result, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type NoSecretKey, SecretBox } from "../auth/SecretBox.ts"
+import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { platforms, type Segment } from "../domain/Source.ts"
+import { Changes } from "../store/Changes.ts"
+import { decode as decodeMapping, type Mapping } from "./Mapping.ts"
+import { type Settings as SignatureSettings, settingsOf, verify } from "./signatures/Verify.ts"
+import type { Verdict } from "./signatures/Verdict.ts"
+import { type Normalize, normalizer, type Reading } from "./Sources.ts"
+
+/** For how long a secret that was replaced is still accepted, so that a platform can be changed at leisure. */
+const rotationHours = 24
+
+/** Names of business events that count as conversions, at most. */
+const maxConversions = 200
+
+/** What an administrator enters. What is absent stays as it is. */
+export const SourceInput = Schema.Struct({
+  /** A new secret; the one it replaces is accepted for 24 hours more. */
+  secret: Schema.optionalKey(Schema.String),
+  /** Options of the platform, `conversions`, and for `events` a `mapping`. Replaced whole. */
+  settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** False: its webhooks are refused. */
+  enabled: Schema.optionalKey(Schema.Boolean),
+})
+export type SourceInput = typeof SourceInput.Type
+
+/** A source as it is set up, without its secrets. */
+export interface SourceSetup {
+  readonly segment: Segment
+  readonly enabled: boolean
+  readonly settings: Readonly<Record<string, unknown>>
+  /** Secrets that are accepted now, and until when the older one is. */
+  readonly secrets: ReadonlyArray<{ readonly acceptedUntil: Date | null }>
+  readonly updatedAt: Date
+}
+
+/** A source as requests meet it. */
+interface Ready {
+  readonly enabled: boolean
+  readonly settings: Omit<SignatureSettings, "secrets">
+  readonly secrets: ReadonlyArray<{ readonly secret: string; readonly until: number }>
+  readonly normalize: Normalize
+}
+
+interface StoredSecret {
+  readonly sealed: string
+  /** ISO 8601; null for the one in use. */
+  readonly until: string | null
+}
+
+interface Row {
+  readonly source: Segment
+  readonly enabled: boolean
+  readonly secrets: ReadonlyArray<StoredSecret>
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly updatedAt: Date
+}
+
+const names = Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)))
+  .check(Schema.isMaxLength(maxConversions))
+
+const decodeNames = decoder(names)
+
+/** What of the settings says how events are read, and every fault in it. */
+const readingOf = (
+  segment: Segment,
+  settings: Readonly<Record<string, unknown>>,
+): { readonly reading: Reading; readonly faults: ReadonlyArray<Fault> } => {
+  const faults: Array<Fault> = []
+  let conversions: ReadonlySet<string> = new Set()
+  let mapping: Mapping | undefined
+  if (settings["conversions"] !== undefined) {
+    const decoded = decodeNames(settings["conversions"])
+    if (Result.isSuccess(decoded)) conversions = new Set(decoded.success.map((name) => name.toLowerCase()))
+    else faults.push(...within("/settings/conversions", decoded.failure))
+  }
+  if (settings["mapping"] !== undefined) {
+    const decoded = decodeMapping(settings["mapping"])
+    if (segment !== "events") faults.push({ pointer: "/settings/mapping", detail: "is for custom events only" })
+    else if (Result.isSuccess(decoded)) mapping = decoded.success
+    else faults.push(...within("/settings/mapping", decoded.failure))
+  }
+  return { reading: { conversions, mapping }, faults }
+}
+
+const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+  faults.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }))
+
+const withoutReading = (settings: Readonly<Record<string, unknown>>) => {
+  const { conversions: _, mapping: __, ...rest } = settings
+  return rest
+}
+
+const purposeOf = (org: string, segment: string) => `webhook ${org}/${segment}`
+
+/** The messaging platforms that report to an organization: how they sign, and how what they send is read. */
+export class WebhookSources extends Context.Service<WebhookSources, {
+  /** Sets a source up, or changes it; refuses what is not valid with every fault. */
+  readonly put: (
+    org: OrgSlug,
+    segment: Segment,
+    input: SourceInput,
+  ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey>
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
+  readonly remove: (org: OrgSlug, segment: Segment) => Effect.Effect<void, SourceNotFound>
+  /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
+  readonly verify: (
+    org: string,
+    segment: Segment,
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array,
+  ) => Verdict | undefined
+  /** Whether a source is set up and switched on. */
+  readonly isEnabled: (org: string, segment: Segment) => boolean
+  /** How bodies of a source are read for an organization. */
+  readonly normalize: (org: string, segment: Segment) => Normalize
+}>()("parlance/events/WebhookSources") {
+  static readonly layer = Layer.effect(
+    WebhookSources,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const box = yield* SecretBox
+      const changes = yield* Changes
+      const ready = new Map<string, ReadonlyMap<Segment, Ready>>()
+      const plain = new Map<Segment, Normalize>()
+
+      const open = Effect.fnUntraced(function* (org: string, row: Row) {
+        const secrets: Array<Ready["secrets"][number]> = []
+        for (const { sealed, until } of row.secrets) {
+          const secret = yield* box.open(purposeOf(org, row.source), sealed).pipe(
+            // Its webhooks are refused until somebody mends it; everything else goes on.
+            Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
+          )
+          if (secret !== undefined) {
+            secrets.push({ secret: Redacted.value(secret), until: until === null ? Infinity : Date.parse(until) })
+          }
+        }
+        return {
+          enabled: row.enabled,
+          settings: withoutReading(row.settings) as Ready["settings"],
+          secrets,
+          normalize: normalizer(row.source, readingOf(row.source, row.settings).reading),
+        }
+      })
+
+      const rows = (org: OrgSlug) =>
+        sql<Row>`
+          SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w
+          WHERE w.org_slug = ${org} ORDER BY w.source`
+
+      yield* changes.subscribe(Effect.fnUntraced(function* (org) {
+        const opened = new Map<Segment, Ready>()
+        for (const row of yield* rows(org)) opened.set(row.source, yield* open(org, row))
+        ready.set(org, opened)
+      }))
+
+      const fromRow = (row: Row): SourceSetup => ({
+        segment: row.source,
+        enabled: row.enabled,
+        settings: row.settings,
+        secrets: row.secrets
+          .filter(({ until }) => until === null || Date.parse(until) > clock.currentTimeMillisUnsafe())
+          .map(({ until }) => ({ acceptedUntil: until === null ? null : new Date(until) })),
+        updatedAt: row.updatedAt,
+      })
+
+      /** Every fault of what a source would be with this input. */
+      const faultsOf = (segment: Segment, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
+        const settings = input.settings ?? before?.settings ?? {}
+        const { faults } = readingOf(segment, settings)
+        // `events` may be set up for its mapping alone: its other way in is an API key.
+        if (segment === "events" && input.secret === undefined) return faults
+        const secrets = input.secret === undefined ? before === undefined ? [] : undefined : [input.secret]
+        return [...faults, ...optionFaults(segment, settings, secrets)]
+      }
+
+      const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: Segment, input: SourceInput) {
+        const now = new Date(clock.currentTimeMillisUnsafe())
+        const row = yield* sql.withTransaction(Effect.gen(function* () {
+          // Two who change it at once take turns.
+          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          const [before] = yield* sql<Row>`
+            SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w
+            WHERE w.org_slug = ${org} AND w.source = ${segment}`
+          const faults = faultsOf(segment, before, input)
+          if (faults.length > 0) return yield* new InvalidInput({ faults })
+          let secrets: ReadonlyArray<StoredSecret> = before?.secrets ?? []
+          if (input.secret !== undefined) {
+            const sealed = yield* box.seal(purposeOf(org, segment), Redacted.make(input.secret))
+            const until = new Date(now.getTime() + rotationHours * 3_600_000).toISOString()
+            const replaced = secrets.filter((secret) => secret.until === null).slice(0, 1)
+            secrets = [{ sealed, until: null }, ...replaced.map((secret) => ({ ...secret, until }))]
+          }
+          const [after] = yield* sql<Row>`
+            INSERT INTO webhook_sources AS w (org_slug, source, enabled, secrets, settings, created_at, updated_at)
+            VALUES (${org}, ${segment}, ${input.enabled ?? before?.enabled ?? true},
+              ${JSON.stringify(secrets)}::text::json, ${
+            JSON.stringify(input.settings ?? before?.settings ?? {})
+          }::text::json,
+              ${now}, ${now})
+            ON CONFLICT (org_slug, source) DO UPDATE SET enabled = EXCLUDED.enabled, secrets = EXCLUDED.secrets,
+              settings = EXCLUDED.settings, updated_at = EXCLUDED.updated_at
+            RETURNING w.source, w.enabled, w.secrets, w.settings, w.updated_at`
+          yield* changes.bump(org)
+          return after!
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        yield* changes.refresh
+        return fromRow(row)
+      })
+
+      const list = Effect.fn("WebhookSources.list")((org: OrgSlug) =>
+        Effect.map(Effect.orDie(rows(org)), (all) => all.map(fromRow))
+      )
+
+      const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, segment: Segment) {
+        const gone = yield* sql.withTransaction(Effect.gen(function* () {
+          const deleted = yield* sql`
+            DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${segment} RETURNING w.source`
+          yield* changes.bump(org)
+          return deleted
+        })).pipe(Effect.orDie)
+        if (gone.length === 0) return yield* new SourceNotFound({ id: segment })
+        yield* changes.refresh
+      })
+
+      const enabled = (org: string, segment: Segment): Ready | undefined => {
+        const source = ready.get(org)?.get(segment)
+        return source?.enabled === true ? source : undefined
+      }
+
+      const plainOf = (segment: Segment): Normalize => {
+        let known = plain.get(segment)
+        if (known === undefined) plain.set(segment, known = normalizer(segment))
+        return known
+      }
+
+      return WebhookSources.of({
+        put,
+        list,
+        remove,
+        isEnabled: (org, segment) => enabled(org, segment) !== undefined,
+        verify: (org, segment, headers, body) => {
+          const source = enabled(org, segment)
+          if (source === undefined) return undefined
+          const now = clock.currentTimeMillisUnsafe()
+          const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
+          return verify(platforms[segment], { ...source.settings, secrets }, headers, body, now)
+        },
+        normalize: (org, segment) => ready.get(org)?.get(segment)?.normalize ?? plainOf(segment),
+      })
+    }),
+  )
+}
+
+/** Faults of a platform's options, and of a new secret where there is one. */
+const optionFaults = (
+  segment: Segment,
+  settings: Readonly<Record<string, unknown>>,
+  secrets: ReadonlyArray<string> | undefined,
+): ReadonlyArray<Fault> => {
+  const decoded = decoder(settingsOf[platforms[segment]] as Schema.ConstraintDecoder<unknown>)({
+    ...withoutReading(settings),
+    secrets: secrets ?? [],
+  })
+  if (Result.isSuccess(decoded)) return []
+  return decoded.failure.flatMap(({ detail, pointer }) => {
+    if (!pointer.startsWith("/secrets")) return [{ pointer: `/settings${pointer}`, detail }]
+    if (secrets === undefined) return []
+    return [{ pointer: "/secret", detail: secrets.length === 0 ? "is required to set this source up" : detail }]
+  })
+}

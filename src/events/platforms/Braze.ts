@@ -1,0 +1,287 @@
+import type { EventName, Normalized, NormalizedEvent, SkippedItem } from "../../domain/Event.ts"
+import * as CustomEvents from "../CustomEvents.ts"
+import {
+  digestKey,
+  find,
+  instantOf,
+  isBlank,
+  isFlagged,
+  isItem,
+  type Item,
+  keyOf,
+  lastSegment,
+  linkOf,
+  messageKeyOf,
+  nameOf,
+  objectOf,
+  parseJson,
+  textOf,
+  trackingIdOf,
+} from "../Reading.ts"
+import type { Normalize } from "../Sources.ts"
+
+/** What an organization says about its Braze. */
+export interface Settings {
+  /** Names of custom events that are conversions without a tracking id too, lowercase: whole, or their last segment. */
+  readonly conversions?: ReadonlySet<string>
+}
+
+type Outcome = NormalizedEvent | Omit<SkippedItem, "pointer">
+
+/** What a type of event says: an event, whatever else it holds; or where to look further. */
+type Meaning = EventName | "ignored" | "custom" | "subscription"
+
+const message = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
+  types.split(" ").map((type) => [`users.messages.${type}`, event])
+
+const users = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
+  types.split(" ").map((type) => [`users.${type}`, event])
+
+/** Lowercase types. What is alike for all channels is told by its last segment: see `meaningOf`. */
+const meanings: ReadonlyMap<string, Meaning> = new Map([
+  ...message(
+    "sent",
+    "email.send pushnotification.send sms.send whatsapp.send rcs.send line.send webhook.send contentcard.send",
+  ),
+  ...users("sent", "canvas.costep.send"),
+  ...message("delivered", "email.delivery sms.delivery whatsapp.delivery rcs.delivery"),
+  ...message(
+    "open",
+    "email.open pushnotification.open inappmessage.impression contentcard.impression banner.impression whatsapp.read rcs.read",
+  ),
+  ...message(
+    "click",
+    "email.click inappmessage.click contentcard.click banner.click sms.shortlinkclick whatsapp.click rcs.click line.click",
+  ),
+  ...message("other", "contentcard.dismiss banner.dismiss pushnotification.iosforeground"),
+  ...users(
+    "conversion",
+    "campaigns.conversion canvas.conversion canvas.experimentstep.conversion behaviors.purchase",
+  ),
+  ...users("custom", "behaviors.customevent"),
+  ...message(
+    "bounce",
+    "email.bounce pushnotification.bounce sms.rejection sms.deliveryfailure rcs.rejection whatsapp.failure",
+  ),
+  ...message("soft_bounce", "email.softbounce"),
+  ...message("spam", "email.markasspam"),
+  ...message("unsubscribe", "email.unsubscribe"),
+  ...users(
+    "subscription",
+    "behaviors.subscription.globalstatechange behaviors.subscriptiongroup.statechange",
+  ),
+  ...message("ignored", "email.deferral sms.carriersend"),
+  ...users("ignored", "campaigns.enrollincontrol canvas.entry"),
+])
+
+/** Undefined for a type that is not known: Braze adds types without notice. */
+const meaningOf = (type: string): Meaning | undefined => {
+  const known = meanings.get(type)
+  if (known !== undefined) return known
+  if (type.startsWith("users.behaviors.") || type.startsWith("users.canvas.exit.")) return "ignored"
+  if (!type.startsWith("users.messages.")) return undefined
+  const segment = lastSegment(type)
+  return segment === "abort"
+    ? "failed"
+    : segment === "inboundreceive"
+    ? "other"
+    : segment === "retry"
+    ? "ignored"
+    : undefined
+}
+
+const timeKeys = ["time"]
+const urlKeys = ["url"]
+/** What tells the links of a message apart, the URL first; in-app messages and banners have buttons. */
+const linkKeys = ["url", "link_alias", "link_id", "button_id"]
+/** `machine_open` is the text `"true"`, the other a boolean. */
+const machineKeys = ["machine_open", "is_suspected_bot_click"]
+const trackingKeys = ["tracking_id"]
+const templateKeys = ["template_id"]
+/** In Currents' order of preference; each is an object, or the JSON text of one. */
+const carrierKeys = ["message_extras", "custom_properties", "purchase_properties"]
+
+/** Both ids from one carrier: a template id that came without a tracking id is the customer's own affair. */
+const carried = (
+  properties: Item,
+): { readonly trackingId: string | undefined; readonly templateId: string | undefined } => {
+  for (const key of carrierKeys) {
+    const carrier = objectOf(properties[key])
+    const trackingId = carrier && find([carrier], trackingKeys, nameOf)
+    if (trackingId !== undefined) return { trackingId, templateId: find([carrier!], templateKeys, nameOf) }
+  }
+  return { trackingId: find([properties], urlKeys, trackingIdOf), templateId: undefined }
+}
+
+const none: Item = {}
+
+/** An object's member that is an object; anything else counts as an empty one. */
+const member = (item: Item, key: string): Item => {
+  const value = item[key]
+  return isItem(value) ? value : none
+}
+
+const ignored = (reason: string): Outcome => ({ reason, expected: true })
+const refused = (reason: string): Outcome => ({ reason, expected: false })
+
+const unsubscribed = (properties: Item): boolean =>
+  textOf(properties["subscription_status"])?.trim().toLowerCase() === "unsubscribed"
+
+/** An event of a Currents connector. */
+const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settings): Outcome => {
+  if (!isItem(item)) return refused("must be an object")
+  const stated = nameOf(item["event_type"])
+  if (stated === undefined) return refused('has no event_type, such as "users.messages.email.Click"')
+  const type = stated.trim().toLowerCase()
+  const meaning = meaningOf(type)
+  if (meaning === undefined) return refused(`event_type "${stated}" is not known`)
+  if (meaning === "ignored") return ignored(`"${stated}" says nothing about a message's effect`)
+
+  const properties = member(item, "properties")
+  const person = member(item, "user")
+  const { templateId, trackingId } = carried(properties)
+
+  let event: EventName
+  if (meaning === "subscription") {
+    if (!unsubscribed(properties)) return ignored(`"${stated}" with this subscription_status is no opt-out`)
+    event = "unsubscribe"
+  } else if (meaning === "custom") {
+    const name = nameOf(properties["name"])?.trim().toLowerCase()
+    const configured = name !== undefined &&
+      (conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true)
+    if (trackingId === undefined && !configured) {
+      return ignored(
+        `the custom event ${
+          JSON.stringify(name ?? "")
+        } is a conversion only with a tracking_id, or when configured as one`,
+      )
+    }
+    event = "conversion"
+  } else {
+    event = meaning
+  }
+
+  const external = nameOf(person["external_user_id"])
+  const email = nameOf(properties["email_address"])
+  const own = nameOf(person["user_id"])
+  const user = external ?? email ?? own
+  // Braze's own id comes first here: it is on every event, while an external id may be given between send and click.
+  const messageKey = messageKeyOf(nameOf(properties["dispatch_id"]), own ?? user)
+  if (trackingId === undefined && user === undefined) {
+    return refused("names neither a tracking_id nor a user, so that it belongs to no message")
+  }
+  return {
+    event,
+    trackingId,
+    templateId,
+    user,
+    key: keyOf(item, textOf(item["id"])),
+    messageKey,
+    occurredAt: instantOf(find([item], timeKeys, textOf), receivedAt),
+    automated: isFlagged([properties], machineKeys),
+    link: find([properties], linkKeys, linkOf),
+  }
+}
+
+/** The events of a transactional e-mail's statuses, and where each has its time; a send that says little has earlier ones. */
+const statuses: ReadonlyMap<string, { readonly event: EventName; readonly times: ReadonlyArray<string> }> = new Map([
+  ["sent", { event: "sent", times: ["sent_at", "executed_at", "enqueued_at", "received_at"] }],
+  ["delivered", { event: "delivered", times: ["delivered_at"] }],
+  ["bounced", { event: "bounce", times: ["bounced_at"] }],
+  ["aborted", { event: "failed", times: ["aborted_at"] }],
+])
+
+/** Whether an object is the postback of a transactional e-mail. */
+const isPostback = (item: Item): boolean =>
+  textOf(item["dispatch_id"]) !== undefined && textOf(item["status"]) !== undefined
+
+const readPostback = (item: Item, receivedAt: number): Outcome => {
+  const stated = textOf(item["status"])!.trim()
+  const name = stated.toLowerCase()
+  if (name === "processed") return ignored('"processed" says nothing about a message\'s effect')
+  const status = statuses.get(name)
+  if (status === undefined) return refused(`status "${stated.slice(0, 100).toWellFormed()}" is not known`)
+  const metadata = member(item, "metadata")
+  const dispatchId = textOf(item["dispatch_id"])!
+  // One e-mail has one dispatch id here. Each status comes once, however often it is posted.
+  const messageKey = messageKeyOf(nameOf(dispatchId))
+  const trackingId = nameOf(metadata["external_send_id"])
+  if (trackingId === undefined && messageKey === undefined) {
+    return refused("names no message: neither metadata.external_send_id nor dispatch_id can be kept")
+  }
+  return {
+    event: status.event,
+    trackingId,
+    templateId: undefined,
+    user: undefined,
+    key: digestKey({ dispatch_id: dispatchId, status: name }),
+    messageKey,
+    occurredAt: instantOf(find([metadata], status.times, textOf), receivedAt),
+    automated: false,
+    link: undefined,
+  }
+}
+
+/** Whether an object outside of `events` is an event of Currents: somebody took its envelope off. */
+const isCurrents = (item: Item): boolean => {
+  const type = item["event_type"]
+  return typeof type === "string" && /^\s*users\./i.test(type)
+}
+
+const gather = (outcomes: ReadonlyArray<readonly [pointer: string, outcome: Outcome]>): Normalized => {
+  const events: Array<NormalizedEvent> = []
+  const skipped: Array<SkippedItem> = []
+  for (const [pointer, outcome] of outcomes) {
+    if ("event" in outcome) events.push(outcome)
+    else skipped.push({ pointer, ...outcome })
+  }
+  return { items: outcomes.length, events, skipped }
+}
+
+/**
+ * Reads what Braze sends, told apart by its shape (`providers.md` part 2):
+ * 1. `{"events": […]}` from a Currents connector. Nothing, or no events, is a probe of the credentials: no items.
+ * 2. An object with `dispatch_id` and `status`: the postback of a transactional e-mail.
+ * 3. Anything else is a webhook step's own body, in the default shape of custom events: see `CustomEvents.normalize`.
+ *
+ * Lists without the envelope are read item by item, each by its own shape. The events of one message to one user share
+ * the key `["dispatch id","user"]`, since a scheduled campaign has one dispatch id for all users.
+ */
+export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
+  if (isBlank(body)) return { items: 0, events: [], skipped: [] }
+  const parsed = parseJson(body)
+  if (!("json" in parsed)) return parsed
+  const { json } = parsed
+
+  if (isItem(json) && Object.hasOwn(json, "events")) {
+    const events = json["events"]
+    return gather(
+      Array.isArray(events)
+        ? events.map((item, i) => [`/events/${i}`, readCurrents(item, receivedAt, settings)])
+        : [["/events", readCurrents(events, receivedAt, settings)]],
+    )
+  }
+
+  const flat = (value: unknown, webhookId: string | undefined): Normalized =>
+    CustomEvents.normalize(value, {
+      receivedAt,
+      webhookId,
+      ...(settings.conversions === undefined ? {} : { conversions: settings.conversions }),
+    })
+  const readAny = (item: unknown, webhookId: string | undefined): Outcome => {
+    if (isItem(item) && isCurrents(item)) return readCurrents(item, receivedAt, settings)
+    if (isItem(item) && isPostback(item)) return readPostback(item, receivedAt)
+    const { events, skipped } = flat([item], webhookId)
+    return events[0] ?? { reason: skipped[0]!.reason, expected: skipped[0]!.expected }
+  }
+  const webhookId = headers["webhook-id"]
+  if (Array.isArray(json)) {
+    return gather(json.map((item, i) => [`/${i}`, readAny(item, json.length === 1 ? webhookId : undefined)]))
+  }
+  return isItem(json) && (isCurrents(json) || isPostback(json))
+    ? gather([["", readAny(json, webhookId)]])
+    : flat(json, webhookId)
+}
+
+/** Without settings: a custom event is a conversion with a tracking id only. */
+export const normalize: Normalize = make()

@@ -1,0 +1,129 @@
+import type { EventName } from "../../domain/Event.ts"
+import {
+  find,
+  instantOf,
+  isFlagged,
+  isItem,
+  type Item,
+  keyOf,
+  linkOf,
+  messageKeyOf,
+  nameOf,
+  objectOf,
+  textOf,
+  trackingIdOf,
+} from "../Reading.ts"
+import type { Normalize } from "../Sources.ts"
+import { collect, faulty, ignored, jsonOf, type Outcome } from "./Items.ts"
+
+const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
+  ["sent", "sent"],
+  ["delivered", "delivered"],
+  ["opened", "open"],
+  ["clicked", "click"],
+  ["converted", "conversion"],
+  ["bounced", "bounce"],
+  ["spammed", "spam"],
+  ["unsubscribed", "unsubscribe"],
+  ["dropped", "failed"],
+  ["failed", "failed"],
+  ["undeliverable", "failed"],
+])
+
+const noise: ReadonlySet<string> = new Set([
+  "drafted",
+  "attempted",
+  "deferred",
+  "subscribed",
+  "cio_subscription_preferences_changed",
+])
+
+/** `prefetched` or `proxied`: a machine opened it; `machine`: it clicked. */
+const automatedKeys = ["prefetched", "proxied", "machine"]
+
+const trackingHeader = "x-tracking-id"
+
+/** The first value that can be an id: a header has several where it was set several times. */
+const firstName = (value: unknown): string | undefined => {
+  if (!Array.isArray(value)) return nameOf(value)
+  for (const one of value) {
+    const name = nameOf(one)
+    if (name !== undefined) return name
+  }
+  return undefined
+}
+
+/** Our id among the headers the message was sent with, `{"X-Tracking-Id":["trk_1"]}`, whatever the case of the name. */
+const headerTrackingId = (headers: unknown): string | undefined => {
+  const members = objectOf(headers)
+  if (members === undefined) return undefined
+  for (const name of Object.keys(members)) {
+    if (name.length !== trackingHeader.length || name.toLowerCase() !== trackingHeader) continue
+    const id = firstName(members[name])
+    if (id !== undefined) return id
+  }
+  return undefined
+}
+
+const read = (item: unknown, receivedAt: number): Outcome => {
+  if (!isItem(item)) return faulty("must be an object")
+  const stated = nameOf(item["metric"])
+  if (stated === undefined) return faulty("has no metric, so it is no event of a Customer.io reporting webhook")
+  const metric = stated.trim().toLowerCase()
+  if (noise.has(metric)) return ignored(`"${stated}" says nothing about a message's effect`)
+  const event = metrics.get(metric)
+  if (event === undefined) return faulty(`"${stated}" is no metric known here`)
+
+  const data: Item = isItem(item["data"]) ? item["data"] : {}
+  const identifiers: Item = isItem(data["identifiers"]) ? data["identifiers"] : {}
+  const trackingId = headerTrackingId(data["headers"]) ?? trackingIdOf(data["href"])
+  const user = find([identifiers], ["id"], nameOf) ?? find([data], ["customer_id"], nameOf) ??
+    find([identifiers], ["email"], nameOf) ?? find([data], ["email_address", "recipient"], nameOf) ??
+    find([identifiers], ["cio_id"], nameOf)
+  const deliveryId = nameOf(data["delivery_id"])
+  const messageKey = messageKeyOf(deliveryId)
+  if (trackingId === undefined && user === undefined && messageKey === undefined) {
+    return faulty("names neither a message nor a person: delivery_id and identifiers are missing")
+  }
+  const time = textOf(item["timestamp"])
+  // Without a time, the content as a whole has to tell an event from another.
+  const content: Item = time === undefined ? item : {
+    metric,
+    type: textOf(item["object_type"]),
+    time,
+    deliveryId,
+    user,
+    href: textOf(data["href"]),
+    response: textOf(data["tracked_response"]),
+  }
+  return {
+    event: {
+      event,
+      trackingId,
+      templateId: undefined,
+      user,
+      key: keyOf(content, textOf(item["event_id"])),
+      occurredAt: instantOf(time, receivedAt),
+      automated: isFlagged([data], automatedKeys),
+      messageKey,
+      // An in-app message has the action's name in place of a URL.
+      link: find([data], ["href", "tracked_response"], linkOf),
+    },
+  }
+}
+
+/**
+ * Reads Customer.io's reporting webhooks: an event per body; a list of them is taken too. `sent` events carry our id when
+ * the webhook is set to include the body's content, clicks in their URL; all others are told by `delivery_id`.
+ * Source: `providers.md` 4. The document names no fields for a digest: it is of metric, object type, time, delivery,
+ * person, and link or response.
+ */
+export const normalize: Normalize = (body, _headers, receivedAt) => {
+  const parsed = jsonOf(body, "Customer.io")
+  if (!("json" in parsed)) return parsed
+  const { json } = parsed
+  return collect(
+    Array.isArray(json) ? { items: json, list: "" } : { items: [json], list: undefined },
+    (item) => read(item, receivedAt),
+  )
+}

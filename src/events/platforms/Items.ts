@@ -1,0 +1,62 @@
+import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../../domain/Event.ts"
+import { isBlank, parseJson } from "../Reading.ts"
+import type { NotUnderstood } from "../Sources.ts"
+
+/** What became of one item of a body. */
+export type Outcome =
+  | { readonly event: NormalizedEvent }
+  | { readonly profile: ProfileUpdate }
+  | { readonly erasure: Erasure }
+  | Omit<SkippedItem, "pointer">
+
+/** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
+export const ignored = (reason: string): Outcome => ({ reason, expected: true })
+
+/** An item that should have been understood. */
+export const faulty = (reason: string): Outcome => ({ reason, expected: false })
+
+/** The items of a body, and the JSON pointer of the list they stand in; undefined for a body that is its only item. */
+export interface Items {
+  readonly items: ReadonlyArray<unknown>
+  readonly list: string | undefined
+}
+
+/** A body without any items: a probe, a handshake. */
+export const noItems: Normalized = { items: 0, events: [], skipped: [] }
+
+// JSON.parse quotes the body in its messages, and may cut a surrogate pair in two.
+// deno-lint-ignore no-control-regex
+const printable = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd")
+
+/** A body as JSON, or why it is none: a reason for whoever has set the platform up, by its `name`. */
+export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown } | NotUnderstood => {
+  if (isBlank(body)) {
+    return {
+      reason: `The body is empty: a test of the address, or a webhook set up without content; ${name} sends JSON`,
+    }
+  }
+  const parsed = parseJson(body)
+  return "json" in parsed ? parsed : { reason: printable(parsed.reason) }
+}
+
+/** Reads every item by itself, so that a bad one loses no other, and counts each exactly once. */
+export const collect = ({ items, list }: Items, read: (item: unknown) => Outcome): Normalized => {
+  const events: Array<NormalizedEvent> = []
+  const skipped: Array<SkippedItem> = []
+  const profiles: Array<ProfileUpdate> = []
+  const erasures: Array<Erasure> = []
+  for (let i = 0; i < items.length; i++) {
+    const outcome = read(items[i])
+    if ("event" in outcome) events.push(outcome.event)
+    else if ("profile" in outcome) profiles.push(outcome.profile)
+    else if ("erasure" in outcome) erasures.push(outcome.erasure)
+    else skipped.push({ pointer: list === undefined ? "" : `${list}/${i}`, ...outcome })
+  }
+  return {
+    items: items.length,
+    events,
+    skipped,
+    ...(profiles.length > 0 ? { profiles } : {}),
+    ...(erasures.length > 0 ? { erasures } : {}),
+  }
+}

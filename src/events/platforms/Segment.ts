@@ -1,0 +1,304 @@
+import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
+import type { EventName } from "../../domain/Event.ts"
+import {
+  find,
+  instantOf,
+  isFlagged,
+  isItem,
+  type Item,
+  keyOf,
+  linkOf,
+  messageKeyOf,
+  nameOf,
+  parseInstant,
+  textOf,
+  trackingIdOf,
+} from "../Reading.ts"
+import type { Normalize } from "../Sources.ts"
+import { collect, faulty, ignored, type Items, jsonOf, type Outcome } from "./Items.ts"
+
+/** What an organization says about its Segment. */
+export interface Settings {
+  /** Names of track calls that are conversions without a tracking id too, lowercase: `trial started`. */
+  readonly conversions?: ReadonlySet<string>
+}
+
+const names: { readonly [event in EventName]?: ReadonlyArray<string> } = {
+  sent: ["email sent", "push notification sent", "sms sent"],
+  delivered: ["email delivered", "sms delivered", "push delivered"],
+  open: ["email opened", "push opened", "push notification tapped", "in-app message viewed"],
+  click: ["email link clicked", "email clicked", "sms clicked", "in-app message clicked"],
+  conversion: ["order completed", "campaign converted", "canvas converted", "email converted"],
+  bounce: ["email bounced", "push bounced", "sms bounced", "sms delivery failed"],
+  soft_bounce: ["email soft bounced"],
+  spam: ["email marked as spam"],
+  unsubscribe: ["unsubscribed", "email unsubscribed"],
+  failed: ["email dropped", "email failed"],
+}
+
+const listed: ReadonlyMap<string, EventName> = new Map(
+  (Object.keys(names) as Array<EventName>).flatMap((event) =>
+    (names[event] ?? []).map((name): [string, EventName] => [name, event])
+  ),
+)
+
+const noise: ReadonlySet<string> = new Set(["email drafted", "email attempted", "email deferred"])
+
+/** Calls that say nothing about a message. */
+const otherCalls: ReadonlySet<string> = new Set(["page", "screen", "group", "alias"])
+
+/** The kinds of mParticle's events that may be a message's doing; the others are about sessions, devices and settings. */
+const mparticleCalls: ReadonlySet<string> = new Set(["custom_event", "commerce_event"])
+
+const timeKeys = [
+  "timestamp",
+  "originalTimestamp",
+  "original_timestamp",
+  "sentAt",
+  "sent_at",
+  "receivedAt",
+  "received_at",
+  "timestamp_unixtime_ms",
+]
+
+/** Longest text of a trait. */
+const maxTrait = 1_000
+
+/** What of a call is read, wherever its sender puts it: each list from the place that goes before to that which goes last. */
+interface Call {
+  readonly id: string | undefined
+  readonly time: string | undefined
+  readonly user: string | undefined
+  readonly email: string | undefined
+  readonly trackingId: string | undefined
+  /** What the event itself is about: Segment's `properties`, mParticle's `custom_attributes`. */
+  readonly properties: Item
+  /** Where a machine may be flagged. */
+  readonly levels: ReadonlyArray<Item>
+}
+
+/** What a body states once for all its items. */
+interface Batch {
+  readonly members: Item
+  /** The person at the top of an mParticle body. */
+  readonly identities: Item
+}
+
+const member = (item: Item, name: string): Item => {
+  const value = item[name]
+  return isItem(value) ? value : {}
+}
+
+const within = (levels: ReadonlyArray<Item>, name: string): ReadonlyArray<Item> =>
+  levels.flatMap((level) => {
+    const value = level[name]
+    return isItem(value) ? [value] : []
+  })
+
+// An unreadable time gives way to the next.
+const timeText = (value: unknown): string | undefined => {
+  const text = textOf(value)
+  return text === undefined || parseInstant(text) === undefined ? undefined : text
+}
+
+const linkTrackingId = (properties: Item) => find([properties], ["link_url", "url"], trackingIdOf)
+
+/** A call as Segment and RudderStack send it. A batch may state `context` and `sentAt` once for all its calls. */
+const callOf = (item: Item, { members }: Batch): Call => {
+  const contexts = within([item, members], "context")
+  const contextTraits = within(contexts, "traits")
+  const traits = within([item], "traits")
+  const properties = member(item, "properties")
+  const email = find([...contextTraits, properties, ...traits], ["email"], nameOf)
+  const carriers = [properties, ...contexts, ...contextTraits, ...within(contexts, "campaign")]
+  return {
+    id: find([item], ["messageId", "message_id"], textOf),
+    time: find([item, members], timeKeys, timeText),
+    user: find([item], ["userId", "user_id"], nameOf) ?? email ?? find([item], ["anonymousId", "anonymous_id"], nameOf),
+    email,
+    trackingId: find(carriers, ["tracking_id"], nameOf) ?? linkTrackingId(properties),
+    properties,
+    levels: [properties, ...contexts],
+  }
+}
+
+/** The identities at the top of an mParticle body: by lowercase name, or listed with their types. */
+const identitiesOf = (members: Item): Item => {
+  const identities = members["user_identities"]
+  if (isItem(identities)) return identities
+  if (!Array.isArray(identities)) return {}
+  return Object.fromEntries(
+    identities.filter(isItem).flatMap((one) => {
+      const type = nameOf(one["identity_type"])
+      return type === undefined ? [] : [[type.toLowerCase(), one["identity"]]]
+    }),
+  )
+}
+
+const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
+  const data = member(item, "data")
+  const properties = member(data, "custom_attributes")
+  const email = find([identities, properties], ["email"], nameOf)
+  return {
+    id: textOf(data["source_message_id"]),
+    time: find([data, members], timeKeys, timeText),
+    user: find([identities], ["customerid", "customer_id"], nameOf) ?? email,
+    email,
+    trackingId: find([properties], ["tracking_id"], nameOf) ?? linkTrackingId(properties),
+    properties,
+    levels: [properties],
+  }
+}
+
+/** A custom event's own name; of a purchase, which has none, the name it has at Segment. */
+const mparticleName = (item: Item): string | undefined => {
+  const data = member(item, "data")
+  const named = nameOf(data["event_name"])
+  if (named !== undefined || !isItem(data["product_action"])) return named
+  const action = nameOf(data["product_action"]["action"])
+  return action?.toLowerCase() === "purchase" ? "Order Completed" : action
+}
+
+/** What tells the message to this person from others, where the platform behind the call gives it. */
+const messageKey = ({ properties, user }: Call): string | undefined =>
+  messageKeyOf("email_id", nameOf(properties["email_id"]), user) ??
+    messageKeyOf("dispatch_id", nameOf(properties["dispatch_id"]), user)
+
+const readTrack = (
+  item: Item,
+  stated: string | undefined,
+  call: Call,
+  { conversions, receivedAt }: Settings & { readonly receivedAt: number },
+): Outcome => {
+  if (stated === undefined) return faulty("has no event name, 1 to 200 characters")
+  const name = stated.trim().toLowerCase()
+  const isConversion = call.trackingId !== undefined || conversions?.has(name) === true
+  if (noise.has(name)) return ignored(`"${stated}" says nothing about a message's effect`)
+  const event = listed.get(name) ?? (isConversion ? "conversion" : undefined)
+  if (event === undefined) {
+    return ignored(
+      `"${stated}" is no message event, and a conversion only with a tracking_id, or when configured as one`,
+    )
+  }
+  if (call.trackingId === undefined && call.user === undefined) {
+    return faulty("names neither a message nor a person: send properties.tracking_id, or userId")
+  }
+  // Without a time, the content as a whole has to tell an event from another.
+  const content: Item = call.time === undefined ? { item, user: call.user } : {
+    event: name,
+    user: call.user,
+    time: call.time,
+    email_id: textOf(call.properties["email_id"]),
+    link_url: textOf(call.properties["link_url"]),
+  }
+  return {
+    event: {
+      event,
+      trackingId: call.trackingId,
+      // `template_id` is the sending platform's own template here, not one of ours.
+      templateId: undefined,
+      user: call.user,
+      key: keyOf(content, call.id),
+      occurredAt: instantOf(call.time, receivedAt),
+      automated: isFlagged(call.levels),
+      messageKey: messageKey(call),
+      link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
+    },
+  }
+}
+
+type Scalar = string | number | boolean
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === "string"
+    ? value.length <= maxTrait && isStorable(value)
+    : typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
+
+/** Those traits that a request's `attrs` could have: scalars, lists of them, null. Others, such as an address, are left out. */
+const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(traits).flatMap(([name, value]): ReadonlyArray<[string, unknown]> => {
+      if (name.trim() === "" || name.length > maxTrait || !isStorable(name)) return []
+      if (value === null || isScalar(value)) return [[name, value]]
+      if (!Array.isArray(value) || value.length > maxElements) return []
+      const elements = value.filter(isScalar)
+      return elements.length === 0 && value.length > 0 ? [] : [[name, elements]]
+    }).slice(0, maxAttributes),
+  )
+
+const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: number): Outcome => {
+  if (user === undefined) return faulty("names no person: send userId, 1 to 200 characters without control characters")
+  const traits = traitsOf(isItem(item["traits"]) ? item["traits"] : member(member(item, "context"), "traits"))
+  if (Object.keys(traits).length === 0) return ignored("has no traits")
+  const key = keyOf({ type: "identify", user, time, traits }, id)
+  return { profile: { user, email, traits, occurredAt: instantOf(time, receivedAt), key } }
+}
+
+const readDelete = (item: Item, { email, id, time, user }: Call): Outcome => {
+  // The address is no user id, unless the sender says so.
+  const named = find([item], ["userId", "user_id"], nameOf) ?? (email === undefined ? user : undefined)
+  if (named === undefined && email === undefined) return faulty("names no person to forget: send userId")
+  return { erasure: { user: named, email, key: keyOf({ type: "delete", user: named, email, time }, id) } }
+}
+
+const read = (item: unknown, batch: Batch, options: Settings & { readonly receivedAt: number }): Outcome => {
+  if (!isItem(item)) return faulty("must be an object")
+  const type = nameOf(item["type"])?.trim().toLowerCase()
+  const event = nameOf(item["event"])
+  const kind = nameOf(item["event_type"])?.trim().toLowerCase()
+  if (type === undefined && event === undefined && (kind !== undefined || isItem(item["data"]))) {
+    if (kind !== undefined && !mparticleCalls.has(kind)) {
+      return ignored(`"${kind}" says nothing about a message's effect`)
+    }
+    return readTrack(item, mparticleName(item), mparticleCallOf(item, batch), options)
+  }
+  const call = callOf(item, batch)
+  switch (type) {
+    case "track":
+      return readTrack(item, event, call, options)
+    case "identify":
+      return readIdentify(item, call, options.receivedAt)
+    case "delete":
+      return readDelete(item, call)
+    case undefined:
+      // What a customer maps need not keep the type.
+      return event === undefined ? faulty("has no type, such as track") : readTrack(item, event, call, options)
+    default:
+      return otherCalls.has(type)
+        ? ignored(`a ${type} call says nothing about a message's effect`)
+        : faulty(`"${type}" is no type of call known here`)
+  }
+}
+
+const itemsOf = (json: unknown): Items => {
+  if (Array.isArray(json)) return { items: json, list: "" }
+  if (isItem(json)) {
+    for (const key of ["batch", "events"]) {
+      const items = json[key]
+      if (Array.isArray(items)) return { items, list: `/${key}` }
+    }
+  }
+  return { items: [json], list: undefined }
+}
+
+/**
+ * Reads Segment's webhook destinations: one call, a list of calls, or the HTTP API's `{"batch": [...]}`; likewise
+ * RudderStack's, and mParticle's `{"events": [...]}` with the person at its top. `track` calls are events, `identify` calls
+ * tell about a person, `delete` notices ask to forget one. A track call that is not listed is a conversion if it carries a
+ * tracking id. Source: `providers.md` 5 and rule N6.
+ *
+ * Where a call names its message (`email_id`, `dispatch_id`), that and the user together are its message key: both ids can
+ * be shared by all who got the message.
+ */
+export const make = (settings: Settings = {}): Normalize => (body, _headers, receivedAt) => {
+  const parsed = jsonOf(body, "Segment")
+  if (!("json" in parsed)) return parsed
+  const { json } = parsed
+  const found = itemsOf(json)
+  const members: Item = isItem(json) && found.list !== undefined ? json : {}
+  const batch: Batch = { members, identities: identitiesOf(members) }
+  return collect(found, (item) => read(item, batch, { ...settings, receivedAt }))
+}
+
+/** Without settings: a track call that is not listed is a conversion with a tracking id only. */
+export const normalize: Normalize = make()

@@ -1,0 +1,123 @@
+import type { EventName } from "../../domain/Event.ts"
+import {
+  digestKey,
+  find,
+  instantOf,
+  isItem,
+  type Item,
+  linkOf,
+  messageKeyOf,
+  nameOf,
+  textOf,
+  trackingIdOf,
+} from "../Reading.ts"
+import type { Normalize } from "../Sources.ts"
+import { collect, faulty, ignored, jsonOf, noItems, type Outcome } from "./Items.ts"
+
+const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
+  ["transactionalsendevents.emailsent", "sent"],
+  ["transactionalsendevents.smssent", "sent"],
+  ["transactionalsendevents.smsdelivered", "delivered"],
+  ["engagementevents.emailopen", "open"],
+  ["engagementevents.emailclick", "click"],
+  ["transactionalsendevents.emailbounced", "bounce"],
+  ["transactionalsendevents.smsbounced", "bounce"],
+  ["transactionalsendevents.emailnotsent", "failed"],
+  ["transactionalsendevents.smsnotsent", "failed"],
+  ["engagementevents.emailunsubscribe", "unsubscribe"],
+])
+
+const noise: ReadonlySet<string> = new Set([
+  "transactionalsendevents.smstransient",
+  "transactionalsendevents.emailqueued",
+  "engagementevents.ottmobileoriginated",
+])
+
+const isNoise = (type: string) => noise.has(type) || type.startsWith("sendevents.automation")
+
+const compositeNames = ["jobId", "batchId", "listId", "subscriberId"] as const
+
+type Composite = { readonly [name in (typeof compositeNames)[number]]: string | undefined }
+
+/** The ids of one message to one person; `compositeId` is the older form, the same ids with dots between them. */
+const compositeOf = (item: Item): Composite => {
+  const stated = item["composite"]
+  const dotted = isItem(stated) ? [] : nameOf(item["compositeId"])?.split(".") ?? []
+  const idOf = (name: typeof compositeNames[number]) =>
+    nameOf(isItem(stated) ? stated[name] : dotted[compositeNames.indexOf(name)])
+  return { jobId: idOf("jobId"), batchId: idOf("batchId"), listId: idOf("listId"), subscriberId: idOf("subscriberId") }
+}
+
+/** Opens and clicks have nothing else to be told by. Not every kind of send has a list, so that two of four ids may lack. */
+const messageKey = (mid: string | undefined, { batchId, jobId, listId, subscriberId }: Composite) =>
+  messageKeyOf(mid, jobId, batchId ?? "", listId ?? "", subscriberId)
+
+/** `HARD` or unsaid: a bounce. `SOFT`, and other codes such as a block: one that a later message need not meet. */
+const bounceOf = (info: Item): EventName => {
+  const code = nameOf(info["bounceCode"])?.trim().toUpperCase()
+  return code === undefined || code === "HARD" ? "bounce" : "soft_bounce"
+}
+
+const read = (item: unknown, receivedAt: number): Outcome => {
+  if (!isItem(item)) return faulty("must be an object")
+  const stated = nameOf(item["eventCategoryType"])
+  if (stated === undefined) return faulty("has no eventCategoryType, so it is no event of the notification service")
+  const type = stated.trim().toLowerCase()
+  if (isNoise(type)) return ignored(`"${stated}" says nothing about a message's effect`)
+  const named = types.get(type)
+  if (named === undefined) return faulty(`"${stated}" is no type of event known here`)
+
+  const info: Item = isItem(item["info"]) ? item["info"] : {}
+  const composite = compositeOf(item)
+  const mid = nameOf(item["mid"])
+  const trackingId = nameOf(info["messageKey"]) ?? trackingIdOf(info["contentLink"])
+  const user = find([info], ["subscriberKey", "contactKey", "to"], nameOf) ?? composite.subscriberId
+  const key = messageKey(mid, composite)
+  if (trackingId === undefined && user === undefined && key === undefined) {
+    return faulty("names neither a message nor a person: messageKey, composite and subscriberKey are missing")
+  }
+  const time = textOf(item["timestampUTC"])
+  const emailId = isItem(item["composite"]) ? nameOf(item["composite"]["emailId"]) : undefined
+  // Without a time, the content as a whole has to tell an event from another.
+  const content: Item = time === undefined ? item : {
+    type,
+    time,
+    mid,
+    composite: { ...composite, emailId },
+    messageKey: nameOf(info["messageKey"]),
+    jobUrlId: nameOf(info["jobUrlId"]),
+  }
+  return {
+    event: {
+      event: type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named,
+      trackingId,
+      templateId: undefined,
+      user,
+      key: digestKey(content),
+      occurredAt: instantOf(time, receivedAt),
+      // The service says nothing about machines.
+      automated: false,
+      messageKey: key,
+      link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
+    },
+  }
+}
+
+/**
+ * Reads the Event Notification Service of Salesforce Marketing Cloud: a list of events, or a single one; the handshake of a
+ * new callback has none. Transactional sends carry our id as `messageKey`, clicks in their URL; opens are told by business
+ * unit and `composite`. Events have no id: the key is the digest of type, time, business unit, composite, `messageKey` and
+ * `jobUrlId`. Source: `providers.md` 6.
+ */
+export const normalize: Normalize = (body, _headers, receivedAt) => {
+  const parsed = jsonOf(body, "Marketing Cloud")
+  if (!("json" in parsed)) return parsed
+  const { json } = parsed
+  if (isItem(json) && Object.hasOwn(json, "verificationKey") && !Object.hasOwn(json, "eventCategoryType")) {
+    return noItems
+  }
+  return collect(
+    Array.isArray(json) ? { items: json, list: "" } : { items: [json], list: undefined },
+    (item) => read(item, receivedAt),
+  )
+}

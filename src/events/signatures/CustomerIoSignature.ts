@@ -1,0 +1,36 @@
+import { Schema } from "effect"
+import * as Verdict from "./Verdict.ts"
+
+/** The signing key of a Customer.io reporting webhook. Source: `providers.md` 4. */
+export const Settings = Schema.Struct({
+  secrets: Verdict.secretsOf(Verdict.IssuedSecret),
+  /**
+   * Unit: seconds; 300 unless set, null for any. It is not known whether a retry is signed anew, and retries go on for 7
+   * days: where old ones are refused, switch it off. A replay then still changes nothing, since events have ids.
+   */
+  tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
+})
+export type Settings = typeof Settings.Type
+
+const signatureName = "x-cio-signature"
+const timestampName = "x-cio-timestamp"
+
+/** HMAC-SHA256, in hexadecimal digits, over `v0:`, the timestamp as sent, `:` and the body. */
+export const check: Verdict.Check<Settings> = (settings, headers, body, now) => {
+  const secrets = Verdict.usable(settings.secrets)
+  if (secrets.length === 0) return Verdict.noSecret
+  const signature = Verdict.headerOf(headers, signatureName)
+  if ("fault" in signature) return signature.fault
+  const timestamp = Verdict.headerOf(headers, timestampName)
+  if ("fault" in timestamp) return timestamp.fault
+  const bytes = Verdict.hexOf(signature.value, 32)
+  if (bytes === undefined) {
+    return Verdict.refused(`The header ${signatureName} must be one text of 64 hexadecimal digits`)
+  }
+  const { tolerance_seconds: tolerance = Verdict.defaultToleranceSeconds } = settings
+  const fault = Verdict.timeFault(timestampName, timestamp.value, now, tolerance)
+  if (fault !== undefined) return fault
+  return Verdict.isHmac("sha256", secrets, [`v0:${timestamp.value}:`, body], bytes)
+    ? Verdict.accepted
+    : Verdict.mismatch(`signature in ${signatureName}`)
+}

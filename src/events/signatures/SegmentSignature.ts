@@ -1,0 +1,102 @@
+import { Schema } from "effect"
+import * as BearerToken from "./BearerToken.ts"
+import * as Verdict from "./Verdict.ts"
+
+/** The shared secret of a Segment webhook destination, or a token in a header. Source: `providers.md` 5. */
+export const Settings = Schema.Struct({
+  secrets: Verdict.secretsOf(Verdict.IssuedSecret),
+  /**
+   * `signature` unless set. `token` is for Segment's extensible webhooks, RudderStack and mParticle, which send a header
+   * as their customer writes it; each secret must then be ASCII without spaces.
+   */
+  scheme: Schema.optionalKey(Schema.Literals(["signature", "token"])),
+  /** Where the token is: `authorization` unless set. */
+  header: Schema.optionalKey(Verdict.HeaderName),
+  /**
+   * Whether a batch is accepted of which only the first item is signed; false unless set. Segment signs no more than that
+   * of a batch: who has seen a single signed item can then write the others behind it. A token has no such gap.
+   */
+  unsigned_items: Schema.optionalKey(Schema.Boolean),
+}).check(
+  Schema.makeFilter<{ readonly scheme?: "signature" | "token"; readonly secrets: ReadonlyArray<string> }>((settings) =>
+    settings.scheme === "token" && !settings.secrets.every((secret) => /^[\x21-\x7e]+$/.test(secret))
+      ? { path: ["secrets"], issue: "must be ASCII without spaces to stand in a header" }
+      : undefined
+  ),
+)
+export type Settings = typeof Settings.Type
+
+const signatureName = "x-signature"
+
+/** The first element of an array, and whether it is the only one. */
+export interface FirstElement {
+  /** As it stands in the body: re-serialised, it would not be what was signed. */
+  readonly bytes: Uint8Array
+  readonly alone: boolean
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const openings = new Set([0x5b, 0x7b])
+const closings = new Set([0x5d, 0x7d])
+const spaces = new Set([0x20, 0x09, 0x0a, 0x0d])
+
+/** Where the object that begins at `start` ends, exclusive; undefined where it does not. */
+const endOf = (body: Uint8Array, start: number): number | undefined => {
+  let depth = 0
+  let quoted = false
+  for (let at = start; at < body.length; at++) {
+    const byte = body[at]!
+    if (quoted) {
+      if (byte === backslash) at++
+      else if (byte === quote) quoted = false
+    } else if (byte === quote) quoted = true
+    else if (openings.has(byte)) depth++
+    else if (closings.has(byte) && --depth === 0) return at + 1
+  }
+  return undefined
+}
+
+/** The object that a JSON array begins with; undefined for other bodies. Linear, and blind to faults further inside. */
+export const firstElement = (body: Uint8Array): FirstElement | undefined => {
+  const skip = (from: number): number => {
+    let at = from
+    while (at < body.length && spaces.has(body[at]!)) at++
+    return at
+  }
+  const opening = skip(0)
+  if (body[opening] !== 0x5b) return undefined
+  const start = skip(opening + 1)
+  if (body[start] !== 0x7b) return undefined
+  const end = endOf(body, start)
+  if (end === undefined) return undefined
+  const closing = skip(end)
+  const alone = body[closing] === 0x5d && skip(closing + 1) === body.length
+  return { bytes: body.subarray(start, end), alone }
+}
+
+const checkSignature = (settings: Settings, headers: Verdict.Headers, body: Uint8Array): Verdict.Verdict => {
+  const secrets = Verdict.usable(settings.secrets)
+  if (secrets.length === 0) return Verdict.noSecret
+  const signature = Verdict.headerOf(headers, signatureName)
+  if ("fault" in signature) return signature.fault
+  const bytes = Verdict.hexOf(signature.value, 20)
+  if (bytes === undefined) {
+    return Verdict.refused(`The header ${signatureName} must be one text of 40 hexadecimal digits`)
+  }
+  if (Verdict.isHmac("sha1", secrets, [body], bytes)) return Verdict.accepted
+  const first = firstElement(body)
+  if (first === undefined || !Verdict.isHmac("sha1", secrets, [first.bytes], bytes)) {
+    return Verdict.mismatch(`signature in ${signatureName}`)
+  }
+  return first.alone || settings.unsigned_items === true ? Verdict.accepted : Verdict.refused(
+    "Only the first item of this batch is signed, so the others could be anybody's: send items one by one, set up a " +
+      "token instead of a signature, or accept unsigned items",
+  )
+}
+
+/** HMAC-SHA1, in hexadecimal digits, over the body or, of an array, its first element; or a token. No time is signed. */
+export const check: Verdict.Check<Settings> = (settings, headers, body) =>
+  settings.scheme === "token"
+    ? BearerToken.checkToken(settings, { schemes: ["bearer"], bare: true, encoded: [] }, headers)
+    : checkSignature(settings, headers, body)

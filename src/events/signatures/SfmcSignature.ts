@@ -1,0 +1,85 @@
+import { Schema } from "effect"
+import { Buffer } from "node:buffer"
+import * as Verdict from "./Verdict.ts"
+
+/** The signature key of a callback of Salesforce Marketing Cloud's Event Notification Service. `providers.md` 6. */
+export const Settings = Schema.Struct({
+  /** None before the callback exists: Salesforce shows its key only once the handshake's address has answered. */
+  secrets: Schema.Array(Verdict.IssuedSecret).check(Schema.isMaxLength(2)),
+  /** `text` unless set: the key's characters are the key. `base64`: they stand for its bytes. Salesforce does not say. */
+  key_encoding: Schema.optionalKey(Schema.Literals(["text", "base64"])),
+}).check(
+  Schema.makeFilter<{ readonly key_encoding?: "text" | "base64"; readonly secrets: ReadonlyArray<string> }>((
+    settings,
+  ) =>
+    settings.key_encoding === "base64" && !settings.secrets.every((secret) => Verdict.base64Of(secret) !== undefined)
+      ? { path: ["secrets"], issue: "must be Base64 with its padding" }
+      : undefined
+  ),
+)
+export type Settings = typeof Settings.Type
+
+const signatureName = "x-sfmc-ens-signature"
+
+/** HMAC-SHA256, in Base64, over the body. No time is signed. */
+export const check: Verdict.Check<Settings> = (settings, headers, body) => {
+  const secrets = Verdict.usable(settings.secrets)
+  const keys = settings.key_encoding === "base64"
+    ? secrets.flatMap((secret) => Verdict.base64Of(secret) ?? [])
+    : secrets
+  if (keys.length === 0) return Verdict.noSecret
+  const signature = Verdict.headerOf(headers, signatureName)
+  if ("fault" in signature) return signature.fault
+  const bytes = Verdict.base64Of(signature.value)
+  if (bytes?.length !== 32) return Verdict.refused(`The header ${signatureName} must be 32 bytes in Base64`)
+  return Verdict.isHmac("sha256", keys, [body], bytes)
+    ? Verdict.accepted
+    : Verdict.mismatch(`signature in ${signatureName}`)
+}
+
+/** The call that proves to Salesforce that the callback's address is ours. */
+export interface Handshake {
+  readonly callbackId: string
+  /** Works once. */
+  readonly verificationKey: string
+  readonly call: {
+    readonly method: "POST"
+    /** Below the REST address of the account, which is a setting of ours and never taken from the request. */
+    readonly path: "/platform/v1/ens-verify"
+    readonly json: { readonly callbackId: string; readonly verificationKey: string }
+  }
+}
+
+/** Most bytes of a handshake; it has two short members. */
+const maxHandshakeBytes = 4_096
+
+/** Most characters of a handshake's members. */
+const maxMember = 200
+
+const member = (value: unknown): string | undefined =>
+  typeof value === "string" && value.length <= maxMember && /^[\x21-\x7e]+$/.test(value) ? value : undefined
+
+/**
+ * What to do about the request with which Salesforce tries a new callback's address. That request is not signed, has no
+ * events, and wants a 200 whoever answers the call, a program or a person who is shown the key. Undefined for any other
+ * request: all others must pass `check`. Anybody can send one, so show it as what it is and do not repeat the call.
+ */
+export const handshakeOf = (headers: Verdict.Headers, body: Uint8Array): Handshake | undefined => {
+  if (Object.hasOwn(headers, signatureName) || body.length > maxHandshakeBytes) return undefined
+  let json: unknown
+  try {
+    json = JSON.parse(Buffer.from(body).toString("utf8"))
+  } catch {
+    return undefined
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return undefined
+  const members = json as { readonly [name: string]: unknown }
+  const callbackId = member(members["callbackId"])
+  const verificationKey = member(members["verificationKey"])
+  if (callbackId === undefined || verificationKey === undefined || "eventCategoryType" in members) return undefined
+  return {
+    callbackId,
+    verificationKey,
+    call: { method: "POST", path: "/platform/v1/ens-verify", json: { callbackId, verificationKey } },
+  }
+}

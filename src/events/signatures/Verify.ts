@@ -1,0 +1,58 @@
+import { Schema } from "effect"
+import * as BearerToken from "./BearerToken.ts"
+import * as CustomerIoSignature from "./CustomerIoSignature.ts"
+import * as IterableSignature from "./IterableSignature.ts"
+import * as SegmentSignature from "./SegmentSignature.ts"
+import * as SfmcSignature from "./SfmcSignature.ts"
+import * as StandardWebhooks from "./StandardWebhooks.ts"
+import type { Check, Headers, Verdict } from "./Verdict.ts"
+
+/** What can be set up to send webhooks: the five platforms by their own names, and the caller's own code. */
+export const Source = Schema.Literals(["braze", "iterable", "customerio", "segment", "sfmc", "events"])
+export type Source = typeof Source.Type
+
+/**
+ * How a source authenticates. `secrets` has the one in use and, while it is being replaced, a second; either is accepted.
+ * The rest is each platform's own, and described there; what belongs to another platform is passed over.
+ */
+export interface Settings {
+  readonly secrets: ReadonlyArray<string>
+  readonly header?: string
+  readonly scheme?: "signature" | "token"
+  readonly tolerance_seconds?: number | null
+  readonly key_encoding?: "text" | "base64"
+  readonly unsigned_items?: boolean
+}
+
+/** What an administrator may enter for each source, as JSON. */
+export const settingsOf = {
+  braze: BearerToken.Settings,
+  iterable: IterableSignature.Settings,
+  customerio: CustomerIoSignature.Settings,
+  segment: SegmentSignature.Settings,
+  sfmc: SfmcSignature.Settings,
+  events: StandardWebhooks.Settings,
+} as const satisfies { readonly [source in Source]: Schema.ConstraintDecoder<Settings> }
+
+const checks: { readonly [source in Source]: Check<Settings> } = {
+  braze: BearerToken.check,
+  iterable: IterableSignature.check,
+  customerio: CustomerIoSignature.check,
+  segment: SegmentSignature.check,
+  sfmc: SfmcSignature.check,
+  events: StandardWebhooks.check,
+}
+
+/**
+ * Whether a request comes from the source it is addressed to, by the bytes of its body as they came (empty ones too) and
+ * its headers by lowercase name. `now` is in Unix milliseconds. Pure and never throws; without a secret nothing passes.
+ * SFMC's unsigned handshake does not pass either: ask `SfmcSignature.handshakeOf` first. `events` is only the signature:
+ * an API key is another way in.
+ */
+export const verify = (
+  source: Source,
+  settings: Settings,
+  headers: Headers,
+  body: Uint8Array,
+  now: number,
+): Verdict => checks[source](settings, headers, body, now)

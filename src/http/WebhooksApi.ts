@@ -1,0 +1,135 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EventCategory, EventName } from "../domain/Event.ts"
+import { UserId } from "../domain/Ids.ts"
+import { SourceInput } from "../events/WebhookSources.ts"
+import { AdminRequired } from "./AdminRequired.ts"
+import * as Problems from "./Problems.ts"
+
+// The part of the management API that sets up where events come from, and shows what came.
+
+const path = { org: Schema.String }
+const sourcePath = { ...path, segment: Schema.String }
+const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+
+/** A source and how busy it was in the last 24 hours. */
+export const WebhookSource = Schema.Struct({
+  segment: Schema.String.annotate({ description: "Its neutral name, such as provider_a" }),
+  platform: Schema.String.annotate({ description: "The platform's own name, which paths take as well" }),
+  path: Schema.String.annotate({ description: "Where the platform is to send to" }),
+  set_up: Schema.Boolean.annotate({ description: "False for events that come in by API key alone" }),
+  enabled: Schema.Boolean,
+  settings: Schema.Record(Schema.String, Schema.Unknown),
+  secrets: Schema.Array(Schema.Struct({
+    accepted_until: Schema.NullOr(Schema.String).annotate({ description: "Null for the secret in use" }),
+  })),
+  last_received_at: Schema.NullOr(Schema.String),
+  bodies: Schema.Int,
+  events: Schema.Int,
+  duplicates: Schema.Int,
+  ignored: Schema.Int,
+  not_understood: Schema.Int,
+  pending: Schema.Int,
+  lag_seconds: Schema.Finite.annotate({ description: "How long the oldest body has waited to be looked at" }),
+})
+export type WebhookSource = typeof WebhookSource.Type
+
+/** A normalized event. Template, variant and segment are those of the decision it belongs to. */
+export const ListedEvent = Schema.Struct({
+  source: Schema.String,
+  category: EventCategory,
+  event: EventName,
+  tracking_id: Schema.NullOr(Schema.String),
+  user: Schema.NullOr(Schema.String),
+  event_id: Schema.NullOr(Schema.String),
+  occurred_at: Schema.String,
+  received_at: Schema.String,
+  automated: Schema.Boolean,
+  template_id: Schema.NullOr(Schema.String),
+  copy_id: Schema.NullOr(Schema.String),
+  segment: Schema.NullOr(Schema.String),
+  status: Schema.Literals(["attributed", "waiting", "unmatched"]),
+})
+export type ListedEvent = typeof ListedEvent.Type
+
+/** Whom to forget: by the caller's id, by e-mail address, or both. */
+export const ErasureBody = Schema.Struct({
+  user_id: Schema.optionalKey(UserId),
+  email: Schema.optionalKey(UserId),
+}).check(
+  Schema.makeFilter<{ readonly user_id?: string; readonly email?: string }>((person) =>
+    person.user_id === undefined && person.email === undefined ? "must name user_id or email" : undefined
+  ),
+)
+
+/** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
+export const DryRunBody = Schema.Struct({
+  mapping: Schema.Unknown,
+  body: Schema.Unknown,
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+})
+
+export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
+  .add(
+    HttpApiEndpoint.get("listSources", "/organizations/:org/webhooks", {
+      params: path,
+      success: Schema.Struct({ webhooks: Schema.Array(WebhookSource) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Description, "Sources that are set up or sent something, with their last 24 hours."),
+    HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
+      params: sourcePath,
+      payload: SourceInput,
+      success: WebhookSource,
+      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
+    }).annotate(
+      OpenApi.Description,
+      "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours. " +
+        "Secrets are stored encrypted and never shown again.",
+    ),
+    HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
+      params: sourcePath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
+    }).annotate(OpenApi.Description, "Its webhooks are refused from then on; what came in stays."),
+    HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
+      params: path,
+      payload: DryRunBody,
+      success: Schema.Unknown,
+      error: [...bodyProblems, Problems.OrganizationNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "What a mapping makes of a sample: per item the event that comes out and where its values were found, or why not. " +
+        "Nothing is kept.",
+    ),
+    HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
+      params: path,
+      payload: ErasureBody,
+      success: Schema.Struct({
+        profiles: Schema.Int,
+        decisions: Schema.Int,
+        events: Schema.Int,
+        bodies: Schema.Int,
+      }),
+      error: [...bodyProblems, Problems.OrganizationNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content. Counts " +
+        "stay. It cannot be undone.",
+    ),
+    HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
+      params: path,
+      query: {
+        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+        tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events attributed to it" }),
+      },
+      success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "Normalized events in the order in which they came in; one per decision they belong to. `next` is null while " +
+        "there is nothing; otherwise ask with it for what comes behind.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

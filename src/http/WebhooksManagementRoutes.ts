@@ -1,0 +1,154 @@
+import { Clock, Effect, Result } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { isStorable } from "../domain/Attributes.ts"
+import { type Fault, SourceNotFound } from "../domain/Errors.ts"
+import { categoryOf } from "../domain/Event.ts"
+import { decoder } from "../domain/Faults.ts"
+import { platforms, type Segment, segmentOf } from "../domain/Source.ts"
+import { Erasures } from "../events/Erasures.ts"
+import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../events/EventHistory.ts"
+import { decode as decodeMapping, dryRun } from "../events/Mapping.ts"
+import { SourceInput, type SourceSetup, WebhookSources } from "../events/WebhookSources.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { ServedApi } from "./Api.ts"
+import { body, invalid, query, slugOf, toProblems } from "./Requests.ts"
+import { DryRunBody, ErasureBody, type ListedEvent, type WebhookSource } from "./WebhooksApi.ts"
+
+const decodeSource = decoder(SourceInput)
+const decodeDryRun = decoder(DryRunBody)
+const decodeErasure = decoder(ErasureBody)
+
+const toWire = (
+  org: string,
+  segment: Segment,
+  setup: SourceSetup | undefined,
+  activity: SourceActivity | undefined,
+): WebhookSource => ({
+  segment,
+  platform: platforms[segment],
+  path: `/api/webhook/${segment}/${org}`,
+  set_up: setup !== undefined,
+  enabled: setup?.enabled ?? segment === "events",
+  settings: setup?.settings ?? {},
+  secrets: (setup?.secrets ?? []).map(({ acceptedUntil }) => ({
+    accepted_until: acceptedUntil?.toISOString() ?? null,
+  })),
+  last_received_at: activity?.lastReceivedAt?.toISOString() ?? null,
+  bodies: activity?.bodies ?? 0,
+  events: activity?.events ?? 0,
+  duplicates: activity?.duplicates ?? 0,
+  ignored: activity?.ignored ?? 0,
+  not_understood: activity?.notUnderstood ?? 0,
+  pending: activity?.pending ?? 0,
+  lag_seconds: activity?.lagSeconds ?? 0,
+})
+
+const eventToWire = (event: PastEvent): ListedEvent => ({
+  source: event.source,
+  category: categoryOf[event.event],
+  event: event.event,
+  tracking_id: event.trackingId,
+  user: event.user,
+  event_id: event.key.startsWith("id:") ? event.key.slice(3) : null,
+  occurred_at: event.occurredAt.toISOString(),
+  received_at: event.receivedAt.toISOString(),
+  automated: event.automated,
+  template_id: event.templateId,
+  copy_id: event.copyId,
+  segment: event.segment,
+  status: event.status,
+})
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "sources",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    const sources = yield* WebhookSources
+    const history = yield* EventHistory
+    const erasures = yield* Erasures
+    const clock = yield* Clock.Clock
+
+    /** The organization of the path, which must exist. */
+    const existing = (params: { readonly org: string }) =>
+      Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
+
+    const named = (name: string): Effect.Effect<Segment, SourceNotFound> => {
+      const segment = segmentOf(name)
+      return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+    }
+
+    return handlers
+      .handle("listSources", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          const setups = new Map((yield* sources.list(org)).map((setup) => [setup.segment, setup]))
+          const activities = new Map((yield* history.activity(org)).map((one) => [one.source, one]))
+          const shown = (Object.keys(platforms) as ReadonlyArray<Segment>)
+            .filter((segment) => segment === "events" || setups.has(segment) || activities.has(segment))
+          return {
+            webhooks: shown.map((segment) => toWire(org, segment, setups.get(segment), activities.get(segment))),
+          }
+        }).pipe(toProblems))
+      .handleRaw("putSource", ({ params, request }) =>
+        Effect.gen(function* () {
+          const input = yield* body(request, decodeSource)
+          const org = yield* existing(params)
+          const segment = yield* named(params.segment)
+          return toWire(org, segment, yield* sources.put(org, segment, input), undefined)
+        }).pipe(toProblems))
+      .handle("deleteSource", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          yield* sources.remove(org, yield* named(params.segment))
+        }).pipe(toProblems))
+      .handleRaw("dryRun", ({ params, request }) =>
+        Effect.gen(function* () {
+          const input = yield* body(request, decodeDryRun)
+          yield* existing(params)
+          const mapping = decodeMapping(input.mapping)
+          if (Result.isFailure(mapping)) {
+            return yield* invalid(
+              mapping.failure.map(({ detail, pointer }) => ({ pointer: `/mapping${pointer}`, detail })),
+            )
+          }
+          const text = typeof input.body === "string" ? input.body : JSON.stringify(input.body)
+          const explained = dryRun(
+            mapping.success,
+            new TextEncoder().encode(text),
+            input.headers ?? {},
+            clock.currentTimeMillisUnsafe(),
+          )
+          // As JSON, which leaves out what an event does not have.
+          return JSON.parse(JSON.stringify(explained)) as unknown
+        }).pipe(toProblems))
+      .handleRaw("erasePerson", ({ params, request }) =>
+        Effect.gen(function* () {
+          const { email, user_id } = yield* body(request, decodeErasure)
+          const org = yield* existing(params)
+          return yield* erasures.eraseNow({ org, user: user_id, email })
+        }).pipe(toProblems))
+      .handleRaw("listEvents", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(params)
+          const asked = query(request)
+          const limit = asked.get("limit") === null ? 100 : Number(asked.get("limit"))
+          const after = asked.get("after") ?? undefined
+          const trackingId = asked.get("tracking_id") ?? undefined
+          const faults: Array<Fault> = []
+          if (!(Number.isInteger(limit) && limit >= 1 && limit <= 1000)) {
+            faults.push({ pointer: "limit", detail: "must be a whole number from 1 to 1000" })
+          }
+          const position = after === undefined ? undefined : parseCursor(after)
+          if (after !== undefined && (position === undefined || !position.every(isStorable))) {
+            faults.push({ pointer: "after", detail: "must be the `next` of a page" })
+          }
+          if (trackingId !== undefined && !isStorable(trackingId)) {
+            faults.push({ pointer: "tracking_id", detail: "must be a tracking id" })
+          }
+          if (faults.length > 0) return yield* invalid(faults)
+          const found = yield* history.list(org, { after, limit, trackingId })
+          return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
+        }).pipe(toProblems))
+  }),
+)

@@ -1,0 +1,171 @@
+import { Clock, Context, Effect, Layer, Result, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Attributes from "../domain/Attributes.ts"
+import type { ProfileUpdate } from "../domain/Event.ts"
+
+/** For how long what is known of a user is used without asking the store. Unit: milliseconds. */
+const freshMillis = 30_000
+
+/** Users kept in memory at most. */
+const remembered = 50_000
+
+/** Traits of one user at most; the latest reported stay. */
+const maxTraits = 200
+
+interface Traits {
+  readonly [name: string]: unknown
+}
+
+interface Row {
+  readonly orgSlug: string
+  readonly userId: string
+  readonly email: string | null
+  readonly traits: Traits
+  readonly reportedAt: Readonly<Record<string, number>>
+}
+
+/** What platforms report about end users. Traits take part in targeting and segments as if requests had sent them. */
+export class Profiles extends Context.Service<Profiles, {
+  /** Merges reports, of each trait the latest; call it inside a transaction that nobody else writes profiles in. */
+  readonly apply: (
+    updates: ReadonlyArray<ProfileUpdate & { readonly org: string }>,
+  ) => Effect.Effect<void, SqlError>
+  /**
+   * What a request knows of its user: its own attributes, and the user's traits where it does not say. Undefined when that
+   * is the request's attributes alone and nothing has to be asked.
+   */
+  readonly attributes: (
+    org: string,
+    user: string | undefined,
+    attrs: Attributes.Attributes,
+  ) => Effect.Effect<Attributes.Attributes> | undefined
+  /** Forgets in memory what is known of a user. */
+  readonly forget: (org: string, user: string) => void
+}>()("parlance/profiles/Profiles") {
+  static readonly layer = Layer.effect(
+    Profiles,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const memory = new Map<string, { readonly traits: Attributes.Attributes; readonly readAt: number }>()
+      // Organizations without any profile are asked about nobody, which is most of them.
+      let withProfiles: ReadonlySet<string> = new Set()
+
+      const poll = Effect.map(
+        sql<{ slug: string }>`
+          SELECT o.slug FROM organizations o WHERE EXISTS (SELECT 1 FROM profiles p WHERE p.org_slug = o.slug)`,
+        (rows) => void (withProfiles = new Set(rows.map(({ slug }) => slug))),
+      )
+      yield* poll
+      yield* poll.pipe(
+        Effect.ignore,
+        Effect.repeat(Schedule.spaced("2 seconds")),
+        Effect.delay("2 seconds"),
+        Effect.forkScoped,
+      )
+
+      const keyOf = (org: string, user: string) => `${org}\0${user}`
+
+      const apply = Effect.fnUntraced(function* (updates: ReadonlyArray<ProfileUpdate & { readonly org: string }>) {
+        if (updates.length === 0) return
+        const keys = [...new Set(updates.map(({ org, user }) => keyOf(org, user)))].map((key) => {
+          const [org_slug, user_id] = key.split("\0")
+          return { org_slug, user_id }
+        })
+        const known = yield* sql<Row>`
+          SELECT p.org_slug, p.user_id, p.email, p.traits, p.reported_at
+          FROM json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(org_slug text, user_id text)
+          CROSS JOIN LATERAL (
+            SELECT * FROM profiles p WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
+            ORDER BY p.org_slug, p.user_id LIMIT 1) p`
+        const profiles = new Map<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
+        for (const update of updates) {
+          const key = keyOf(update.org, update.user)
+          profiles.set(key, merged(profiles.get(key), update))
+        }
+        const rows = [...profiles.values()].map((row) => ({
+          org_slug: row.orgSlug,
+          user_id: row.userId,
+          email: row.email,
+          traits: JSON.stringify(row.traits),
+          reported_at: JSON.stringify(row.reportedAt),
+        }))
+        yield* sql`
+          INSERT INTO profiles (org_slug, user_id, email, traits, reported_at, updated_at)
+          SELECT r.org_slug, r.user_id, r.email, r.traits::json, r.reported_at::json,
+            ${new Date(clock.currentTimeMillisUnsafe())}::timestamptz
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, user_id text, email text,
+            traits text, reported_at text)
+          ON CONFLICT (org_slug, user_id) DO UPDATE SET email = EXCLUDED.email, traits = EXCLUDED.traits,
+            reported_at = EXCLUDED.reported_at, updated_at = EXCLUDED.updated_at`
+        for (const key of profiles.keys()) memory.delete(key)
+      })
+
+      const read = Effect.fnUntraced(function* (org: string, user: string) {
+        const rows = yield* sql<{ traits: Traits }>`
+          SELECT p.traits FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = ${user}`
+        const traits = attributesOf(rows[0]?.traits ?? {})
+        if (memory.size >= remembered) memory.delete(memory.keys().next().value!)
+        memory.set(keyOf(org, user), { traits, readAt: clock.currentTimeMillisUnsafe() })
+        return traits
+      })
+
+      const attributes = (org: string, user: string | undefined, attrs: Attributes.Attributes) => {
+        if (user === undefined || !withProfiles.has(org)) return undefined
+        const known = memory.get(keyOf(org, user))
+        if (known !== undefined && clock.currentTimeMillisUnsafe() - known.readAt < freshMillis) {
+          return Effect.succeed(joined(known.traits, attrs))
+        }
+        return read(org, user).pipe(
+          Effect.timeout("1 second"),
+          Effect.map((traits) => joined(traits, attrs)),
+          // Without the store the last that was known is better than nothing, and nothing is better than no answer.
+          Effect.catchCause(() => Effect.succeed(known === undefined ? attrs : joined(known.traits, attrs))),
+        )
+      }
+
+      return Profiles.of({ apply, attributes, forget: (org, user) => void memory.delete(keyOf(org, user)) })
+    }),
+  )
+}
+
+/** A profile with one more report: of each trait the latest counts, and null takes it away. */
+const merged = (profile: Row | undefined, update: ProfileUpdate & { readonly org: string }): Row => {
+  const traits = new Map(Object.entries(profile?.traits ?? {}))
+  const reportedAt = new Map(Object.entries(profile?.reportedAt ?? {}))
+  let email = profile?.email ?? null
+  for (const [name, value] of Object.entries(update.traits)) {
+    const before = reportedAt.get(name)
+    // Of two reports of one moment the one that reads greater, so that their order does not matter.
+    if (before !== undefined && before > update.occurredAt) continue
+    if (before === update.occurredAt && JSON.stringify(traits.get(name) ?? null) >= JSON.stringify(value ?? null)) {
+      continue
+    }
+    reportedAt.set(name, update.occurredAt)
+    if (value === null || value === undefined) traits.delete(name)
+    else traits.set(name, value)
+  }
+  if (update.email !== undefined) email = update.email
+  const kept = new Set([...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits).map(([name]) => name))
+  return {
+    orgSlug: update.org,
+    userId: update.user,
+    email,
+    traits: Object.fromEntries([...traits].filter(([name]) => kept.has(name))),
+    reportedAt: Object.fromEntries([...reportedAt].filter(([name]) => kept.has(name))),
+  }
+}
+
+/** Traits as attributes: what a request could not send is left out. */
+const attributesOf = (traits: Traits): Attributes.Attributes => {
+  const attributes = new Map<string, ReadonlyArray<string>>()
+  for (const [name, value] of Object.entries(traits)) {
+    const parsed = Attributes.parse({ [name]: value })
+    if (Result.isSuccess(parsed)) { for (const [key, values] of parsed.success) attributes.set(key, values) }
+  }
+  return attributes
+}
+
+const joined = (traits: Attributes.Attributes, attrs: Attributes.Attributes): Attributes.Attributes =>
+  traits.size === 0 ? attrs : new Map([...traits, ...attrs])

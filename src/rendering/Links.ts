@@ -1,0 +1,422 @@
+import { domainToASCII } from "node:url"
+
+export interface LinkOptions {
+  /** Host names in lowercase ASCII; a link is tagged when its host is one of them or a subdomain of one. */
+  readonly domains: ReadonlyArray<string>
+  readonly trackingId: string
+}
+
+/** Links of the domains that are looked at in one text, so that what is added to it has a bound. */
+const maxLinks = 5_000
+
+/** Hosts beyond ASCII that are brought to their ASCII form in one text, which takes microseconds for each. */
+const maxForeignHosts = 1_000
+
+/** Longest host name that is looked at; DNS knows none above 253. */
+const maxHost = 300
+
+const parameterName = "tracking_id"
+
+// Character codes.
+const [space, quote, hash, percent, ampersand, apostrophe] = [0x20, 0x22, 0x23, 0x25, 0x26, 0x27]
+const [hyphen, slash, semicolon, less, equals, greater] = [0x2d, 0x2f, 0x3b, 0x3c, 0x3d, 0x3e]
+const [question, at, backslash] = [0x3f, 0x40, 0x5c]
+
+/** White space as HTML knows it: tab, line feed, form feed, carriage return, space. */
+const isSpace = (code: number) => code === space || code === 9 || code === 10 || code === 12 || code === 13
+
+const lower = (code: number) => code >= 0x41 && code <= 0x5a ? code + 0x20 : code
+
+const isLetter = (code: number) => lower(code) >= 0x61 && lower(code) <= 0x7a
+
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39
+
+const hexValue = (code: number) => isDigit(code) ? code - 0x30 : lower(code) >= 0x61 ? lower(code) - 0x57 : 99
+
+/** Elements whose content is text to a browser, whatever it looks like. */
+const textElements = new Set(["style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"])
+
+/** References to characters that have a meaning in a URL. Those without a semicolon are HTML's oldest. */
+const references = new Map([
+  ["amp;", ampersand],
+  ["AMP;", ampersand],
+  ["amp", ampersand],
+  ["AMP", ampersand],
+  ["quot;", quote],
+  ["quot", quote],
+  ["apos;", apostrophe],
+  ["lt;", less],
+  ["lt", less],
+  ["gt;", greater],
+  ["gt", greater],
+  ["num;", hash],
+  ["quest;", question],
+  ["equals;", equals],
+  ["sol;", slash],
+  ["bsol;", backslash],
+  ["colon;", 0x3a],
+  ["period;", 0x2e],
+  ["commat;", at],
+  ["percnt;", percent],
+  ["lowbar;", 0x5f],
+  ["Tab;", 9],
+  ["NewLine;", 10],
+])
+
+/** Reads the value of an attribute, character references resolved, and knows where in the text it is. */
+class ValueReader {
+  /** The character read last; -1 at the end. */
+  code = -1
+  /** Where that character begins in the text. */
+  begin = 0
+  #next: number
+
+  constructor(readonly html: string, start: number, readonly end: number) {
+    this.#next = start
+    this.advance()
+  }
+
+  /** Where the character read last ends in the text. */
+  get next(): number {
+    return this.#next
+  }
+
+  advance(): void {
+    this.begin = this.#next
+    if (this.#next >= this.end) {
+      this.code = -1
+      return
+    }
+    this.code = this.html.charCodeAt(this.#next++)
+    if (this.code !== ampersand || this.#next >= this.end) return
+    if (this.html.charCodeAt(this.#next) === hash) this.#number()
+    else this.#name()
+  }
+
+  #number(): void {
+    const isHex = lower(this.html.charCodeAt(this.#next + 1)) === 0x78
+    const base = isHex ? 16 : 10
+    const first = this.#next + (isHex ? 2 : 1)
+    let to = first
+    let value = 0
+    while (to < this.end && hexValue(this.html.charCodeAt(to)) < base) {
+      value = Math.min(value * base + hexValue(this.html.charCodeAt(to)), 0x110000)
+      to++
+    }
+    if (to === first) return
+    this.code = value === 0 || value > 0x10ffff ? 0xfffd : value
+    this.#next = to < this.end && this.html.charCodeAt(to) === semicolon ? to + 1 : to
+  }
+
+  #name(): void {
+    const longest = Math.min(this.end, this.#next + 8)
+    let to = this.#next
+    while (to < longest && isLetter(this.html.charCodeAt(to))) to++
+    const closed = to < this.end && this.html.charCodeAt(to) === semicolon
+    // Without its semicolon a reference ends before any sign that is no letter, digit or `=`: `&amp=` is a parameter.
+    if (!closed && to < this.end && (isDigit(this.html.charCodeAt(to)) || this.html.charCodeAt(to) === equals)) return
+    const code = references.get(this.html.slice(this.#next, closed ? to + 1 : to))
+    if (code === undefined) return
+    this.code = code
+    this.#next = closed ? to + 1 : to
+  }
+
+  /** Passes over `text`, given in lowercase, if it comes next. */
+  takes(text: string): boolean {
+    for (let i = 0; i < text.length; i++) {
+      if (lower(this.code) !== text.charCodeAt(i)) return false
+      this.advance()
+    }
+    return true
+  }
+}
+
+/** Follows the name of a query's parameter, perhaps percent-encoded, as long as it may be that of the tracking id. */
+class NameMatch {
+  /** Signs of the name found so far; -1 for another name. */
+  #found = 0
+  #digits = 0
+  #escaped = 0
+
+  get isWhole(): boolean {
+    return this.#found === parameterName.length && this.#digits === 0
+  }
+
+  restart(): void {
+    this.#found = 0
+    this.#digits = 0
+  }
+
+  /** Makes it another name until the next one starts. */
+  end(): void {
+    this.#found = -1
+  }
+
+  add(code: number): void {
+    if (this.#found === -1) return
+    if (this.#digits > 0) {
+      const value = hexValue(code)
+      if (value > 15) return this.end()
+      this.#escaped = this.#escaped * 16 + value
+      if (--this.#digits === 0) this.#compare(this.#escaped)
+    } else if (code === percent) {
+      this.#digits = 2
+      this.#escaped = 0
+    } else this.#compare(code)
+  }
+
+  #compare(code: number): void {
+    // Behind the last sign of the name there is none to be equal to.
+    this.#found = code === parameterName.charCodeAt(this.#found) ? this.#found + 1 : -1
+  }
+}
+
+/**
+ * The host of a URL whose scheme has been read, without user and port, and where it ends; undefined where no browser
+ * would find one. White space at the end of the value is not part of it.
+ */
+const hostOf = (reader: ValueReader): { readonly host: string; readonly end: number } | undefined => {
+  let host = ""
+  // The same, up to the last sign that is no white space.
+  let length = 0
+  let end = reader.begin
+  for (let code = reader.code; code !== -1; reader.advance(), code = reader.code) {
+    if (code === slash || code === backslash || code === question || code === hash) break
+    // What came before is the user's name and password.
+    if (code === at) host = ""
+    else if (host.length <= maxHost) host += String.fromCodePoint(code)
+    if (code > space) {
+      length = host.length
+      end = reader.next
+    }
+  }
+  if (host.length > maxHost) return undefined
+  if (reader.code === -1) host = host.slice(0, length)
+  const colon = host.indexOf(":")
+  if (colon === -1) return { host, end }
+  return /^[0-9]*$/.test(host.slice(colon + 1)) ? { host: host.slice(0, colon), end } : undefined
+}
+
+/** Where in a link the parameter goes, and what comes before it; undefined when the link has it already. */
+interface Place {
+  readonly at: number
+  readonly joint: string
+}
+
+/** Reads a link to one of our hosts; undefined for any other. */
+const placeOf = (
+  html: string,
+  start: number,
+  end: number,
+  isOurs: (host: string) => boolean,
+): { readonly place: Place | undefined } | undefined => {
+  const reader = new ValueReader(html, start, end)
+  while (reader.code !== -1 && reader.code <= space) reader.advance()
+  if (reader.code !== slash) {
+    if (!reader.takes("http")) return undefined
+    if (lower(reader.code) === 0x73) reader.advance()
+    if (!reader.takes(":")) return undefined
+  }
+  if (!reader.takes("//")) return undefined
+  const authority = hostOf(reader)
+  if (authority === undefined || !isOurs(authority.host)) return undefined
+  // A browser ignores white space at the end, which would be part of the URL if something followed it.
+  let to = authority.end
+  let inQuery = false
+  let joint = "?"
+  // Ampersands are written as the link writes its own, and as HTML wants them where it has none.
+  let separator = "&amp;"
+  const name = new NameMatch()
+  let isTagged = false
+  for (let code = reader.code; code !== -1 && code !== hash; reader.advance(), code = reader.code) {
+    if (code <= space) continue
+    to = reader.next
+    if (!inQuery) {
+      if (code !== question) continue
+      inQuery = true
+      joint = ""
+    } else if (code === ampersand) {
+      isTagged ||= name.isWhole
+      name.restart()
+      const written = html.slice(reader.begin, reader.next)
+      // `&amp` is one only before certain signs, of which the parameter's name has none.
+      const isWhole = written === "&" || written.endsWith(";")
+      if (isWhole) separator = written
+      joint = isWhole ? "" : separator
+    } else {
+      joint = separator
+      if (code === equals) {
+        isTagged ||= name.isWhole
+        name.end()
+      } else name.add(code)
+    }
+  }
+  if (isTagged || name.isWhole) return { place: undefined }
+  return { place: { at: reader.code === hash ? reader.begin : to, joint } }
+}
+
+interface Tag {
+  /** In lowercase; empty for names that are too long to matter. */
+  readonly name: string
+  /** The first character behind the tag. */
+  readonly end: number
+  /** Value of the first `href`, without quotes. */
+  readonly href: readonly [start: number, end: number] | undefined
+}
+
+const isNameEnd = (code: number) => isSpace(code) || code === slash || code === greater
+
+/** Whether `text`, given in lowercase, stands at `from` in any case. */
+const isTextAt = (html: string, from: number, text: string): boolean => {
+  for (let i = 0; i < text.length; i++) if (lower(html.charCodeAt(from + i)) !== text.charCodeAt(i)) return false
+  return true
+}
+
+/** Reads a start or end tag whose name begins at `from`; undefined when the text ends before the tag does. */
+const readTag = (html: string, from: number): Tag | undefined => {
+  let i = from
+  while (i < html.length && !isNameEnd(html.charCodeAt(i))) i++
+  const name = i - from > 10 ? "" : html.slice(from, i).toLowerCase()
+  let href: Tag["href"]
+  let isHrefSeen = false
+  for (;;) {
+    while (i < html.length && (isSpace(html.charCodeAt(i)) || html.charCodeAt(i) === slash)) i++
+    if (i >= html.length) return undefined
+    if (html.charCodeAt(i) === greater) return { name, end: i + 1, href }
+    const nameStart = i
+    // The first sign of a name may be anything, `=` too.
+    i++
+    while (i < html.length && !isNameEnd(html.charCodeAt(i)) && html.charCodeAt(i) !== equals) i++
+    const isHref: boolean = !isHrefSeen && i - nameStart === 4 && isTextAt(html, nameStart, "href")
+    isHrefSeen ||= isHref
+    while (i < html.length && isSpace(html.charCodeAt(i))) i++
+    if (html.charCodeAt(i) !== equals) continue
+    i++
+    while (i < html.length && isSpace(html.charCodeAt(i))) i++
+    const first = html.charCodeAt(i)
+    if (first === greater) continue
+    const isQuoted = first === quote || first === apostrophe
+    const start: number = isQuoted ? i + 1 : i
+    if (isQuoted) {
+      i = html.indexOf(first === quote ? '"' : "'", start)
+      if (i === -1) return undefined
+    } else while (i < html.length && !isSpace(html.charCodeAt(i)) && html.charCodeAt(i) !== greater) i++
+    if (isHref) href = [start, i]
+    if (isQuoted) i++
+  }
+}
+
+/** Whether the tag of this name, such as `</style`, stands at `from`. */
+const isTagAt = (html: string, from: number, start: string): boolean =>
+  isNameEnd(html.charCodeAt(from + start.length)) && isTextAt(html, from, start)
+
+/** Where the end tag of a text element stands, or -1. */
+const endOfText = (html: string, from: number, name: string): number => {
+  let i = html.indexOf("</", from)
+  while (i !== -1 && !isTagAt(html, i, `</${name}`)) i = html.indexOf("</", i + 2)
+  return i
+}
+
+/** The same of a script, where a script within `<!--` and `-->` has an end tag of its own. */
+const endOfScript = (html: string, from: number): number => {
+  let nesting: "none" | "comment" | "script" = "none"
+  for (let i = from; i < html.length; i++) {
+    const code = html.charCodeAt(i)
+    if (code === hyphen) {
+      if (nesting !== "none" && html.startsWith("-->", i)) nesting = "none"
+    } else if (code === less) {
+      if (nesting === "none" && html.startsWith("<!--", i)) {
+        nesting = "comment"
+        i++ // its hyphens may be those of the end
+      } else if (nesting === "comment" && isTagAt(html, i, "<script")) nesting = "script"
+      else if (isTagAt(html, i, "</script")) {
+        if (nesting !== "script") return i
+        nesting = "comment"
+      }
+    }
+  }
+  return -1
+}
+
+/** The first character behind the comment at `from`, or -1. */
+const endOfComment = (html: string, from: number): number => {
+  const content = from + "<!--".length
+  // `<!-->` and `<!--->` are comments.
+  for (let i = html.indexOf("--", from + 2); i !== -1; i = html.indexOf("--", i + 1)) {
+    if (html.charCodeAt(i + 2) === greater) return i + 3
+    if (i >= content && html.startsWith("!>", i + 2)) return i + 4
+  }
+  return -1
+}
+
+/** The first character behind markup that is no tag and not text: comments, declarations, instructions; or -1. */
+const endOfOther = (html: string, from: number): number => {
+  if (html.startsWith("<!--", from)) return endOfComment(html, from)
+  const end = html.indexOf(">", from + 2)
+  return end === -1 ? -1 : end + 1
+}
+
+/** Percent-encoded so that it can stand in any attribute, quoted or not. */
+const encoded = (trackingId: string): string =>
+  encodeURIComponent(trackingId.toWellFormed())
+    .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/**
+ * Appends `tracking_id=…` to the query of links to `domains`: `href` of `a` and `area`, absolute (`http`, `https`) or
+ * without a scheme (`//shop.example/`). A link that has a `tracking_id` keeps the one it has. Nothing else changes by a
+ * character: other elements, comments (conditional ones too), the text of scripts and styles, tags that do not end.
+ * Reads HTML as a browser's tokenizer does (HTML Standard, 13.2.5) and hosts as its URL parser does, so that
+ * `https://shop.example@evil.example/` is no link to `shop.example`.
+ *
+ * Never fails and takes linear time: 20 ms or so for a million characters. Of one text the first 5,000 links to the
+ * domains are tagged, so that a loop in a template cannot multiply its length.
+ */
+export const tagLinks = (html: string, { domains, trackingId }: LinkOptions): string => {
+  if (domains.length === 0) return html
+  const parameter = `${parameterName}=${encoded(trackingId)}`
+  let foreignHosts = 0
+  const isOurs = (written: string): boolean => {
+    // deno-lint-ignore no-control-regex -- all of ASCII
+    const isAscii = /^[\x00-\x7f]*$/.test(written)
+    if (!isAscii && ++foreignHosts > maxForeignHosts) return false
+    const ascii = isAscii ? written.toLowerCase() : domainToASCII(written)
+    const host = ascii.endsWith(".") ? ascii.slice(0, -1) : ascii
+    return domains.some((domain) => {
+      const before = host.length - domain.length - 1
+      return before < 0 ? host === domain : host.charCodeAt(before) === 0x2e && host.endsWith(domain)
+    })
+  }
+  const parts: Array<string> = []
+  let copied = 0
+  let links = 0
+  let i = html.indexOf("<")
+  while (i !== -1 && links < maxLinks) {
+    const first = html.charCodeAt(i + 1)
+    const isEnd = first === slash && isLetter(html.charCodeAt(i + 2))
+    if (isEnd || isLetter(first)) {
+      const tag = readTag(html, isEnd ? i + 2 : i + 1)
+      if (tag === undefined) break
+      i = tag.end
+      if (!isEnd) {
+        if (tag.name === "plaintext") break
+        if (tag.href !== undefined && (tag.name === "a" || tag.name === "area")) {
+          const link = placeOf(html, tag.href[0], tag.href[1], isOurs)
+          if (link !== undefined) links++
+          if (link?.place !== undefined) {
+            parts.push(html.slice(copied, link.place.at), link.place.joint, parameter)
+            copied = link.place.at
+          }
+        } else if (tag.name === "script") i = endOfScript(html, i)
+        else if (textElements.has(tag.name)) i = endOfText(html, i, tag.name)
+        if (i === -1) break
+      }
+    } else if (first === 0x21 || first === question || first === slash) {
+      i = endOfOther(html, i)
+      if (i === -1) break
+    } else i++
+    i = html.indexOf("<", i)
+  }
+  if (parts.length === 0) return html
+  parts.push(html.slice(copied))
+  return parts.join("")
+}
