@@ -148,9 +148,7 @@ export const observe = (
 
       const totals = variants[variants.length - 1]!
       const y = ys[i]!
-      // A send that has been clicked on is as mature as it will ever be: without this a first click within minutes,
-      // when next to nothing is due, would look like a rate of many clicks per send.
-      const matured = Math.max(n * maturities[hour]!, Math.min(n, y))
+      const matured = n * maturities[hour]!
       totals.sends += n
       totals.maturedSends += matured
       totals.effectiveSends += weight * matured
