@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
@@ -19,6 +19,17 @@ export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey"
   override get message() {
     return "Secrets of platforms are stored encrypted, and there is no key for that: set SECRET_KEY to 64 hexadecimal " +
       "digits (`openssl rand -hex 32`), the same on every node, and start again."
+  }
+}
+
+/** The key that the embedded store keeps beside its data is none. */
+export class SecretFileFaulty extends Schema.TaggedError<SecretFileFaulty>()("SecretFileFaulty", {
+  file: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message() {
+    return `The key of stored secrets in ${this.file} cannot be used: ${this.reason}. Put the key back that was there (64 ` +
+      "hexadecimal digits), or remove the file and enter the secrets of platforms anew."
   }
 }
 
@@ -47,15 +58,17 @@ const isKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text)
 const fileOf = (dataDir: string) => join(dataDir, "secret-key")
 
 /** The key that the embedded store keeps beside its data, made when it is first needed. */
-const localKey = (dataDir: string): string => {
-  try {
-    return readFileSync(fileOf(dataDir), "utf8").trim()
-  } catch {
-    const made = randomBytes(32).toString("hex")
-    writeFileSync(fileOf(dataDir), made, { mode: 0o600 })
-    return made
-  }
-}
+const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
+  Effect.suspend(() => {
+    const file = fileOf(dataDir)
+    try {
+      if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("hex"), { mode: 0o600 })
+      const text = readFileSync(file, "utf8").trim()
+      return isKey(text) ? Effect.succeed(keyOf(text)) : new SecretFileFaulty({ file, reason: "it holds no key" })
+    } catch (error) {
+      return new SecretFileFaulty({ file, reason: error instanceof Error ? error.message : String(error) })
+    }
+  })
 
 /**
  * Encrypts what has to be stored and used again, such as the signing secret of a platform: AES-256-GCM under `SECRET_KEY`,
@@ -64,8 +77,14 @@ const localKey = (dataDir: string): string => {
  */
 export class SecretBox extends Context.Service<SecretBox, {
   /** `purpose` names what the secret is for, such as `webhook acme/provider_a`. */
-  readonly seal: (purpose: string, secret: Redacted.Redacted<string>) => Effect.Effect<string, NoSecretKey>
-  readonly open: (purpose: string, sealed: string) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable>
+  readonly seal: (
+    purpose: string,
+    secret: Redacted.Redacted<string>,
+  ) => Effect.Effect<string, NoSecretKey | SecretFileFaulty>
+  readonly open: (
+    purpose: string,
+    sealed: string,
+  ) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable | SecretFileFaulty>
 }>()("parlance/auth/SecretBox") {
   static readonly layer = Layer.effect(
     SecretBox,
@@ -78,39 +97,34 @@ export class SecretBox extends Context.Service<SecretBox, {
       })
       if (!texts.every(isKey)) return yield* new SecretKeyFaulty()
       const given = texts.map(keyOf)
-      let local: Key | undefined
-      const keys = (): ReadonlyArray<Key> => {
-        if (kind === "postgres") return given
-        return [...given, local ??= keyOf(localKey(dataDir))]
-      }
+      const keys: Effect.Effect<ReadonlyArray<Key>, SecretFileFaulty> = kind === "postgres"
+        ? Effect.succeed(given)
+        : Effect.map(localKey(dataDir), (local) => [...given, local])
 
-      const seal = (purpose: string, secret: Redacted.Redacted<string>) =>
-        Effect.suspend(() => {
-          const key = keys()[0]
-          if (key === undefined) return new NoSecretKey()
-          const iv = randomBytes(12)
-          const cipher = createCipheriv("aes-256-gcm", key.bytes, iv).setAAD(Buffer.from(purpose))
-          const text = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
-          const sealed = Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64")
-          return Effect.succeed(`v1:${key.id}:${sealed}`)
-        })
+      const seal = Effect.fnUntraced(function* (purpose: string, secret: Redacted.Redacted<string>) {
+        const key = (yield* keys)[0]
+        if (key === undefined) return yield* new NoSecretKey()
+        const iv = randomBytes(12)
+        const cipher = createCipheriv("aes-256-gcm", key.bytes, iv).setAAD(Buffer.from(purpose))
+        const text = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
+        return `v1:${key.id}:${Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64")}`
+      })
 
-      const open = (purpose: string, sealed: string) =>
-        Effect.suspend(() => {
-          const [version, id, text] = sealed.split(":")
-          const key = keys().find((one) => one.id === id)
-          if (version !== "v1" || key === undefined || text === undefined) return new SecretUnreadable({ purpose })
-          const bytes = Buffer.from(text, "base64")
-          try {
-            const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12))
-              .setAAD(Buffer.from(purpose))
-              .setAuthTag(bytes.subarray(12, 28))
-            const secret = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
-            return Effect.succeed(Redacted.make(secret.toString("utf8")))
-          } catch {
-            return new SecretUnreadable({ purpose })
-          }
-        })
+      const open = Effect.fnUntraced(function* (purpose: string, sealed: string) {
+        const [version, id, text] = sealed.split(":")
+        const key = (yield* keys).find((one) => one.id === id)
+        if (version !== "v1" || key === undefined || text === undefined) return yield* new SecretUnreadable({ purpose })
+        const bytes = Buffer.from(text, "base64")
+        try {
+          const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12))
+            .setAAD(Buffer.from(purpose))
+            .setAuthTag(bytes.subarray(12, 28))
+          const secret = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
+          return Redacted.make(secret.toString("utf8"))
+        } catch {
+          return yield* new SecretUnreadable({ purpose })
+        }
+      })
 
       return SecretBox.of({ seal, open })
     }),

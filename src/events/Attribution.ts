@@ -25,6 +25,8 @@ export interface Claim {
   readonly user: string | undefined
   /** The platform's own name of the message. */
   readonly messageKey?: string | undefined
+  /** It has waited long enough for an event that says whose message this is, so that the user may tell. */
+  readonly hasWaited?: boolean
   /** Unix milliseconds. */
   readonly occurredAt: number
 }
@@ -58,9 +60,13 @@ const refOf = (org: string, row: Row): DecisionRef => ({
   decidedAt: row.decidedAt.getTime(),
 })
 
-/** Whether something without a tracking id can be told to belong to a decision of its user. */
-const isByUser = ({ event, templateId, trackingId, user }: Claim): boolean =>
-  trackingId === undefined && user !== undefined && (templateId !== undefined || event === "conversion")
+/** Whether its user can tell to which decision an event belongs. */
+export const isTellable = ({ event, templateId, user }: Claim): boolean =>
+  user !== undefined && (templateId !== undefined || event === "conversion")
+
+/** Whether something without a tracking id is told by its user: where its message has a name, only after waiting for it. */
+const isByUser = (claim: Claim): boolean =>
+  claim.trackingId === undefined && isTellable(claim) && (claim.messageKey === undefined || claim.hasWaited === true)
 
 /** Whether an event can belong to any decision at all, now or later. */
 export const isAttributable = (claim: Claim): boolean =>

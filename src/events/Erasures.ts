@@ -63,11 +63,15 @@ export class Erasures extends Context.Service<Erasures, {
         const ids = bodies.map(({ inboxId }) => inboxId)
         const events = count(
           yield* sql`
-            UPDATE events e SET user_id = NULL, link = NULL WHERE e.org_slug = ${org} AND (
+            UPDATE events e SET user_id = NULL, link = NULL, message_key = NULL WHERE e.org_slug = ${org} AND (
               e.user_id IN ${sql.in(names)} OR e.tracking_id IN (
                 SELECT d.tracking_id FROM decisions d WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}))`
             .raw,
         )
+        // A platform's name of a message can hold the name of its recipient.
+        yield* sql`
+          DELETE FROM attribution_links l WHERE l.org_slug = ${org} AND l.tracking_id IN (
+            SELECT d.tracking_id FROM decisions d WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)})`
         const decisions = count(
           yield* sql`
             UPDATE decisions d SET user_id = NULL WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}`.raw,

@@ -9,7 +9,15 @@ import { Profiles } from "../profiles/Profiles.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { Store } from "../store/Store.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
-import { attribute, type DecisionRef, isAttributable, resolveLinks, waitsForLink, windowDays } from "./Attribution.ts"
+import {
+  attribute,
+  type DecisionRef,
+  isAttributable,
+  isTellable,
+  resolveLinks,
+  waitsForLink,
+  windowDays,
+} from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
@@ -28,6 +36,9 @@ const batchBodies = 500
 
 /** Waiting events looked at in one transaction at most. */
 const batchWaiting = 1000
+
+/** For how long an event that names its message waits for another to say whose that is, before its user may tell. */
+const linkHours = 1
 
 /** Faults kept of one body at most, so that a hostile one does not grow many times its size. */
 const keptFaults = 100
@@ -55,6 +66,7 @@ interface Incoming extends NormalizedEvent {
   readonly source: string
   readonly inboxId: number
   readonly receivedAt: number
+  readonly hasWaited?: boolean
 }
 
 /** What a body turned into, to be noted with it. */
@@ -76,7 +88,10 @@ const eventKey = (org: string, source: string, key: string) => `${org}\0${source
 const retryAt = (event: Incoming, now: number): number | undefined => {
   const age = Math.max(500, now - event.receivedAt)
   if (age > windowDays * 24 * hourMillis) return undefined
-  if (waitsForLink(event)) return event.receivedAt + (windowDays * 24 + 1) * hourMillis
+  if (waitsForLink(event)) {
+    const hours = age < linkHours * hourMillis && isTellable(event) ? linkHours : windowDays * 24 + 1
+    return event.receivedAt + hours * hourMillis
+  }
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
@@ -384,6 +399,7 @@ export class Intake extends Context.Service<Intake, {
               templateId: row.namedTemplateId ?? undefined,
               user: row.userId ?? undefined,
               messageKey: row.messageKey ?? undefined,
+              hasWaited: now - row.receivedAt.getTime() >= linkHours * hourMillis,
               inboxId: row.inboxId,
               event: row.event,
               occurredAt: row.occurredAt.getTime(),

@@ -54,5 +54,21 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
   events: customEvents,
 }
 
+/** Items read of one body at most: a hostile one of 8 MiB could have millions, and would hold everything else up. */
+const maxItems = 20_000
+
+/** Smaller bodies cannot have so many. Unit: bytes. */
+const countedBytes = 2 * maxItems
+
 /** How the bodies of a source are read for an organization. Costs something to make: keep it while `reading` stands. */
-export const normalizer = (segment: Segment, reading: Reading = defaultReading): Normalize => sources[segment](reading)
+export const normalizer = (segment: Segment, reading: Reading = defaultReading): Normalize => {
+  const normalize = sources[segment](reading)
+  return (body, headers, receivedAt) => {
+    if (body.length > countedBytes) {
+      const parsed = parseJson(body)
+      const items = "json" in parsed ? CustomEvents.countItems(parsed.json) : 0
+      if (items > maxItems) return { reason: `The body has ${items} items; at most ${maxItems} are read of one` }
+    }
+    return normalize(body, headers, receivedAt)
+  }
+}

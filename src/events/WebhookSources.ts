@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Redacted, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type NoSecretKey, SecretBox } from "../auth/SecretBox.ts"
+import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -104,7 +104,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
     org: OrgSlug,
     segment: Segment,
     input: SourceInput,
-  ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey>
+  ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
   readonly remove: (org: OrgSlug, segment: Segment) => Effect.Effect<void, SourceNotFound>
   /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
@@ -174,8 +174,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         const settings = input.settings ?? before?.settings ?? {}
         const { faults } = readingOf(segment, settings)
         // `events` may be set up for its mapping alone: its other way in is an API key.
-        if (segment === "events" && input.secret === undefined) return faults
-        const secrets = input.secret === undefined ? before === undefined ? [] : undefined : [input.secret]
+        const needsSecret = before === undefined && segment !== "events"
+        const secrets = input.secret === undefined ? needsSecret ? [] : undefined : [input.secret]
         return [...faults, ...optionFaults(segment, settings, secrets)]
       }
 

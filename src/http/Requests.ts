@@ -1,6 +1,6 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { NoSecretKey } from "../auth/SecretBox.ts"
+import { NoSecretKey, SecretFileFaulty } from "../auth/SecretBox.ts"
 import { NotRendered } from "../decisions/Decider.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
@@ -59,7 +59,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
-  : E extends NoSecretKey ? Problems.Unprocessable
+  : E extends NoSecretKey | SecretFileFaulty ? Problems.Unprocessable
   : E extends Errors.AlreadyExists ? Problems.Conflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
   : E extends NotRendered ? Problems.Unprocessable
@@ -72,7 +72,9 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
-  if (error instanceof NoSecretKey) return new Problems.Unprocessable({ detail: error.message })
+  if (error instanceof NoSecretKey || error instanceof SecretFileFaulty) {
+    return new Problems.Unprocessable({ detail: error.message })
+  }
   if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
   if (error instanceof Errors.InvalidInput) return invalid(error.faults)
   if (error instanceof NotRendered) return notRendered(error)

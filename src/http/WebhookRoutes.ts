@@ -17,19 +17,24 @@ import { invalid, lookedUp } from "./Requests.ts"
 /** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000
 
-/** Headers that normalization reads, besides those of CloudEvents. A mapping may name others but never a credential. */
-const keptHeaders = new Set(["content-type", "webhook-id"])
+/** Headers that the adapters of platforms read. */
+const platformHeaders = new Set(["content-type", "webhook-id"])
+
+/** Of custom events also those of CloudEvents, and others that a mapping may name; never one that may be a credential. */
 const isKept = (name: string) =>
-  keptHeaders.has(name) || name.startsWith("ce-") ||
+  platformHeaders.has(name) || name.startsWith("ce-") ||
   (name.startsWith("x-") && !/key|auth|token|secret|signature|forwarded|real-ip/.test(name))
 
 /** Characters of a header's value that are kept at most. */
 const keptCharacters = 1000
 
-const headersOf = (request: HttpServerRequest.HttpServerRequest): Record<string, string> =>
+const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: Segment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headers).flatMap(([name, value]) =>
-      typeof value === "string" && isKept(name) ? [[name, value.slice(0, keptCharacters)]] : []
+      // A platform may send its token in a header of any name.
+      typeof value === "string" && (segment === "events" ? isKept(name) : platformHeaders.has(name))
+        ? [[name, value.slice(0, keptCharacters)]]
+        : []
     ).slice(0, 50),
   )
 
@@ -58,7 +63,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     body: Uint8Array,
     received: number,
   ) =>
-    inbox.store({ org: org as OrgSlug, source, headers: headersOf(request), body }).pipe(
+    inbox.store({ org: org as OrgSlug, source, headers: headersOf(request, source), body }).pipe(
       Effect.mapError(() =>
         new Unavailable({
           detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
@@ -114,8 +119,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       if (now - (shaken.get(org) ?? 0) < handshakeEvery) {
         return HttpServerResponse.jsonUnsafe({ status: "ok", received: 0 })
       }
+      const answer = yield* store(request, org, segment, bytes, 0)
       shaken.set(org, now)
-      return yield* store(request, org, segment, bytes, 0)
+      return answer
     }
     const verdict = sources.verify(org, segment, headers, bytes)
     if (verdict?.ok !== true) {
