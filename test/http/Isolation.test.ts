@@ -203,6 +203,8 @@ suiteOnStores("Isolation", (bench) => {
       variant: `copy-${secret}`,
       key: "0".repeat(16),
       slug: "not-found",
+      segment: "provider_a",
+      id: "1",
     }
     const found = await routes()
     for (const { method, path } of found) {
