@@ -1,4 +1,4 @@
-import { hash } from "node:crypto"
+import { createHash } from "node:crypto"
 import { isStorable } from "../domain/Attributes.ts"
 import type { EventName } from "../domain/Event.ts"
 import type { NotUnderstood } from "./Sources.ts"
@@ -292,8 +292,11 @@ export const canonicalJson = (item: Item): string => {
   return json
 }
 
+// `createHash` is four times as fast here as `hash`, whose base64url is slow on Deno 2.9.6 (measured).
+
 /** `digest:` and the SHA-256 (base64url) of an object's content, whatever the order of its members. */
-export const digestKey = (content: Item): string => `digest:${hash("sha256", canonicalJson(content), "base64url")}`
+export const digestKey = (content: Item): string =>
+  `digest:${createHash("sha256").update(canonicalJson(content)).digest("base64url")}`
 
 /**
  * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest
