@@ -1,7 +1,8 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
-import { type Fault, TemplateNotFound } from "../domain/Errors.ts"
+import { TemplateNotFound } from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { DecisionHistory } from "../events/DecisionHistory.ts"
 import { Inbox } from "../events/Inbox.ts"
@@ -9,19 +10,10 @@ import { Rebuild } from "../events/Rebuild.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
-import { decoder } from "../domain/Faults.ts"
 import { rebuildBody } from "./LearningApi.ts"
-import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
+import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
 
 const decodeRebuild = decoder(rebuildBody)
-
-/** A whole number from 1 to `most`; `otherwise` when it is not given. */
-const limitOf = (text: string | null, most: number, otherwise: number): Result.Result<number, Fault> => {
-  const limit = text === null ? otherwise : Number(text)
-  return Number.isInteger(limit) && limit >= 1 && limit <= most
-    ? Result.succeed(limit)
-    : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
-}
 
 /** A source by either of its names; one that does not exist has received nothing. */
 const sourceOf = (name: string): string => segmentOf(name) ?? lookedUp(name)
@@ -38,16 +30,12 @@ export const layer = HttpApiBuilder.group(
     const rebuild = yield* Rebuild
     const views = yield* Views
 
-    /** The organization of the path, which must exist. */
-    const existing = (params: { readonly org: string }) =>
-      Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
-
     return handlers
       .handleRaw("listInbox", ({ params, request }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const asked = query(request)
-          const limit = limitOf(asked.get("limit"), 100, 20)
+          const limit = limitOf(asked, 100, 20)
           const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
           const faults = [
             ...(Result.isFailure(limit) ? [limit.failure] : []),
@@ -77,18 +65,18 @@ export const layer = HttpApiBuilder.group(
         }).pipe(toProblems))
       .handle("replayInbox", ({ params }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           // What is no number is the id of no body.
           const id = /^\d{1,15}$/.test(params.id) ? Number(params.id) : 0
           yield* inbox.replay(org, sourceOf(params.segment), id)
         }).pipe(toProblems))
       .handleRaw("listDecisions", ({ params, request }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const template = lookedUp(params.template)
           if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
           const asked = query(request)
-          const limit = limitOf(asked.get("limit"), 5000, 1000)
+          const limit = limitOf(asked, 5000, 1000)
           const after = asked.get("after") ?? undefined
           const faults = [
             ...(Result.isFailure(limit) ? [limit.failure] : []),
@@ -121,7 +109,7 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("rebuild", ({ params, request }) =>
         Effect.gen(function* () {
           const { check = false, template_id } = yield* body(request, decodeRebuild)
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const rebuilt = yield* rebuild.run(org, {
             check,
             template: template_id === undefined ? undefined : lookedUp(template_id),
@@ -130,6 +118,7 @@ export const layer = HttpApiBuilder.group(
             decisions: rebuilt.decisions,
             templates: rebuilt.templates,
             written: !check,
+            send_times: rebuilt.sendTimes,
             differences: rebuilt.differences.map((difference) => ({
               template_id: difference.templateId,
               copy_id: difference.copyId,

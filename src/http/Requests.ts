@@ -6,6 +6,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Body from "./Body.ts"
+import type { Organizations } from "../organizations/Organizations.ts"
 import * as Problems from "./Problems.ts"
 
 /** A 400 with every fault. */
@@ -28,6 +29,13 @@ export const lookedUp = (text: string): string =>
 export const slugOf = (params: { readonly org: string }): OrgSlug => lookedUp(params.org) as OrgSlug
 
 /** Reads the body as JSON and decodes it, or fails with every fault. */
+/** The organization a management path names, which must exist. */
+export const existing = (
+  organizations: Organizations["Service"],
+  params: { readonly org: string },
+): Effect.Effect<OrgSlug, Errors.OrganizationNotFound> =>
+  Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
+
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
   decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
@@ -53,6 +61,19 @@ export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchPa
 }
 
 /** What a domain error is on the wire; anything else stays what it is. */
+/** The query's `limit`, a whole number from 1 to `most`; `otherwise` when it is not given. */
+export const limitOf = (
+  asked: URLSearchParams,
+  most: number,
+  otherwise: number,
+): Result.Result<number, Errors.Fault> => {
+  const text = asked.get("limit")
+  const limit = text === null ? otherwise : Number(text)
+  return Number.isInteger(limit) && limit >= 1 && limit <= most
+    ? Result.succeed(limit)
+    : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
+}
+
 type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
   : E extends Errors.KeyNotFound ? Problems.KeyNotFound
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound

@@ -1,23 +1,16 @@
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
+import { decoder } from "../domain/Faults.ts"
 import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
-import { decoder } from "../domain/Faults.ts"
-import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
+import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 
 const templateInput = decoder(TemplateInput)
 const templatePatch = decoder(TemplatePatch)
 const importBody = decoder(Schema.Struct({ templates: Schema.Array(TemplateInput) }))
-
-const limitOf = (text: string | null): Result.Result<number, string> => {
-  const limit = text === null ? 100 : Number(text)
-  return Number.isInteger(limit) && limit >= 1 && limit <= 1000
-    ? Result.succeed(limit)
-    : Result.fail("must be a whole number from 1 to 1000")
-}
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
@@ -41,10 +34,10 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listTemplates", ({ params, request }) =>
         Effect.gen(function* () {
           const asked = query(request)
-          const limit = limitOf(asked.get("limit"))
+          const limit = limitOf(asked, 1000, 100)
           const after = asked.get("after") ?? undefined
           const faults = [
-            ...(Result.isFailure(limit) ? [{ pointer: "limit", detail: limit.failure }] : []),
+            ...(Result.isFailure(limit) ? [limit.failure] : []),
             ...(after !== undefined && !isStorable(after)
               ? [{ pointer: "after", detail: "must be a template's id" }]
               : []),
