@@ -1,26 +1,11 @@
-import type { EventName } from "../domain/Event.ts"
+import { EventName } from "../domain/Event.ts"
 
 /**
  * What is counted, per decision once each: the decision itself, every kind of event, `negative` (at least one of
  * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
  * conversion: nobody saw it, so that it is no trial).
  */
-export const measures = [
-  "decisions",
-  "sent",
-  "delivered",
-  "open",
-  "click",
-  "other",
-  "conversion",
-  "bounce",
-  "soft_bounce",
-  "failed",
-  "unsubscribe",
-  "spam",
-  "negative",
-  "voided",
-] as const satisfies ReadonlyArray<EventName | "decisions" | "negative" | "voided">
+export const measures = ["decisions", ...EventName.literals, "negative", "voided"] as const
 export type Measure = (typeof measures)[number]
 
 /**

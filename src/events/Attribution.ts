@@ -2,18 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { EventName } from "../domain/Event.ts"
-
-/** A decision, as far as its events need it. */
-export interface DecisionRef {
-  readonly org: string
-  readonly trackingId: string
-  readonly templateId: string
-  readonly copyId: string
-  readonly segment: string
-  readonly forced: boolean
-  /** Unix milliseconds. */
-  readonly decidedAt: number
-}
+import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
 /** What an event says about whom it belongs to. */
 export interface Claim {
@@ -40,25 +29,9 @@ export const toleranceHours = 2
 /** Templates decided under one tracking id that an event is credited to at most. */
 const templatesPerTrackingId = 1000
 
-interface Row {
+interface Row extends DecisionRow {
   readonly place: number
-  readonly trackingId: string
-  readonly templateId: string
-  readonly copyId: string
-  readonly segment: string
-  readonly mode: string
-  readonly decidedAt: Date
 }
-
-const refOf = (org: string, row: Row): DecisionRef => ({
-  org,
-  trackingId: row.trackingId,
-  templateId: row.templateId,
-  copyId: row.copyId,
-  segment: row.segment,
-  forced: row.mode === "forced",
-  decidedAt: row.decidedAt.getTime(),
-})
 
 /** Whether its user can tell to which decision an event belongs. */
 export const isTellable = ({ event, templateId, user }: Claim): boolean =>
@@ -105,8 +78,9 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
  *
  * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
  *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
- * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion that names none: for any
- *    template) within 7 days before the event. A tracking id that is not known is not guessed around.
+ * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion
+ *    that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
+ *    around.
  */
 export const attribute = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -124,7 +98,7 @@ export const attribute = Effect.fnUntraced(function* (
     // Laterals with a limit leave the planner no choice but the index: a plan made while a table was empty is kept, and on
     // the embedded store for long.
     const rows = yield* sql<Row>`
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
       FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
       CROSS JOIN LATERAL (
         SELECT * FROM decisions d
@@ -132,7 +106,7 @@ export const attribute = Effect.fnUntraced(function* (
           AND (r.template_id IS NULL OR d.template_id = r.template_id)
         ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
       UNION ALL
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
       FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
       CROSS JOIN LATERAL (
         SELECT * FROM tracking_aliases a
@@ -164,11 +138,11 @@ export const attribute = Effect.fnUntraced(function* (
   )
   if (users.length > 0) {
     const rows = yield* sql<Row>`
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at
+      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
       FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
         template_id text, occurred_at float8)
       CROSS JOIN LATERAL (
-        SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at FROM decisions d
+        SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM decisions d
         WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
           AND d.decided_at <= to_timestamp(r.occurred_at / 1000.0) + ${`${toleranceHours} hours`}::interval
           AND d.decided_at > to_timestamp(r.occurred_at / 1000.0) - ${`${windowDays} days`}::interval

@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type TimedOutcome, timedOutcomes } from "../learning/Ledger.ts"
-import type { DecisionRef } from "./Attribution.ts"
 import { readEvents } from "./DecisionEvents.ts"
+import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
 /** A decision as it was recorded, and when people first did what. */
 export interface PastDecision extends DecisionRef {
@@ -16,15 +16,10 @@ export interface PastDecision extends DecisionRef {
   readonly outcomes: { readonly [outcome in TimedOutcome]?: number }
 }
 
-interface Row {
-  readonly trackingId: string
-  readonly copyId: string
-  readonly segment: string
-  readonly mode: string
+interface Row extends DecisionRow {
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null
   readonly policy: string
-  readonly decidedAt: Date
 }
 
 /** The decisions of the past with what came of them. */
@@ -47,17 +42,12 @@ export class DecisionHistory extends Context.Service<DecisionHistory, {
         { after, limit }: { readonly after: string | undefined; readonly limit: number },
       ) {
         const rows = yield* sql<Row>`
-          SELECT d.tracking_id, d.copy_id, d.segment, d.mode, d.propensity, d.weights, d.policy, d.decided_at
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.propensity, d.weights, d.policy,
+            d.decided_at
           FROM decisions d
           WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.tracking_id > ${after ?? ""}
           ORDER BY d.tracking_id LIMIT ${limit}`
-        const decisions = rows.map((row) => ({
-          ...row,
-          org,
-          templateId: template,
-          forced: row.mode === "forced",
-          decidedAt: row.decidedAt.getTime(),
-        }))
+        const decisions = rows.map((row) => ({ ...row, ...refOf(org, row) }))
         const events = yield* readEvents(sql, decisions)
         return decisions.map((decision, place): PastDecision => {
           const outcomes: { [outcome in TimedOutcome]?: number } = {}

@@ -2,6 +2,7 @@ import { delayClass } from "../bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../bandit/Tally.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import type { EventName } from "../domain/Event.ts"
+import { type TimedOutcome, timedOutcomes } from "../learning/Ledger.ts"
 
 /** One event that belongs to a decision. */
 export interface AttributedEvent {
@@ -16,9 +17,6 @@ export interface AttributedEvent {
   readonly link: string | undefined
 }
 
-/** What somebody may do some time after the decision, and what is learned about how long it takes. */
-export type DelayedOutcome = "open" | "click" | "conversion"
-
 /** What one decision with its events adds to the tallies. */
 export interface Contribution {
   /** Events of people, `negative` and `voided`; without the decision itself. */
@@ -26,7 +24,7 @@ export interface Contribution {
   /** Events of machines: neither `negative` nor `voided`. */
   readonly automated: TallyCounts
   /** The class (see `delayClass`) of the time from the decision to the first such event of a person. */
-  readonly delays: { readonly [outcome in DelayedOutcome]?: number }
+  readonly delays: { readonly [outcome in TimedOutcome]?: number }
 }
 
 /** Events further from their decision are not counted: hours, the last edge of the classes of delay. */
@@ -41,8 +39,7 @@ const scanMillis = 10_000
 /** Nobody clicks two links within this time, in milliseconds. */
 const burstMillis = 2_000
 
-const isDelayed = (event: EventName): event is DelayedOutcome =>
-  event === "open" || event === "click" || event === "conversion"
+const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
 
 const isVoiding = (event: EventName) => event === "bounce" || event === "soft_bounce" || event === "failed"
 
@@ -66,6 +63,18 @@ const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<Attributed
   return burst
 }
 
+/** Which of a decision's clicks are a machine's, by what their source says, or by their haste after the first delivery. */
+export const machineClicks = (
+  clicks: ReadonlyArray<AttributedEvent>,
+  deliveredAt: number,
+): (click: AttributedEvent) => boolean => {
+  const burst = clicks.length > 1 ? burstOf(clicks) : undefined
+  return (click) => {
+    const sinceDelivery = click.occurredAt - deliveredAt
+    return click.automated || (sinceDelivery >= 0 && sinceDelivery < scanMillis) || burst?.has(click) === true
+  }
+}
+
 /**
  * What a decision made at `decidedAt` (Unix milliseconds) adds to the tallies, given all events attributed to it, in
  * any order and with any repetitions. Each kind of event counts once, for people and for machines. Counted is what
@@ -78,14 +87,14 @@ const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<Attributed
 export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Contribution => {
   const learned: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
   const automated: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
-  const delays: { [outcome in DelayedOutcome]?: number } = {}
+  const delays: { [outcome in TimedOutcome]?: number } = {}
   const clicks: Array<AttributedEvent> = []
   let deliveredAt = Infinity
   let undelivered = false
 
   const countHuman = ({ event, occurredAt }: AttributedEvent) => {
     learned[event] = 1
-    if (!isDelayed(event)) return
+    if (!isTimed(event)) return
     const delay = delayClass(Math.max(0, occurredAt - decidedAt) / hourMillis)
     delays[event] = Math.min(delays[event] ?? delay, delay)
   }
@@ -99,11 +108,9 @@ export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEv
     else if (event.automated) automated[event.event] = 1
     else countHuman(event)
   }
-  const burst = clicks.length > 1 ? burstOf(clicks) : undefined
+  const isMachine = machineClicks(clicks, deliveredAt)
   for (const click of clicks) {
-    const sinceDelivery = click.occurredAt - deliveredAt
-    const scanned = (sinceDelivery >= 0 && sinceDelivery < scanMillis) || burst?.has(click) === true
-    if (click.automated || scanned) automated.click = 1
+    if (isMachine(click)) automated.click = 1
     else countHuman(click)
   }
   if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1

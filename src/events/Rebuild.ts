@@ -2,15 +2,14 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type Track } from "../bandit/Tally.ts"
-import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
+import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
+import { type HistoriesRebuilt, rebuildHistories } from "../delay/HistoryRebuild.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { HourDelays } from "../learning/Engine.ts"
 import type { DelayCounts } from "../learning/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
-import type { DecisionRef } from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
-
-const hourMillis = 3_600_000
+import { type DecisionRow, refOf } from "./DecisionRef.ts"
 
 /** Decisions read at once. */
 const page = 5000
@@ -36,18 +35,11 @@ export interface Rebuilt {
   readonly templates: number
   /** Where tallies and ledger together differed from the truth; at most 1,000 of them. */
   readonly differences: ReadonlyArray<Difference>
+  /** Histories of people; null where one template was asked for. */
+  readonly sendTimes: HistoriesRebuilt | null
 }
 
 const keptDifferences = 1000
-
-interface DecisionRow {
-  readonly trackingId: string
-  readonly templateId: string
-  readonly copyId: string
-  readonly segment: string
-  readonly mode: string
-  readonly decidedAt: Date
-}
 
 const keyOf = ({ copyId, segment, start, track }: Tally) => `${copyId}\0${segment}\0${start}\0${track}`
 
@@ -96,19 +88,11 @@ export class Rebuild extends Context.Service<Rebuild, {
         let after = { trackingId: "", templateId: "" }
         while (true) {
           const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
-            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.decided_at FROM decisions d
+            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM decisions d
             WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
               AND d.decided_at >= ${since} AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
             ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
-          const refs = rows.map((row): DecisionRef => ({
-            org,
-            trackingId: row.trackingId,
-            templateId: row.templateId,
-            copyId: row.copyId,
-            segment: row.segment,
-            forced: row.mode === "forced",
-            decidedAt: row.decidedAt.getTime(),
-          }))
+          const refs = rows.map((row) => refOf(org, row))
           const events = yield* readEvents(sql, refs)
           refs.forEach((ref, place) => {
             const { automated, delays, learned } = contributionOf(ref, events[place]!)
@@ -168,7 +152,7 @@ export class Rebuild extends Context.Service<Rebuild, {
         org: OrgSlug,
         { check, template }: { readonly template?: string | undefined; readonly check: boolean },
       ) {
-        return yield* sql.withTransaction(Effect.gen(function* () {
+        const rebuilt = yield* sql.withTransaction(Effect.gen(function* () {
           yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
           // Taken before the picture of the data is: folds that are under way end first, later ones wait.
           yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
@@ -187,6 +171,9 @@ export class Rebuild extends Context.Service<Rebuild, {
           }
           return { decisions, templates: templates.length, differences: differences.slice(0, keptDifferences) }
         }))
+        const nowMillis = clock.currentTimeMillisUnsafe()
+        const sendTimes = template === undefined ? yield* rebuildHistories(sql, org, { check, nowMillis }) : null
+        return { ...rebuilt, sendTimes }
       }, Effect.catch((error: SqlError) => Effect.die(error)))
 
       return Rebuild.of({ run })
