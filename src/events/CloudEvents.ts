@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
-import type { Normalized, NormalizedEvent, SkippedItem } from "../domain/Event.ts"
+import type { NormalizedEvent } from "../domain/Event.ts"
 import * as CustomEvents from "./CustomEvents.ts"
+import { collect, faulty, itemsOf, type Skipped } from "./Items.ts"
 import { isItem, type Item, keyOf, nameOf, objectOf, parseJson, textOf } from "./Reading.ts"
 import type { Normalize, NotUnderstood } from "./Sources.ts"
 
@@ -9,12 +10,10 @@ export interface Settings {
   /** What `subject` is, where it is anything here; it wins over the same value of the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Further types that are conversions, lowercase: whole, or their last segment. */
-  readonly conversions?: ReadonlySet<string>
+  readonly conversions?: ReadonlySet<string> | undefined
 }
 
 type Headers = Readonly<Record<string, string>>
-
-type Outcome = NormalizedEvent | Omit<SkippedItem, "pointer">
 
 /** A header by its lowercase name. */
 const headerOf = (headers: Headers, name: string): string | undefined =>
@@ -49,32 +48,25 @@ interface CloudEvent {
 const attributes = ["id", "source", "specversion", "type"] as const
 
 /** Reads an event in the words of the default shape, which knows its type, its data, and what is noise. */
-const read = (event: CloudEvent, receivedAt: number, { conversions, subject }: Settings): Outcome => {
+const read = (event: CloudEvent, receivedAt: number, { conversions, subject }: Settings): NormalizedEvent | Skipped => {
   const missing = attributes.filter((name) => textOf(event[name]) === undefined)
   if (missing.length > 0) {
-    return { reason: `is no CloudEvent: it has no ${missing.join(", no ")}`, expected: false }
+    return faulty(`is no CloudEvent: it has no ${missing.join(", no ")}`)
   }
   const version = textOf(event.specversion)!
   if (!/^1(?:\.\d+)?$/.test(version)) {
-    return { reason: `has specversion ${JSON.stringify(version.slice(0, 20))}; 1.0 is understood`, expected: false }
+    return faulty(`has specversion ${JSON.stringify(version.slice(0, 20))}; 1.0 is understood`)
   }
   const item: Record<string, unknown> = { event: event.type, occurred_at: event.time }
   if (subject !== undefined && nameOf(event.subject) !== undefined) {
     item[subject === "user" ? "user_id" : subject] = event.subject
   }
   if (event.data !== undefined) item["data"] = event.data
-  const result = CustomEvents.normalize([item], {
-    receivedAt,
-    webhookId: undefined,
-    ...(conversions === undefined ? {} : { conversions }),
-  })
-  const [normal] = result.events
-  if (normal === undefined) {
-    const { expected, reason } = result.skipped[0]!
-    return {
-      reason: event.data === undefined && !expected ? `${reason}; its data is no JSON object` : reason,
-      expected,
-    }
+  const normal = CustomEvents.readItem(item, { receivedAt, webhookId: undefined, conversions })
+  if ("reason" in normal) {
+    return event.data === undefined && !normal.expected
+      ? faulty(`${normal.reason}; its data is no JSON object`)
+      : normal
   }
   // A URI reference has no spaces, so that no two pairs share a key.
   const source = textOf(event.source)!
@@ -94,8 +86,8 @@ const dataOf = (item: Item): Item | undefined => {
   return "json" in parsed ? objectOf(parsed.json) : undefined
 }
 
-const ofItem = (item: unknown, receivedAt: number, settings: Settings): Outcome => {
-  if (!isItem(item)) return { reason: "must be an object", expected: false }
+const ofItem = (item: unknown, receivedAt: number, settings: Settings): NormalizedEvent | Skipped => {
+  if (!isItem(item)) return faulty("must be an object")
   const { id, source, specversion, subject, time, type } = item
   return read({ id, source, specversion, subject, time, type, data: dataOf(item) }, receivedAt, settings)
 }
@@ -129,16 +121,6 @@ const ofHeaders = (body: Uint8Array, headers: Headers): CloudEvent | NotUndersto
   }
 }
 
-const gather = (outcomes: ReadonlyArray<readonly [pointer: string, outcome: Outcome]>): Normalized => {
-  const events: Array<NormalizedEvent> = []
-  const skipped: Array<SkippedItem> = []
-  for (const [pointer, outcome] of outcomes) {
-    if ("event" in outcome) events.push(outcome)
-    else skipped.push({ pointer, ...outcome })
-  }
-  return { items: outcomes.length, events, skipped }
-}
-
 /**
  * Reads CloudEvents 1.0 over HTTP (`providers.md` 7.2): structured, in batches, and binary, told apart by the content type
  * and the `ce-*` headers (names lowercase). `type` is the event's name as in the default shape, `time` its time, and
@@ -153,16 +135,11 @@ export const make = (settings: Settings = {}): Normalize => (body, headers, rece
   }
   if (isCloudEvents(headers) && mediaType !== structuredType && mediaType !== batchType) {
     const event = ofHeaders(body, headers)
-    return "reason" in event ? event : gather([["", read(event, receivedAt, settings)]])
+    return "reason" in event ? event : collect(itemsOf(event), () => read(event, receivedAt, settings))
   }
   const parsed = parseJson(body)
   if (!("json" in parsed)) return parsed
-  const { json } = parsed
-  return gather(
-    Array.isArray(json)
-      ? json.map((item, i) => [`/${i}`, ofItem(item, receivedAt, settings)])
-      : [["", ofItem(json, receivedAt, settings)]],
-  )
+  return collect(itemsOf(parsed.json), (item) => ofItem(item, receivedAt, settings))
 }
 
 /** Without settings: `subject` is not read. */

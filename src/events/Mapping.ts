@@ -1,4 +1,7 @@
-import type { EventName, NormalizedEvent, SkippedItem } from "../domain/Event.ts"
+import type { EventName, NormalizedEvent } from "../domain/Event.ts"
+import { collectAt, faulty, ignored, type Skipped } from "./Items.ts"
+import { matches, nodesOf, parsePath } from "./MappingPath.ts"
+import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import {
   instantOf,
   isItem,
@@ -12,8 +15,6 @@ import {
   parseJson,
   textOf,
 } from "./Reading.ts"
-import { matches, nodesOf, parsePath } from "./MappingPath.ts"
-import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import type { Normalize, NotUnderstood } from "./Sources.ts"
 
 export { decode, Mapping } from "./MappingSchema.ts"
@@ -153,14 +154,14 @@ const timeText = (unit: TimeUnit): Read => (value) => {
   return instant <= 8.64e15 ? new Date(instant).toISOString() : undefined
 }
 
-type Outcome = NormalizedEvent | Omit<SkippedItem, "pointer">
+type Outcome = NormalizedEvent | Skipped
 
 /** What became of an item, and where each of its values was found; null where it was looked for in vain. */
 export interface Explained {
   /** JSON pointer of the item. */
   readonly pointer: string
   readonly event?: NormalizedEvent
-  readonly skipped?: Omit<SkippedItem, "pointer">
+  readonly skipped?: Skipped
   readonly found: { readonly [member: string]: Found | null }
 }
 
@@ -205,7 +206,7 @@ const readerOf = (mapping: Mapping): Reader => {
       const value = lookup(item, scope)
       if (!holds(value?.value)) {
         found[`where/${i}`] = value ?? null
-        return { reason: `is left out by where/${i}`, expected: true }
+        return ignored(`is left out by where/${i}`)
       }
     }
     let missing: string | undefined
@@ -217,18 +218,18 @@ const readerOf = (mapping: Mapping): Reader => {
     }
     const valueOf = (name: string): string | undefined => found[name]?.value
     const stated = valueOf("event")
-    if (stated === undefined) return { reason: "has no event name where the mapping looks for it", expected: false }
+    if (stated === undefined) return faulty("has no event name where the mapping looks for it")
     const event = meaningOf(stated)
-    if (event === null) return { reason: `"${stated}" is ignored by the mapping`, expected: true }
+    if (event === null) return ignored(`"${stated}" is ignored by the mapping`)
     if (event === undefined) {
-      return { reason: `"${stated}" is no event of the mapping, nor one of the default shape`, expected: true }
+      return ignored(`"${stated}" is no event of the mapping, nor one of the default shape`)
     }
-    if (missing !== undefined) return { reason: `has no ${missing}, which the mapping requires`, expected: false }
+    if (missing !== undefined) return faulty(`has no ${missing}, which the mapping requires`)
     const trackingId = valueOf("tracking_id")
     const user = valueOf("user")
     const messageKey = messageKeyOf(valueOf("message_id"))
     if (trackingId === undefined && user === undefined && messageKey === undefined) {
-      return { reason: "names no message: no tracking_id, user or message_id was found", expected: false }
+      return faulty("names no message: no tracking_id, user or message_id was found")
     }
     return {
       event,
@@ -305,14 +306,7 @@ export const compile = (mapping: Mapping): Normalize => {
     const opened = open(bytes)
     if ("reason" in opened) return opened
     const scope: Scope = { body: opened.body, headers, shared: new Map() }
-    const events: Array<NormalizedEvent> = []
-    const skipped: Array<SkippedItem> = []
-    for (const { pointer, value } of opened.items) {
-      const outcome = read(value, scope, receivedAt, {})
-      if ("event" in outcome) events.push(outcome)
-      else skipped.push({ pointer, ...outcome })
-    }
-    return { items: opened.items.length, events, skipped }
+    return collectAt(opened.items, ({ pointer }) => pointer, ({ value }) => read(value, scope, receivedAt, {}))
   }
 }
 

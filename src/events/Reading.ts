@@ -86,6 +86,14 @@ export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnd
 export const isItem = (value: unknown): value is Item =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+const none: Item = {}
+
+/** An object's member that is an object; anything else counts as an empty one. */
+export const memberOf = (item: Item, name: string): Item => {
+  const value = item[name]
+  return isItem(value) ? value : none
+}
+
 /** A text or a number as text; undefined for anything else, and for what is blank. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string"
@@ -237,6 +245,27 @@ export const objectOf = (value: unknown): Item | undefined => {
   } catch {
     return undefined
   }
+}
+
+const trackingKeys = ["tracking_id"]
+const templateKeys = ["template_id"]
+
+/**
+ * The ids that a customer has put into the first of the members `carriers` that has a `tracking_id` (each an object, or the
+ * JSON text of one): a `template_id` without one beside it is the customer's own affair. Else the `tracking_id` in the first
+ * of the members `urls` that has one.
+ */
+export const carriedIds = (
+  item: Item,
+  carriers: ReadonlyArray<string>,
+  urls: ReadonlyArray<string>,
+): { readonly trackingId: string | undefined; readonly templateId: string | undefined } => {
+  for (const key of carriers) {
+    const carrier = objectOf(item[key])
+    const trackingId = carrier && find([carrier], trackingKeys, nameOf)
+    if (trackingId !== undefined) return { trackingId, templateId: find([carrier!], templateKeys, nameOf) }
+  }
+  return { trackingId: find([item], urls, trackingIdOf), templateId: undefined }
 }
 
 interface Frame {

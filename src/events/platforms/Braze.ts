@@ -1,6 +1,8 @@
-import type { EventName, Normalized, NormalizedEvent, SkippedItem } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/Event.ts"
 import * as CustomEvents from "../CustomEvents.ts"
+import { collect, collectAt, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
 import {
+  carriedIds,
   digestKey,
   find,
   instantOf,
@@ -11,22 +13,19 @@ import {
   keyOf,
   lastSegment,
   linkOf,
+  memberOf,
   messageKeyOf,
   nameOf,
-  objectOf,
   parseJson,
   textOf,
-  trackingIdOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Braze. */
 export interface Settings {
   /** Names of custom events that are conversions without a tracking id too, lowercase: whole, or their last segment. */
-  readonly conversions?: ReadonlySet<string>
+  readonly conversions?: ReadonlySet<string> | undefined
 }
-
-type Outcome = NormalizedEvent | Omit<SkippedItem, "pointer">
 
 /** What a type of event says: an event, whatever else it holds; or where to look further. */
 type Meaning = EventName | "ignored" | "custom" | "subscription"
@@ -96,50 +95,25 @@ const urlKeys = ["url"]
 const linkKeys = ["url", "link_alias", "link_id", "button_id"]
 /** `machine_open` is the text `"true"`, the other a boolean. */
 const machineKeys = ["machine_open", "is_suspected_bot_click"]
-const trackingKeys = ["tracking_id"]
-const templateKeys = ["template_id"]
-/** In Currents' order of preference; each is an object, or the JSON text of one. */
+/** In Currents' order of preference. */
 const carrierKeys = ["message_extras", "custom_properties", "purchase_properties"]
-
-/** Both ids from one carrier: a template id that came without a tracking id is the customer's own affair. */
-const carried = (
-  properties: Item,
-): { readonly trackingId: string | undefined; readonly templateId: string | undefined } => {
-  for (const key of carrierKeys) {
-    const carrier = objectOf(properties[key])
-    const trackingId = carrier && find([carrier], trackingKeys, nameOf)
-    if (trackingId !== undefined) return { trackingId, templateId: find([carrier!], templateKeys, nameOf) }
-  }
-  return { trackingId: find([properties], urlKeys, trackingIdOf), templateId: undefined }
-}
-
-const none: Item = {}
-
-/** An object's member that is an object; anything else counts as an empty one. */
-const member = (item: Item, key: string): Item => {
-  const value = item[key]
-  return isItem(value) ? value : none
-}
-
-const ignored = (reason: string): Outcome => ({ reason, expected: true })
-const refused = (reason: string): Outcome => ({ reason, expected: false })
 
 const unsubscribed = (properties: Item): boolean =>
   textOf(properties["subscription_status"])?.trim().toLowerCase() === "unsubscribed"
 
 /** An event of a Currents connector. */
 const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settings): Outcome => {
-  if (!isItem(item)) return refused("must be an object")
+  if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["event_type"])
-  if (stated === undefined) return refused('has no event_type, such as "users.messages.email.Click"')
+  if (stated === undefined) return faulty('has no event_type, such as "users.messages.email.Click"')
   const type = stated.trim().toLowerCase()
   const meaning = meaningOf(type)
-  if (meaning === undefined) return refused(`event_type "${stated}" is not known`)
+  if (meaning === undefined) return faulty(`event_type "${stated}" is not known`)
   if (meaning === "ignored") return ignored(`"${stated}" says nothing about a message's effect`)
 
-  const properties = member(item, "properties")
-  const person = member(item, "user")
-  const { templateId, trackingId } = carried(properties)
+  const properties = memberOf(item, "properties")
+  const person = memberOf(item, "user")
+  const { templateId, trackingId } = carriedIds(properties, carrierKeys, urlKeys)
 
   let event: EventName
   if (meaning === "subscription") {
@@ -168,7 +142,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settin
   // Braze's own id comes first here: it is on every event, while an external id may be given between send and click.
   const messageKey = messageKeyOf(nameOf(properties["dispatch_id"]), own ?? user)
   if (trackingId === undefined && user === undefined) {
-    return refused("names neither a tracking_id nor a user, so that it belongs to no message")
+    return faulty("names neither a tracking_id nor a user, so that it belongs to no message")
   }
   return {
     event,
@@ -200,14 +174,14 @@ const readPostback = (item: Item, receivedAt: number): Outcome => {
   const name = stated.toLowerCase()
   if (name === "processed") return ignored('"processed" says nothing about a message\'s effect')
   const status = statuses.get(name)
-  if (status === undefined) return refused(`status "${stated.slice(0, 100).toWellFormed()}" is not known`)
-  const metadata = member(item, "metadata")
+  if (status === undefined) return faulty(`status "${stated.slice(0, 100).toWellFormed()}" is not known`)
+  const metadata = memberOf(item, "metadata")
   const dispatchId = textOf(item["dispatch_id"])!
   // One e-mail has one dispatch id here. Each status comes once, however often it is posted.
   const messageKey = messageKeyOf(nameOf(dispatchId))
   const trackingId = nameOf(metadata["external_send_id"])
   if (trackingId === undefined && messageKey === undefined) {
-    return refused("names no message: neither metadata.external_send_id nor dispatch_id can be kept")
+    return faulty("names no message: neither metadata.external_send_id nor dispatch_id can be kept")
   }
   return {
     event: status.event,
@@ -228,16 +202,6 @@ const isCurrents = (item: Item): boolean => {
   return typeof type === "string" && /^\s*users\./i.test(type)
 }
 
-const gather = (outcomes: ReadonlyArray<readonly [pointer: string, outcome: Outcome]>): Normalized => {
-  const events: Array<NormalizedEvent> = []
-  const skipped: Array<SkippedItem> = []
-  for (const [pointer, outcome] of outcomes) {
-    if ("event" in outcome) events.push(outcome)
-    else skipped.push({ pointer, ...outcome })
-  }
-  return { items: outcomes.length, events, skipped }
-}
-
 /**
  * Reads what Braze sends, told apart by its shape (`providers.md` part 2):
  * 1. `{"events": […]}` from a Currents connector. Nothing, or no events, is a probe of the credentials: no items.
@@ -248,39 +212,28 @@ const gather = (outcomes: ReadonlyArray<readonly [pointer: string, outcome: Outc
  * the key `["dispatch id","user"]`, since a scheduled campaign has one dispatch id for all users.
  */
 export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
-  if (isBlank(body)) return { items: 0, events: [], skipped: [] }
+  if (isBlank(body)) return noItems
   const parsed = parseJson(body)
   if (!("json" in parsed)) return parsed
   const { json } = parsed
 
   if (isItem(json) && Object.hasOwn(json, "events")) {
-    const events = json["events"]
-    return gather(
-      Array.isArray(events)
-        ? events.map((item, i) => [`/events/${i}`, readCurrents(item, receivedAt, settings)])
-        : [["/events", readCurrents(events, receivedAt, settings)]],
-    )
+    const readOne = (item: unknown) => readCurrents(item, receivedAt, settings)
+    const { events } = json
+    return Array.isArray(events)
+      ? collect({ items: events, list: "/events" }, readOne)
+      : collectAt([events], () => "/events", readOne)
   }
 
-  const flat = (value: unknown, webhookId: string | undefined): Normalized =>
-    CustomEvents.normalize(value, {
-      receivedAt,
-      webhookId,
-      ...(settings.conversions === undefined ? {} : { conversions: settings.conversions }),
-    })
-  const readAny = (item: unknown, webhookId: string | undefined): Outcome => {
+  const options = { receivedAt, webhookId: headers["webhook-id"], conversions: settings.conversions }
+  if (isItem(json) && !isCurrents(json) && !isPostback(json)) return CustomEvents.normalize(json, options)
+  const items = itemsOf(json)
+  const each = items.items.length === 1 ? options : { ...options, webhookId: undefined }
+  return collect(items, (item) => {
     if (isItem(item) && isCurrents(item)) return readCurrents(item, receivedAt, settings)
     if (isItem(item) && isPostback(item)) return readPostback(item, receivedAt)
-    const { events, skipped } = flat([item], webhookId)
-    return events[0] ?? { reason: skipped[0]!.reason, expected: skipped[0]!.expected }
-  }
-  const webhookId = headers["webhook-id"]
-  if (Array.isArray(json)) {
-    return gather(json.map((item, i) => [`/${i}`, readAny(item, json.length === 1 ? webhookId : undefined)]))
-  }
-  return isItem(json) && (isCurrents(json) || isPostback(json))
-    ? gather([["", readAny(json, webhookId)]])
-    : flat(json, webhookId)
+    return CustomEvents.readItem(item, each)
+  })
 }
 
 /** Without settings: a custom event is a conversion with a tracking id only. */

@@ -1,4 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
 import {
   find,
   instantOf,
@@ -7,6 +8,7 @@ import {
   type Item,
   keyOf,
   linkOf,
+  memberOf,
   messageKeyOf,
   nameOf,
   objectOf,
@@ -14,7 +16,6 @@ import {
   trackingIdOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
-import { collect, faulty, ignored, jsonOf, type Outcome } from "./Items.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["sent", "sent"],
@@ -74,8 +75,8 @@ const read = (item: unknown, receivedAt: number): Outcome => {
   const event = metrics.get(metric)
   if (event === undefined) return faulty(`"${stated}" is no metric known here`)
 
-  const data: Item = isItem(item["data"]) ? item["data"] : {}
-  const identifiers: Item = isItem(data["identifiers"]) ? data["identifiers"] : {}
+  const data = memberOf(item, "data")
+  const identifiers = memberOf(data, "identifiers")
   const trackingId = headerTrackingId(data["headers"]) ?? trackingIdOf(data["href"])
   const user = find([identifiers], ["id"], nameOf) ?? find([data], ["customer_id"], nameOf) ??
     find([identifiers], ["email"], nameOf) ?? find([data], ["email_address", "recipient"], nameOf) ??
@@ -97,18 +98,16 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     response: textOf(data["tracked_response"]),
   }
   return {
-    event: {
-      event,
-      trackingId,
-      templateId: undefined,
-      user,
-      key: keyOf(content, textOf(item["event_id"])),
-      occurredAt: instantOf(time, receivedAt),
-      automated: isFlagged([data], automatedKeys),
-      messageKey,
-      // An in-app message has the action's name in place of a URL.
-      link: find([data], ["href", "tracked_response"], linkOf),
-    },
+    event,
+    trackingId,
+    templateId: undefined,
+    user,
+    key: keyOf(content, textOf(item["event_id"])),
+    occurredAt: instantOf(time, receivedAt),
+    automated: isFlagged([data], automatedKeys),
+    messageKey,
+    // An in-app message has the action's name in place of a URL.
+    link: find([data], ["href", "tracked_response"], linkOf),
   }
 }
 
@@ -121,9 +120,5 @@ const read = (item: unknown, receivedAt: number): Outcome => {
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Customer.io")
   if (!("json" in parsed)) return parsed
-  const { json } = parsed
-  return collect(
-    Array.isArray(json) ? { items: json, list: "" } : { items: [json], list: undefined },
-    (item) => read(item, receivedAt),
-  )
+  return collect(itemsOf(parsed.json), (item) => read(item, receivedAt))
 }

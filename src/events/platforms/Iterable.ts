@@ -1,5 +1,7 @@
-import type { EventName, NormalizedEvent, SkippedItem } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/Event.ts"
+import { collect, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
 import {
+  carriedIds,
   digestKey,
   find,
   instantOf,
@@ -13,7 +15,6 @@ import {
   objectOf,
   parseJson,
   textOf,
-  trackingIdOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -47,23 +48,8 @@ const urlKeys = ["url", "linkUrl", "clickedUrl"]
 /** In-app and embedded messages have buttons in place of links. */
 const linkKeys = [...urlKeys, "buttonIdentifier", "linkId"]
 const machineKeys = ["isBot"]
-/** Ours to write, the campaign's own data first; each is an object, or the JSON text of one. */
+/** Ours to write, the campaign's own data first. Not `trackedLink.trackingId`, nor `templateId`: both are Iterable's own. */
 const carrierKeys = ["transactionalData", "metadata"]
-const trackingKeys = ["tracking_id"]
-const templateKeys = ["template_id"]
-
-/** Not `trackedLink.trackingId`, nor `templateId`: both are Iterable's own ids. */
-const carried = (
-  fields: Item,
-): { readonly trackingId: string | undefined; readonly templateId: string | undefined } => {
-  for (const key of carrierKeys) {
-    const carrier = objectOf(fields[key])
-    const trackingId = carrier && find([carrier], trackingKeys, nameOf)
-    if (trackingId !== undefined) return { trackingId, templateId: find([carrier!], templateKeys, nameOf) }
-  }
-  return { trackingId: find([fields], urlKeys, trackingIdOf), templateId: undefined }
-}
-
 /** Apple's proxy fetches every message when it arrives; Gmail's only when it is opened. */
 const isAutomated = (fields: Item): boolean =>
   isFlagged([fields], machineKeys) || textOf(fields["proxySource"])?.trim().toLowerCase() === "apple"
@@ -74,22 +60,22 @@ const isSoft = (fields: Item): boolean => {
   return state !== undefined && state.trim().toLowerCase() !== "hardbounce"
 }
 
-const read = (item: unknown, receivedAt: number): NormalizedEvent | Omit<SkippedItem, "pointer"> => {
-  if (!isItem(item)) return { reason: "must be an object", expected: false }
+const read = (item: unknown, receivedAt: number): Outcome => {
+  if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["eventName"])
-  if (stated === undefined) return { reason: 'has no eventName, such as "emailClick"', expected: false }
+  if (stated === undefined) return faulty('has no eventName, such as "emailClick"')
   const name = stated.trim().toLowerCase()
   const meaning = meanings.get(name)
-  if (meaning === undefined) return { reason: `eventName "${stated}" is not known`, expected: false }
-  if (meaning === "ignored") return { reason: `"${stated}" says nothing about a message's effect`, expected: true }
+  if (meaning === undefined) return faulty(`eventName "${stated}" is not known`)
+  if (meaning === "ignored") return ignored(`"${stated}" says nothing about a message's effect`)
 
   const fields = objectOf(item["dataFields"]) ?? {}
-  const { templateId, trackingId } = carried(fields)
+  const { templateId, trackingId } = carriedIds(fields, carrierKeys, urlKeys)
   const user = find([item, fields], userKeys, nameOf)
   const messageId = find([fields], messageKeys, textOf)
   const messageKey = messageKeyOf(nameOf(messageId))
   if (trackingId === undefined && user === undefined && messageKey === undefined) {
-    return { reason: "names no message: neither a tracking_id, a messageId nor a user", expected: false }
+    return faulty("names no message: neither a tracking_id, a messageId nor a user")
   }
   const createdAt = find([fields], timeKeys, textOf)
   // Without either, all events of this name and user would be one: then the whole content tells them apart.
@@ -115,17 +101,8 @@ const read = (item: unknown, receivedAt: number): NormalizedEvent | Omit<Skipped
  * An empty body has no items.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
-  if (isBlank(body)) return { items: 0, events: [], skipped: [] }
+  if (isBlank(body)) return noItems
   const parsed = parseJson(body)
   if (!("json" in parsed)) return parsed
-  const { json } = parsed
-  const items: ReadonlyArray<unknown> = Array.isArray(json) ? json : [json]
-  const events: Array<NormalizedEvent> = []
-  const skipped: Array<SkippedItem> = []
-  items.forEach((item, i) => {
-    const outcome = read(item, receivedAt)
-    if ("event" in outcome) events.push(outcome)
-    else skipped.push({ pointer: Array.isArray(json) ? `/${i}` : "", ...outcome })
-  })
-  return { items: items.length, events, skipped }
+  return collect(itemsOf(parsed.json), (item) => read(item, receivedAt))
 }

@@ -1,5 +1,6 @@
 import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
 import type { EventName } from "../../domain/Event.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
 import {
   find,
   instantOf,
@@ -8,6 +9,7 @@ import {
   type Item,
   keyOf,
   linkOf,
+  memberOf,
   messageKeyOf,
   nameOf,
   parseInstant,
@@ -15,12 +17,11 @@ import {
   trackingIdOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
-import { collect, faulty, ignored, type Items, jsonOf, type Outcome } from "./Items.ts"
 
 /** What an organization says about its Segment. */
 export interface Settings {
   /** Names of track calls that are conversions without a tracking id too, lowercase: `trial started`. */
-  readonly conversions?: ReadonlySet<string>
+  readonly conversions?: ReadonlySet<string> | undefined
 }
 
 const names: { readonly [event in EventName]?: ReadonlyArray<string> } = {
@@ -84,11 +85,6 @@ interface Batch {
   readonly identities: Item
 }
 
-const member = (item: Item, name: string): Item => {
-  const value = item[name]
-  return isItem(value) ? value : {}
-}
-
 const within = (levels: ReadonlyArray<Item>, name: string): ReadonlyArray<Item> =>
   levels.flatMap((level) => {
     const value = level[name]
@@ -108,7 +104,7 @@ const callOf = (item: Item, { members }: Batch): Call => {
   const contexts = within([item, members], "context")
   const contextTraits = within(contexts, "traits")
   const traits = within([item], "traits")
-  const properties = member(item, "properties")
+  const properties = memberOf(item, "properties")
   const email = find([...contextTraits, properties, ...traits], ["email"], nameOf)
   const carriers = [properties, ...contexts, ...contextTraits, ...within(contexts, "campaign")]
   return {
@@ -136,8 +132,8 @@ const identitiesOf = (members: Item): Item => {
 }
 
 const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
-  const data = member(item, "data")
-  const properties = member(data, "custom_attributes")
+  const data = memberOf(item, "data")
+  const properties = memberOf(data, "custom_attributes")
   const email = find([identities, properties], ["email"], nameOf)
   return {
     id: textOf(data["source_message_id"]),
@@ -152,7 +148,7 @@ const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
 
 /** A custom event's own name; of a purchase, which has none, the name it has at Segment. */
 const mparticleName = (item: Item): string | undefined => {
-  const data = member(item, "data")
+  const data = memberOf(item, "data")
   const named = nameOf(data["event_name"])
   if (named !== undefined || !isItem(data["product_action"])) return named
   const action = nameOf(data["product_action"]["action"])
@@ -192,18 +188,16 @@ const readTrack = (
     link_url: textOf(call.properties["link_url"]),
   }
   return {
-    event: {
-      event,
-      trackingId: call.trackingId,
-      // `template_id` is the sending platform's own template here, not one of ours.
-      templateId: undefined,
-      user: call.user,
-      key: keyOf(content, call.id),
-      occurredAt: instantOf(call.time, receivedAt),
-      automated: isFlagged(call.levels),
-      messageKey: messageKey(call),
-      link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
-    },
+    event,
+    trackingId: call.trackingId,
+    // `template_id` is the sending platform's own template here, not one of ours.
+    templateId: undefined,
+    user: call.user,
+    key: keyOf(content, call.id),
+    occurredAt: instantOf(call.time, receivedAt),
+    automated: isFlagged(call.levels),
+    messageKey: messageKey(call),
+    link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
   }
 }
 
@@ -228,7 +222,7 @@ const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
 
 const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: number): Outcome => {
   if (user === undefined) return faulty("names no person: send userId, 1 to 200 characters without control characters")
-  const traits = traitsOf(isItem(item["traits"]) ? item["traits"] : member(member(item, "context"), "traits"))
+  const traits = traitsOf(isItem(item["traits"]) ? item["traits"] : memberOf(memberOf(item, "context"), "traits"))
   if (Object.keys(traits).length === 0) return ignored("has no traits")
   const key = keyOf({ type: "identify", user, time, traits }, id)
   return { profile: { user, email, traits, occurredAt: instantOf(time, receivedAt), key } }
@@ -270,16 +264,7 @@ const read = (item: unknown, batch: Batch, options: Settings & { readonly receiv
   }
 }
 
-const itemsOf = (json: unknown): Items => {
-  if (Array.isArray(json)) return { items: json, list: "" }
-  if (isItem(json)) {
-    for (const key of ["batch", "events"]) {
-      const items = json[key]
-      if (Array.isArray(items)) return { items, list: `/${key}` }
-    }
-  }
-  return { items: [json], list: undefined }
-}
+const wrapperKeys = ["batch", "events"]
 
 /**
  * Reads Segment's webhook destinations: one call, a list of calls, or the HTTP API's `{"batch": [...]}`; likewise
@@ -294,7 +279,7 @@ export const make = (settings: Settings = {}): Normalize => (body, _headers, rec
   const parsed = jsonOf(body, "Segment")
   if (!("json" in parsed)) return parsed
   const { json } = parsed
-  const found = itemsOf(json)
+  const found = itemsOf(json, wrapperKeys)
   const members: Item = isItem(json) && found.list !== undefined ? json : {}
   const batch: Batch = { members, identities: identitiesOf(members) }
   return collect(found, (item) => read(item, batch, { ...settings, receivedAt }))

@@ -1,4 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type Outcome } from "../Items.ts"
 import {
   digestKey,
   find,
@@ -6,13 +7,13 @@ import {
   isItem,
   type Item,
   linkOf,
+  memberOf,
   messageKeyOf,
   nameOf,
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
-import { collect, faulty, ignored, jsonOf, noItems, type Outcome } from "./Items.ts"
 
 const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["transactionalsendevents.emailsent", "sent"],
@@ -67,7 +68,7 @@ const read = (item: unknown, receivedAt: number): Outcome => {
   const named = types.get(type)
   if (named === undefined) return faulty(`"${stated}" is no type of event known here`)
 
-  const info: Item = isItem(item["info"]) ? item["info"] : {}
+  const info = memberOf(item, "info")
   const composite = compositeOf(item)
   const mid = nameOf(item["mid"])
   const trackingId = nameOf(info["messageKey"]) ?? trackingIdOf(info["contentLink"])
@@ -88,18 +89,16 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     jobUrlId: nameOf(info["jobUrlId"]),
   }
   return {
-    event: {
-      event: type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named,
-      trackingId,
-      templateId: undefined,
-      user,
-      key: digestKey(content),
-      occurredAt: instantOf(time, receivedAt),
-      // The service says nothing about machines.
-      automated: false,
-      messageKey: key,
-      link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
-    },
+    event: type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named,
+    trackingId,
+    templateId: undefined,
+    user,
+    key: digestKey(content),
+    occurredAt: instantOf(time, receivedAt),
+    // The service says nothing about machines.
+    automated: false,
+    messageKey: key,
+    link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
   }
 }
 
@@ -116,8 +115,5 @@ export const normalize: Normalize = (body, _headers, receivedAt) => {
   if (isItem(json) && Object.hasOwn(json, "verificationKey") && !Object.hasOwn(json, "eventCategoryType")) {
     return noItems
   }
-  return collect(
-    Array.isArray(json) ? { items: json, list: "" } : { items: [json], list: undefined },
-    (item) => read(item, receivedAt),
-  )
+  return collect(itemsOf(json), (item) => read(item, receivedAt))
 }

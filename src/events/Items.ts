@@ -1,19 +1,22 @@
-import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../../domain/Event.ts"
-import { isBlank, parseJson } from "../Reading.ts"
-import type { NotUnderstood } from "../Sources.ts"
+import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { isBlank, isItem, parseJson } from "./Reading.ts"
+import type { NotUnderstood } from "./Sources.ts"
+
+/** An item that became nothing, and why. */
+export type Skipped = Omit<SkippedItem, "pointer">
 
 /** What became of one item of a body. */
 export type Outcome =
-  | { readonly event: NormalizedEvent }
+  | NormalizedEvent
   | { readonly profile: ProfileUpdate }
   | { readonly erasure: Erasure }
-  | Omit<SkippedItem, "pointer">
+  | Skipped
 
 /** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
-export const ignored = (reason: string): Outcome => ({ reason, expected: true })
+export const ignored = (reason: string): Skipped => ({ reason, expected: true })
 
 /** An item that should have been understood. */
-export const faulty = (reason: string): Outcome => ({ reason, expected: false })
+export const faulty = (reason: string): Skipped => ({ reason, expected: false })
 
 /** The items of a body, and the JSON pointer of the list they stand in; undefined for a body that is its only item. */
 export interface Items {
@@ -23,6 +26,18 @@ export interface Items {
 
 /** A body without any items: a probe, a handshake. */
 export const noItems: Normalized = { items: 0, events: [], skipped: [] }
+
+/** The items of parsed JSON: a list's, or those of the first of `wrappers` that holds a list; else it is the only item. */
+export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): Items => {
+  if (Array.isArray(json)) return { items: json, list: "" }
+  if (isItem(json)) {
+    for (const key of wrappers) {
+      const items = json[key]
+      if (Array.isArray(items)) return { items, list: `/${key}` }
+    }
+  }
+  return { items: [json], list: undefined }
+}
 
 // JSON.parse quotes the body in its messages, and may cut a surrogate pair in two.
 // deno-lint-ignore no-control-regex
@@ -40,17 +55,22 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
 }
 
 /** Reads every item by itself, so that a bad one loses no other, and counts each exactly once. */
-export const collect = ({ items, list }: Items, read: (item: unknown) => Outcome): Normalized => {
+export const collectAt = <A>(
+  items: ReadonlyArray<A>,
+  pointerOf: (item: A, place: number) => string,
+  read: (item: A) => Outcome,
+): Normalized => {
   const events: Array<NormalizedEvent> = []
   const skipped: Array<SkippedItem> = []
   const profiles: Array<ProfileUpdate> = []
   const erasures: Array<Erasure> = []
   for (let i = 0; i < items.length; i++) {
-    const outcome = read(items[i])
-    if ("event" in outcome) events.push(outcome.event)
+    const item = items[i]!
+    const outcome = read(item)
+    if ("event" in outcome) events.push(outcome)
     else if ("profile" in outcome) profiles.push(outcome.profile)
     else if ("erasure" in outcome) erasures.push(outcome.erasure)
-    else skipped.push({ pointer: list === undefined ? "" : `${list}/${i}`, ...outcome })
+    else skipped.push({ pointer: pointerOf(item, i), ...outcome })
   }
   return {
     items: items.length,
@@ -60,3 +80,7 @@ export const collect = ({ items, list }: Items, read: (item: unknown) => Outcome
     ...(erasures.length > 0 ? { erasures } : {}),
   }
 }
+
+/** The same for items that stand in one list, or are the body. */
+export const collect = ({ items, list }: Items, read: (item: unknown) => Outcome): Normalized =>
+  collectAt(items, (_, i) => list === undefined ? "" : `${list}/${i}`, read)
