@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { dayMillis } from "../bandit/Window.ts"
 import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
@@ -37,11 +38,13 @@ export interface SourceActivity {
   readonly lagSeconds: number
 }
 
-const dayMillis = 86_400_000
-
 /** The events of the past, and how busy their sources are. */
 export class EventHistory extends Context.Service<EventHistory, {
-  /** Events in the order in which they came in, at most `limit`, behind `after`. */
+  /**
+   * Events in the order in which their bodies came in, at most `limit`, behind `after`, as they are now. An event changes in
+   * place when its decision is found: a reader who has passed it meets it no more, and one that was listed is not listed
+   * again.
+   */
   readonly list: (
     org: OrgSlug,
     options: { readonly after: string | undefined; readonly limit: number; readonly trackingId: string | undefined },
@@ -62,7 +65,11 @@ export class EventHistory extends Context.Service<EventHistory, {
           readonly trackingId: string | undefined
         },
       ) {
-        const [inbox = "0", source = "", key = "", template = ""] = after === undefined ? [] : parseCursor(after) ?? []
+        const [inbox, source, key, template] = (after && parseCursor(after)) || ["0", "", "", ""]
+        // An event that was waiting is passed over with all it may have been attributed to since: it has been listed.
+        const behind = template === ""
+          ? sql`(e.inbox_id, e.source, e.event_key) > (${inbox}::bigint, ${source}, ${key})`
+          : sql`(e.inbox_id, e.source, e.event_key, e.template_id) > (${inbox}::bigint, ${source}, ${key}, ${template})`
         const rows = yield* sql<Omit<PastEvent, "cursor"> & { inboxId: string; eventTemplate: string }>`
           SELECT e.inbox_id::text AS inbox_id, e.source, e.event_key AS key, e.template_id AS event_template, e.event,
             e.tracking_id, d.template_id, d.copy_id, d.segment, e.user_id AS "user", e.automated, e.occurred_at,
@@ -71,7 +78,7 @@ export class EventHistory extends Context.Service<EventHistory, {
           LEFT JOIN decisions d ON d.org_slug = e.org_slug AND d.tracking_id = e.tracking_id
             AND d.template_id = e.template_id
           WHERE e.org_slug = ${org} AND ${trackingId === undefined ? sql`TRUE` : sql`e.tracking_id = ${trackingId}`}
-            AND (e.inbox_id, e.source, e.event_key, e.template_id) > (${inbox}::bigint, ${source}, ${key}, ${template})
+            AND ${behind}
           ORDER BY e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${limit}`
         return rows.map(({ eventTemplate, inboxId, ...row }): PastEvent => ({
           ...row,

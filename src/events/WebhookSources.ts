@@ -1,27 +1,27 @@
-import { Clock, Context, Effect, Layer, Redacted, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
-import { decoder } from "../domain/Faults.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
 import { Changes } from "../store/Changes.ts"
-import { decode as decodeMapping, type Mapping } from "./Mapping.ts"
-import { type Settings as SignatureSettings, settingsOf, verify } from "./signatures/Verify.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
-import { type Normalize, normalizer, type Reading } from "./Sources.ts"
+import { type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
+import { type Normalize, normalizer } from "./Sources.ts"
+import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
 
 /** For how long a secret that was replaced is still accepted, so that a platform can be changed at leisure. */
 const rotationHours = 24
 
-/** Names of business events that count as conversions, at most. */
-const maxConversions = 200
-
 /** What an administrator enters. What is absent stays as it is. */
 export const SourceInput = Schema.Struct({
-  /** A new secret; the one it replaces is accepted for 24 hours more. */
+  /** A new secret; the one it replaces is accepted for 24 hours more. The one in use changes nothing. */
   secret: Schema.optionalKey(Schema.String),
-  /** Options of the platform, `conversions`, and for `events` a `mapping`. Replaced whole. */
+  /**
+   * Options of the platform, for some sources `conversions`, and for `events` a `mapping`, which replaces the default shape,
+   * CloudEvents and `conversions`. Replaced whole.
+   */
   settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   /** False: its webhooks are refused. */
   enabled: Schema.optionalKey(Schema.Boolean),
@@ -32,7 +32,7 @@ export type SourceInput = typeof SourceInput.Type
 export interface SourceSetup {
   readonly segment: Segment
   readonly enabled: boolean
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: SourceSettings
   /** Secrets that are accepted now, and until when the older one is. */
   readonly secrets: ReadonlyArray<{ readonly acceptedUntil: Date | null }>
   readonly updatedAt: Date
@@ -56,43 +56,8 @@ interface Row {
   readonly source: Segment
   readonly enabled: boolean
   readonly secrets: ReadonlyArray<StoredSecret>
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: SourceSettings
   readonly updatedAt: Date
-}
-
-const names = Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)))
-  .check(Schema.isMaxLength(maxConversions))
-
-const decodeNames = decoder(names)
-
-/** What of the settings says how events are read, and every fault in it. */
-const readingOf = (
-  segment: Segment,
-  settings: Readonly<Record<string, unknown>>,
-): { readonly reading: Reading; readonly faults: ReadonlyArray<Fault> } => {
-  const faults: Array<Fault> = []
-  let conversions: ReadonlySet<string> = new Set()
-  let mapping: Mapping | undefined
-  if (settings["conversions"] !== undefined) {
-    const decoded = decodeNames(settings["conversions"])
-    if (Result.isSuccess(decoded)) conversions = new Set(decoded.success.map((name) => name.toLowerCase()))
-    else faults.push(...within("/settings/conversions", decoded.failure))
-  }
-  if (settings["mapping"] !== undefined) {
-    const decoded = decodeMapping(settings["mapping"])
-    if (segment !== "events") faults.push({ pointer: "/settings/mapping", detail: "is for custom events only" })
-    else if (Result.isSuccess(decoded)) mapping = decoded.success
-    else faults.push(...within("/settings/mapping", decoded.failure))
-  }
-  return { reading: { conversions, mapping }, faults }
-}
-
-const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
-  faults.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }))
-
-const withoutReading = (settings: Readonly<Record<string, unknown>>) => {
-  const { conversions: _, mapping: __, ...rest } = settings
-  return rest
 }
 
 const purposeOf = (org: string, segment: string) => `webhook ${org}/${segment}`
@@ -173,11 +138,34 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const faultsOf = (segment: Segment, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
         const settings = input.settings ?? before?.settings ?? {}
         const { faults } = readingOf(segment, settings)
+        // What an earlier release took is not held against a change of something else.
+        const unknown = input.settings === undefined ? [] : unknownFaults(segment, input.settings)
         // `events` may be set up for its mapping alone: its other way in is an API key.
         const needsSecret = before === undefined && segment !== "events"
         const secrets = input.secret === undefined ? needsSecret ? [] : undefined : [input.secret]
-        return [...faults, ...optionFaults(segment, settings, secrets)]
+        return [...unknown, ...faults, ...optionFaults(segment, settings, secrets)]
       }
+
+      /** The secrets after `secret` was entered: the one that was in use has another 24 hours, any older one none. */
+      const rotated = Effect.fnUntraced(function* (
+        purpose: string,
+        secrets: ReadonlyArray<StoredSecret>,
+        secret: string,
+        now: number,
+      ) {
+        const current = secrets.find(({ until }) => until === null)
+        if (current !== undefined) {
+          const opened = yield* box.open(purpose, current.sealed).pipe(
+            // What cannot be opened is no use to anybody: it is replaced.
+            Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
+          )
+          // Entered once more, it replaces nothing, and the one before keeps its time.
+          if (opened !== undefined && Redacted.value(opened) === secret) return secrets
+        }
+        const until = new Date(now + rotationHours * hourMillis).toISOString()
+        const sealed = yield* box.seal(purpose, Redacted.make(secret))
+        return [{ sealed, until: null }, ...current === undefined ? [] : [{ ...current, until }]]
+      })
 
       const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: Segment, input: SourceInput) {
         const now = new Date(clock.currentTimeMillisUnsafe())
@@ -189,20 +177,15 @@ export class WebhookSources extends Context.Service<WebhookSources, {
             WHERE w.org_slug = ${org} AND w.source = ${segment}`
           const faults = faultsOf(segment, before, input)
           if (faults.length > 0) return yield* new InvalidInput({ faults })
-          let secrets: ReadonlyArray<StoredSecret> = before?.secrets ?? []
-          if (input.secret !== undefined) {
-            const sealed = yield* box.seal(purposeOf(org, segment), Redacted.make(input.secret))
-            const until = new Date(now.getTime() + rotationHours * 3_600_000).toISOString()
-            const replaced = secrets.filter((secret) => secret.until === null).slice(0, 1)
-            secrets = [{ sealed, until: null }, ...replaced.map((secret) => ({ ...secret, until }))]
-          }
+          const kept = before?.secrets ?? []
+          const secrets = input.secret === undefined
+            ? kept
+            : yield* rotated(purposeOf(org, segment), kept, input.secret, now.getTime())
+          const settings = JSON.stringify(input.settings ?? before?.settings ?? {})
           const [after] = yield* sql<Row>`
             INSERT INTO webhook_sources AS w (org_slug, source, enabled, secrets, settings, created_at, updated_at)
             VALUES (${org}, ${segment}, ${input.enabled ?? before?.enabled ?? true},
-              ${JSON.stringify(secrets)}::text::json, ${
-            JSON.stringify(input.settings ?? before?.settings ?? {})
-          }::text::json,
-              ${now}, ${now})
+              ${JSON.stringify(secrets)}::text::json, ${settings}::text::json, ${now}, ${now})
             ON CONFLICT (org_slug, source) DO UPDATE SET enabled = EXCLUDED.enabled, secrets = EXCLUDED.secrets,
               settings = EXCLUDED.settings, updated_at = EXCLUDED.updated_at
             RETURNING w.source, w.enabled, w.secrets, w.settings, w.updated_at`
@@ -255,22 +238,4 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       })
     }),
   )
-}
-
-/** Faults of a platform's options, and of a new secret where there is one. */
-const optionFaults = (
-  segment: Segment,
-  settings: Readonly<Record<string, unknown>>,
-  secrets: ReadonlyArray<string> | undefined,
-): ReadonlyArray<Fault> => {
-  const decoded = decoder(settingsOf[platforms[segment]] as Schema.ConstraintDecoder<unknown>)({
-    ...withoutReading(settings),
-    secrets: secrets ?? [],
-  })
-  if (Result.isSuccess(decoded)) return []
-  return decoded.failure.flatMap(({ detail, pointer }) => {
-    if (!pointer.startsWith("/secrets")) return [{ pointer: `/settings${pointer}`, detail }]
-    if (secrets === undefined) return []
-    return [{ pointer: "/secret", detail: secrets.length === 0 ? "is required to set this source up" : detail }]
-  })
 }

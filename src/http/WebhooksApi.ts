@@ -83,8 +83,10 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [...bodyProblems, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
     }).annotate(
       OpenApi.Description,
-      "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours. " +
-        "Secrets are stored encrypted and never shown again.",
+      "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
+        "the secret in use, given again, changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
+        "are replaced whole, and names that the platform does not have are refused; a `mapping` of custom events replaces " +
+        "the default shape, CloudEvents and `conversions`.",
     ),
     HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
       params: sourcePath,
@@ -127,8 +129,10 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(
       OpenApi.Description,
-      "Normalized events in the order in which they came in; one per decision they belong to. `next` is null while " +
-        "there is nothing; otherwise ask with it for what comes behind.",
+      "Normalized events in the order in which their bodies came in; one per decision they belong to. `next` is null " +
+        "while there is nothing; otherwise ask with it for what comes behind. Each event is shown as it is when it is asked " +
+        "for, and once: what is `waiting` on a page changes in place when its decision is found, and is not listed again " +
+        "behind it. Ask again from an earlier page, or by `tracking_id`, to see what became of it.",
     ),
   )
   .middleware(AdminRequired)

@@ -11,7 +11,7 @@ import { decode as decodeMapping, dryRun } from "../events/Mapping.ts"
 import { SourceInput, type SourceSetup, WebhookSources } from "../events/WebhookSources.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ServedApi } from "./Api.ts"
-import { body, invalid, query, slugOf, toProblems } from "./Requests.ts"
+import { body, existing, invalid, limitOf, query, toProblems } from "./Requests.ts"
 import { DryRunBody, ErasureBody, type ListedEvent, type WebhookSource } from "./WebhooksApi.ts"
 
 const decodeSource = decoder(SourceInput)
@@ -69,10 +69,6 @@ export const layer = HttpApiBuilder.group(
     const erasures = yield* Erasures
     const clock = yield* Clock.Clock
 
-    /** The organization of the path, which must exist. */
-    const existing = (params: { readonly org: string }) =>
-      Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
-
     const named = (name: string): Effect.Effect<Segment, SourceNotFound> => {
       const segment = segmentOf(name)
       return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
@@ -81,7 +77,7 @@ export const layer = HttpApiBuilder.group(
     return handlers
       .handle("listSources", ({ params }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const setups = new Map((yield* sources.list(org)).map((setup) => [setup.segment, setup]))
           const activities = new Map((yield* history.activity(org)).map((one) => [one.source, one]))
           const shown = (Object.keys(platforms) as ReadonlyArray<Segment>)
@@ -93,19 +89,21 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("putSource", ({ params, request }) =>
         Effect.gen(function* () {
           const input = yield* body(request, decodeSource)
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const segment = yield* named(params.segment)
-          return toWire(org, segment, yield* sources.put(org, segment, input), undefined)
+          const setup = yield* sources.put(org, segment, input)
+          const activity = (yield* history.activity(org)).find(({ source }) => source === segment)
+          return toWire(org, segment, setup, activity)
         }).pipe(toProblems))
       .handle("deleteSource", ({ params }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           yield* sources.remove(org, yield* named(params.segment))
         }).pipe(toProblems))
       .handleRaw("dryRun", ({ params, request }) =>
         Effect.gen(function* () {
           const input = yield* body(request, decodeDryRun)
-          yield* existing(params)
+          yield* existing(organizations, params)
           const mapping = decodeMapping(input.mapping)
           if (Result.isFailure(mapping)) {
             return yield* invalid(
@@ -125,20 +123,17 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("erasePerson", ({ params, request }) =>
         Effect.gen(function* () {
           const { email, user_id } = yield* body(request, decodeErasure)
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           return yield* erasures.eraseNow({ org, user: user_id, email })
         }).pipe(toProblems))
       .handleRaw("listEvents", ({ params, request }) =>
         Effect.gen(function* () {
-          const org = yield* existing(params)
+          const org = yield* existing(organizations, params)
           const asked = query(request)
-          const limit = asked.get("limit") === null ? 100 : Number(asked.get("limit"))
+          const limit = limitOf(asked, 1000, 100)
           const after = asked.get("after") ?? undefined
           const trackingId = asked.get("tracking_id") ?? undefined
-          const faults: Array<Fault> = []
-          if (!(Number.isInteger(limit) && limit >= 1 && limit <= 1000)) {
-            faults.push({ pointer: "limit", detail: "must be a whole number from 1 to 1000" })
-          }
+          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
           const position = after === undefined ? undefined : parseCursor(after)
           if (after !== undefined && (position === undefined || !position.every(isStorable))) {
             faults.push({ pointer: "after", detail: "must be the `next` of a page" })
@@ -146,8 +141,8 @@ export const layer = HttpApiBuilder.group(
           if (trackingId !== undefined && !isStorable(trackingId)) {
             faults.push({ pointer: "tracking_id", detail: "must be a tracking id" })
           }
-          if (faults.length > 0) return yield* invalid(faults)
-          const found = yield* history.list(org, { after, limit, trackingId })
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const found = yield* history.list(org, { after, limit: limit.success, trackingId })
           return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
         }).pipe(toProblems))
   }),

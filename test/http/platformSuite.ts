@@ -1,0 +1,80 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomBytes } from "node:crypto"
+import { afterAll, beforeAll } from "vitest"
+import { type Running, settle, startServer } from "../learning/support.ts"
+import { makeOrganization } from "../support/service.ts"
+import { describeOnStores } from "../support/stores.ts"
+import { type Answer, type Json, read } from "./harness.ts"
+import type { Headers, Platform } from "./platformSenders.ts"
+
+/** Runs tests on a server with a key for secrets, on each store. */
+export const suiteOnPlatforms = (name: string, tests: (server: () => Running) => void) =>
+  describeOnStores(name, (store, environment) => {
+    let scope: Scope.Closeable
+    let running: Running
+    beforeAll(async () => {
+      scope = await Effect.runPromise(Scope.make())
+      // The embedded store makes a key of its own.
+      const key = store === "postgres" ? { SECRET_KEY: randomBytes(32).toString("hex") } : {}
+      const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer({ ...env, ...key })))
+      running = await Effect.runPromise(Scope.provide(start, scope))
+    })
+    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    tests(() => running)
+  })
+
+/** An organization of a server, with a template of one variant, and what is asked of it. */
+export const organizationOf = (server: () => Running) => async (slug: string) => {
+  const { run, service } = server()
+  const key = await makeOrganization(service, slug, ["generate", "events"])
+  await service.manage("POST", `/organizations/${slug}/templates`, {
+    id: "t",
+    name: "T",
+    variants: [{ id: "a", vars: { s: "a" } }],
+  })
+  const manage = (method: string, path: string, body?: unknown) =>
+    service.manage(method, `/organizations/${slug}${path}`, body)
+  const put = async (segment: string, input: unknown, status = 200) => {
+    const answer = await manage("PUT", `/webhooks/${segment}`, input)
+    assert.strictEqual(answer.status, status, JSON.stringify(answer.body))
+    return answer.body
+  }
+  const decide = async (tracking: string, user: string) => {
+    const answer = await service.generate(slug, key, { template_id: "t", tracking_id: tracking, user_id: user })
+    assert.strictEqual(answer.status, 200)
+  }
+  const post = async (segment: string, body: string, headers: Headers = {}, method = "POST"): Promise<Answer> =>
+    read(
+      await service.request(`/api/webhook/${segment}/${slug}`, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        ...(method === "POST" ? { body } : {}),
+      }),
+    )
+  /** Sends bodies as the platform does; each must be taken. */
+  const send = async (platform: Platform, items: ReadonlyArray<unknown>, path = platform.segment, secret = "a") => {
+    for (const one of platform.bodies(items)) {
+      const text = JSON.stringify(one)
+      const answer = await post(path, text, platform.sign(platform.secret(secret), text))
+      assert.strictEqual(answer.status, 200, answer.text)
+      const list = Array.isArray(one) ? one : (one as Json).events ?? [one]
+      assert.deepStrictEqual(answer.json, { status: "ok", received: list.length })
+    }
+  }
+  const taken = () => run(settle(slug))
+  const events = async (query = ""): Promise<ReadonlyArray<Json>> =>
+    (await manage("GET", `/events${query}`)).body.events
+  const source = async (segment: string): Promise<Json> =>
+    (await manage("GET", "/webhooks")).body.webhooks.find((one: Json) => one.segment === segment)
+  const stored = () =>
+    run(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        sql<{ body: Uint8Array; source: string; status: string; headers: Headers; events: number; faults: Json }>`
+        SELECT i.body, i.source, i.status, i.headers, i.events, i.faults FROM inbox i WHERE i.org_slug = ${slug}
+        ORDER BY i.id`),
+    )
+  const outcomes = async () => (await manage("GET", "/templates/t/results")).body.variants[0].outcomes
+  return { slug, key, manage, put, decide, post, send, taken, events, source, stored, outcomes }
+}
