@@ -60,7 +60,7 @@ interface StateRow {
 /** What the actor knows while it is awake. */
 interface Open {
   revision: number
-  /** Version of the template's settings that the engine's counts were made for. */
+  /** The objective that the engine's counts were made for, as JSON. */
   readonly objective: string
   version: number
 }
@@ -200,10 +200,8 @@ export const layer = BanditActor.toLayer(
       return others
     })
 
-    /** What the engine needs for a fit; under the actor's lock. */
+    /** What the engine needs for a fit; under the actor's lock, and after `catchUp`. */
     const prepare = Effect.fnUntraced(function* (window: DecisionWindow | undefined, census: FitRequest["census"]) {
-      // While the store is down a window can still be fitted from what is in memory.
-      yield* Effect.ignore(catchUp)
       yield* opening
       const { contributions, delays } = yield* readOthers.pipe(
         Effect.catch((error) => others === undefined ? Effect.fail(error) : Effect.succeed(others)),
@@ -288,7 +286,9 @@ export const layer = BanditActor.toLayer(
     const fitInTurn = startingOver(Effect.gen(function* () {
       const prepared = yield* one.withPermits(1)(
         // Somebody who could not wait may have fitted meanwhile.
-        Effect.suspend(() => dirty.isOpen() ? begin : Effect.succeed(undefined)),
+        Effect.suspend(() =>
+          dirty.isOpen() ? Effect.andThen(Effect.ignore(catchUp), begin) : Effect.succeed(undefined)
+        ),
       )
       if (prepared === undefined) return
       fitting = true
@@ -335,7 +335,10 @@ export const layer = BanditActor.toLayer(
         )).pipe(Effect.orDie),
       Windowed: ({ payload: { window } }) =>
         one.withPermits(1)(
-          Effect.flatMap(prepare(window, undefined), ({ request }) => Effect.map(run(request), ({ model }) => model)),
+          // While the store is down a window can still be fitted from what is in memory.
+          Effect.andThen(Effect.ignore(catchUp), prepare(window, undefined)).pipe(
+            Effect.flatMap(({ request }) => Effect.map(run(request), ({ model }) => model)),
+          ),
         ).pipe(Effect.orDie),
     })
   }),

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Layer } from "effect"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
@@ -12,6 +12,12 @@ import { Models } from "./Models.ts"
 /** How long a caller waits for a template's actor before it makes do with what is in memory. */
 const patience = "2 seconds"
 
+/** For how long a window's model is shown. A window that reaches the present sees what has just come in. */
+const shownFor = ({ offsetDays }: DecisionWindow) => offsetDays === 0 ? Duration.seconds(5) : Duration.minutes(1)
+
+/** Windows whose models are kept to be shown, of all templates. */
+const shownWindows = 100
+
 /** The model of a template nothing is known of, under a window. */
 export const unlearned = (template: string, window: DecisionWindow | undefined, now: number): ModelSnapshot =>
   priorModel({
@@ -24,7 +30,10 @@ export const unlearned = (template: string, window: DecisionWindow | undefined, 
 
 /** What has been learned, wherever in the cluster a template's actor is. */
 export class Learning extends Context.Service<Learning, {
-  /** The model as it stands: adaptive without a window, else fitted for the window. The priors' where nothing is known. */
+  /**
+   * The model to be shown: without a window the adaptive one as it stands, else one fitted for the window, which may be a
+   * minute old (5 seconds, if the window reaches the present). The priors' where nothing is known.
+   */
   readonly model: (org: string, template: string, window: DecisionWindow | undefined) => Effect.Effect<ModelSnapshot>
   /** The model of a window, fitted now; undefined when the actor does not answer in time. */
   readonly windowed: (
@@ -57,13 +66,30 @@ export class Learning extends Context.Service<Learning, {
           Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
         )
 
+      // Whoever looks at a window again and again, or many at once, costs one fit.
+      const shown = yield* Cache.makeWith(
+        (
+          { org, template, window }: {
+            readonly org: string
+            readonly template: string
+            readonly window: DecisionWindow
+          },
+        ) => windowed(org, template, window),
+        {
+          capacity: shownWindows,
+          timeToLive: (exit, { window }) =>
+            Exit.isSuccess(exit) && exit.value !== undefined ? shownFor(window) : Duration.zero,
+        },
+      )
+
       const model = (org: string, template: string, window: DecisionWindow | undefined) =>
         Effect.suspend(() => {
           const now = clock.currentTimeMillisUnsafe()
           if (window === undefined) {
             return Effect.succeed(models.latest(org, template)?.model ?? unlearned(template, window, now))
           }
-          return Effect.map(windowed(org, template, window), (fitted) => fitted ?? unlearned(template, window, now))
+          return Effect.map(Cache.get(shown, { org, template, window }), (fitted) =>
+            fitted ?? unlearned(template, window, now))
         })
 
       const refresh = (org: string, template: string) =>

@@ -54,6 +54,23 @@ describeOnStores("Models", (_, environment) => {
         yield* models.poll
         assert.deepStrictEqual(models.latest("acme", "late")!.model, modelOf(1))
       }))
+
+    it.effect("shows a window's model again without another fit, and fits at once for a decision", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("shown")
+        yield* plant("shown", { copy: "a", decisions: 20, outcomes: { click: 2 } })
+        yield* settle("shown")
+        const learning = yield* Learning
+        const window = { lookbackDays: 14, offsetDays: 0 }
+        const all = yield* Effect.all(
+          Array.from({ length: 8 }, () => learning.model("shown", "t", { ...window })),
+          { concurrency: "unbounded" },
+        )
+        assert.strictEqual(all[0]!.variants[0]!.sends, 20)
+        assert.strictEqual(new Set(all).size, 1)
+        assert.notStrictEqual(yield* learning.model("shown", "t", { ...window, lookbackDays: 7 }), all[0])
+        assert.notStrictEqual(yield* learning.windowed("shown", "t", window), all[0])
+      }))
   })
 })
 
