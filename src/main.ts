@@ -1,5 +1,5 @@
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer, Logger, References } from "effect"
+import { NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Layer, Logger, References } from "effect"
 import { Command } from "effect/cli"
 import * as Connection from "./cli/Connection.ts"
 import { eventCommand } from "./cli/EventCommand.ts"
@@ -16,6 +16,7 @@ import { variantCommand } from "./cli/VariantCommand.ts"
 import { simulateCommand } from "./cli/SimulateCommand.ts"
 import { webhookCommand } from "./cli/WebhookCommand.ts"
 import * as Serve from "./Serve.ts"
+import { runAsProcess } from "./Process.ts"
 import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
@@ -72,9 +73,4 @@ const program = root.pipe(
   Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),
 )
 
-NodeRuntime.runMain(program, {
-  disableErrorReporting: true,
-  // SIGTERM and SIGINT end the service as intended.
-  teardown: (exit, onExit) =>
-    onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? Number(process.exitCode ?? 0) : 1),
-})
+runAsProcess(program)

@@ -1,4 +1,5 @@
 import { Effect, Schema } from "effect"
+import { dayMillis } from "../bandit/Window.ts"
 import { Agenda } from "./Agenda.ts"
 import { type Chance, pick, poisson, seeded } from "./Chance.ts"
 import type { Client, NotAnswered } from "./Client.ts"
@@ -28,8 +29,6 @@ const users = 40_000
 
 /** Events in one request. */
 const batch = 500
-
-const dayMillis = 86_400_000
 
 const firstNames = ["Ann", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kira", "Luca"]
 

@@ -1,21 +1,12 @@
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+import { mulberry32, normal } from "../simulation/Chance.ts"
+
+/** Numbers in [0, 1), the same for the same seed. */
 export type Chance = () => number
 
 /** Chance that follows from `seed`, any whole number, and from nothing else. */
-export const seeded = (seed: number): Chance => {
+export const seeded = (seed: number): Chance =>
   // Neighbouring seeds begin far apart.
-  let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
-
-/** A draw of the standard normal distribution. */
-export const normal = (chance: Chance): number =>
-  Math.sqrt(-2 * Math.log(1 - chance())) * Math.cos(2 * Math.PI * chance())
+  mulberry32(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b))
 
 /** A draw of the log-normal distribution with this median, in the median's unit. */
 export const logNormal = (chance: Chance, median: number, sigma: number): number =>

@@ -1,6 +1,7 @@
 import { Clock, Effect, Fiber, Layer, Logger, Option, References } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "../App.ts"
+import { dayMillis } from "../bandit/Window.ts"
 import * as Server from "../http/Server.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Results } from "../results/Results.ts"
@@ -33,8 +34,6 @@ export interface Options {
   /** Print the summary as JSON, and progress elsewhere. */
   readonly json: boolean
 }
-
-const dayMillis = 86_400_000
 
 /** Requests of the audience on their way at once. */
 const connections = 16

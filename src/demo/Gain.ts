@@ -1,3 +1,5 @@
+import { hourMillis } from "../bandit/Window.ts"
+
 /** Expected clicks of some messages: those that were chosen, those of an even choice, those of knowing every rate. */
 export interface Clicks {
   readonly even: number
@@ -27,8 +29,6 @@ export const ofChoice = (rates: ReadonlyArray<number>, chosen: number): Clicks =
  */
 export const captured = ({ even, oracle, ours }: Clicks): number | undefined =>
   oracle - even > 1e-12 * oracle ? (ours - even) / (oracle - even) : undefined
-
-const hourMillis = 3_600_000
 
 interface Hour {
   clicks: Clicks

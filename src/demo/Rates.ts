@@ -1,4 +1,6 @@
-import { type Chance, normal, pick, seeded, shuffled } from "./Chance.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import { normal } from "../simulation/Chance.ts"
+import { type Chance, pick, seeded, shuffled } from "./Chance.ts"
 
 // The truth of the demo: how often people click. Nothing of it is told to the service.
 
@@ -37,7 +39,6 @@ const clicksByHour = [6, 5, 5, 5, 5, 6, 8, 9, 9, 9, 9, 10, 10, 9, 9, 9, 10, 11, 
 const messagesTotal = messagesByHour.reduce((sum, weight) => sum + weight, 0)
 const clickAverage = clicksByHour.reduce((sum, weight, hour) => sum + weight * messagesByHour[hour]!, 0) / messagesTotal
 
-const hourMillis = 3_600_000
 const hourOf = (time: number): number => Math.floor(time / hourMillis) % 24
 
 /** How many messages there are at `time` (Unix milliseconds), relative to the day's average. */

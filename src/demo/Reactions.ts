@@ -1,3 +1,4 @@
+import { hourMillis } from "../bandit/Window.ts"
 import { type Chance, logNormal } from "./Chance.ts"
 
 /** An event as the demo's shop reports it: an item of `POST /api/webhook/events/:org`. */
@@ -21,7 +22,6 @@ export interface Reaction {
 
 const secondMillis = 1000
 const minuteMillis = 60 * secondMillis
-const hourMillis = 60 * minuteMillis
 
 /** How many messages of 1 end like this; of clicks, how many become an order. */
 const shares = { bounce: 0.012, machineOpen: 0.14, openedOnly: 0.22, conversion: 0.18, unsubscribe: 0.003, again: 0.05 }

@@ -1,7 +1,8 @@
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Effect, Exit, Option, Schema } from "effect"
+import { NodeServices } from "@effect/platform-node"
+import { Cause, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { report } from "../cli/Report.ts"
+import { runAsProcess } from "../Process.ts"
 import { Settings } from "../Settings.ts"
 import * as Demo from "./Demo.ts"
 
@@ -64,9 +65,4 @@ const program = demo.pipe(
   Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),
 )
 
-NodeRuntime.runMain(program, {
-  disableErrorReporting: true,
-  // Ctrl-C and SIGTERM end the demo as intended.
-  teardown: (exit, onExit) =>
-    onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? Number(process.exitCode ?? 0) : 1),
-})
+runAsProcess(program)

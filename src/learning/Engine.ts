@@ -11,11 +11,11 @@ import {
   initialHalfLife,
   judgeDay,
 } from "../bandit/HalfLife.ts"
-import { delayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
+import { type DelayCurve, delayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
-import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
+import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "./Ledger.ts"
@@ -89,6 +89,27 @@ const delayRows = (weights: Weights, hours: ReadonlyArray<HourDelays>): Readonly
     return [hour, Array.from(row, (count) => count ?? 0)] as const
   })
 
+/** The window of a fit: as decided, or all sends with the half-life that has been learned. */
+export const windowOf = (window: DecisionWindow | undefined, halfLife: HalfLifeState): Window =>
+  window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
+
+/** Judges the candidates for the half-life by the days that have become old enough since the last time, by the last model. */
+export const judgeDays = (
+  halfLife: HalfLifeState,
+  counts: Counts,
+  model: ModelSnapshot,
+  curve: DelayCurve,
+  now: number,
+): HalfLifeState => {
+  const last = dayToJudge(now)
+  const next = halfLife.lastDay === null ? last : halfLife.lastDay + dayMillis
+  let state = halfLife
+  for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
+    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), model.tau0)
+  }
+  return state
+}
+
 class Template {
   readonly counts = new Counts()
   readonly #weights: Weights
@@ -142,29 +163,18 @@ class Template {
     }
     let model: ModelSnapshot
     if (window === undefined) {
-      this.#judge(curve, now)
-      model = fit({ ...common, window: { mode: "adaptive", halfLifeDays: halfLifeDays(this.#halfLife) } })
+      if (this.#model !== null) this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
+      model = fit({ ...common, window: windowOf(undefined, this.#halfLife) })
       this.#model = model
     } else {
       // A window may hold little; how much variants differ is learned from all data.
-      model = fit({ ...common, window: { mode: "window", ...window }, holdShrinkage: this.#model !== null })
+      model = fit({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage: this.#model !== null })
     }
     return {
       model,
       halfLife: this.#halfLife,
       contribution: contributionOf(model) ?? null,
       millis: performance.now() - began,
-    }
-  }
-
-  /** Judges the candidates for the half-life by the days that have become old enough since the last time. */
-  #judge(curve: ReturnType<typeof delayCurve>, now: number): void {
-    const model = this.#model
-    if (model === null) return
-    const last = dayToJudge(now)
-    const next = this.#halfLife.lastDay === null ? last : this.#halfLife.lastDay + dayMillis
-    for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
-      this.#halfLife = judgeDay(this.#halfLife, day, dayResults(this.counts, model, curve, day, now), model.tau0)
     }
   }
 }

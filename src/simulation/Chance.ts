@@ -16,25 +16,33 @@ export const seedOf = (seed: number, name: string): number => {
   return (hash ^ (hash >>> 13)) | 0
 }
 
-/** The stream of a seed (a whole number): mulberry32, normals by Box and Muller, gammas by Marsaglia and Tsang. */
-export const chance = (seed: number): Chance => {
+/** Numbers in [0, 1) from a seed, any whole number (mulberry32). Seeds that lie close begin with numbers that do. */
+export const mulberry32 = (seed: number): () => number => {
   let state = seed | 0
-  const uniform = () => {
+  return () => {
     state = (state + 0x6d2b79f5) | 0
     let t = Math.imul(state ^ (state >>> 15), 1 | state)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
-  const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
+}
+
+/** A draw of the standard normal distribution (Box and Muller), from numbers in [0, 1). */
+export const normal = (uniform: () => number): number =>
+  Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
+
+/** The stream of a seed (a whole number): uniform numbers of mulberry32, gammas by Marsaglia and Tsang. */
+export const chance = (seed: number): Chance => {
+  const uniform = mulberry32(seed)
   const gamma = (shape: number): number => {
     if (shape < 1) return gamma(shape + 1) * (1 - uniform()) ** (1 / shape)
     const d = shape - 1 / 3
     const c = 1 / Math.sqrt(9 * d)
     while (true) {
-      const x = normal()
+      const x = normal(uniform)
       const v = (1 + c * x) ** 3
       if (v > 0 && Math.log(1 - uniform()) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v
     }
   }
-  return { uniform, normal, gamma }
+  return { uniform, normal: () => normal(uniform), gamma }
 }

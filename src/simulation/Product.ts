@@ -2,19 +2,13 @@ import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import { Counts } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
-import {
-  dayResults,
-  dayToJudge,
-  halfLifeDays,
-  type HalfLifeState,
-  initialHalfLife,
-  judgeDay,
-} from "../bandit/HalfLife.ts"
+import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
 import { type DelayCurve, delayCurve, Delays, priorDelayCurve } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
+import { judgeDays, windowOf } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
 import type { Context, Eligible } from "./World.ts"
 
@@ -61,7 +55,7 @@ interface Learned {
 /** UTC hours since Monday 00:00. The epoch was a Thursday. */
 const hourOfWeek = (now: number): number => (Math.floor(now / hourMillis) + 72) % 168
 
-/** Only what `src/bandit` does, called when the service calls it: counts by the hour, fits when something has changed. */
+/** Only what `src/bandit` and the engine do, called when the service calls it: counts by the hour, fits when something has changed. */
 class Product implements Learner {
   readonly #arms: ReadonlyArray<string>
   readonly #floor: number
@@ -122,9 +116,7 @@ class Product implements Learner {
     const model = priorModel({
       version: `${id}:0`,
       now,
-      window: this.#window === undefined
-        ? { mode: "adaptive", halfLifeDays: halfLifeDays(initialHalfLife) }
-        : { mode: "window", ...this.#window },
+      window: windowOf(this.#window, initialHalfLife),
       scheme,
       organization: organizationPriors(this.#contributions, id),
     })
@@ -167,18 +159,14 @@ class Product implements Learner {
       template.census.prune(now)
       template.delays.prune(now)
       if (template.fitted) {
-        const judged = dayToJudge(now)
-        const results = dayResults(template.counts, template.model, curve, judged, now)
-        template.halfLife = judgeDay(template.halfLife, judged, results, template.model.tau0)
+        template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
       }
     }
     const model = fit({
       version: `${template.id}:1`,
       counts: template.counts,
       scheme: template.scheme,
-      window: this.#window === undefined
-        ? { mode: "adaptive", halfLifeDays: halfLifeDays(template.halfLife) }
-        : { mode: "window", ...this.#window },
+      window: windowOf(this.#window, template.halfLife),
       curve,
       now,
       organization: organizationPriors(this.#contributions, template.id),

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { logNormal, normal, pick, poisson, seeded, shuffled } from "../../src/demo/Chance.ts"
+import { logNormal, pick, poisson, seeded, shuffled } from "../../src/demo/Chance.ts"
+import { normal } from "../../src/simulation/Chance.ts"
 import { cells, clicksAt, draw, drawCell, messagesAt } from "../../src/demo/Rates.ts"
 import { react } from "../../src/demo/Reactions.ts"
 

@@ -1,0 +1,11 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, type Effect, Exit } from "effect"
+import process from "node:process"
+
+/** Runs a program as this process, which has reported its failures by itself. Ctrl-C and SIGTERM end it as intended. */
+export const runAsProcess = <A, E>(program: Effect.Effect<A, E>): void =>
+  NodeRuntime.runMain(program, {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) =>
+      onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? Number(process.exitCode ?? 0) : 1),
+  })
