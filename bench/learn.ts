@@ -7,36 +7,17 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, printTable } from "./support/Bench.ts"
+import { createDatabase, type Environment } from "./support/Databases.ts"
+import { type Acknowledged, measureEventBaseline } from "./support/eventBaseline.ts"
+import { flagsOf } from "./support/Flags.ts"
 import { measurePure } from "./support/learnPure.ts"
-import {
-  type Acknowledged,
-  createDatabase,
-  type Environment,
-  measureEventBaseline,
-  measureStore,
-  type Size,
-  type StoreResult,
-} from "./support/learnStore.ts"
+import { measureStore, type Size, type StoreResult } from "./support/learnStore.ts"
 
-const { values: flags } = parseArgs({
-  args: Deno.args.filter((argument) => argument !== "learn"),
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string" },
-    "postgres-url": { type: "string" },
-  },
-})
-const parts = ["pure", "postgres", "embedded"] as const
-if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
-  console.error(`--only ${parts.join("|")}`)
-  Deno.exit(1)
-}
-const wanted = (part: typeof parts[number]) => flags.only === undefined || flags.only === part
+const { postgresUrl, quick, wanted } = flagsOf("learn")
 
-const size: Size = flags.quick
+const size: Size = quick
   ? { quick: true, seconds: 3, probeSeconds: 14, decisions: 20_000, filled: 20_000 }
   : { quick: false, seconds: 8, probeSeconds: 45, decisions: 100_000, filled: 100_000 }
 
@@ -119,7 +100,7 @@ const printStore = (baseline: ReadonlyArray<Acknowledged>, result: StoreResult) 
 }
 
 const wrong: Array<string> = []
-if (wanted("pure")) wrong.push(...measurePure(flags.quick))
+if (wanted("pure")) wrong.push(...measurePure(quick))
 if (wanted("postgres") || wanted("embedded")) {
   const baseline = await measureEventBaseline(size.seconds)
   const measureOn = async (store: string, environment: Environment) => {
@@ -128,7 +109,7 @@ if (wanted("postgres") || wanted("embedded")) {
     printStore(baseline, result)
   }
   if (wanted("postgres")) {
-    const given = flags["postgres-url"]
+    const given = postgresUrl
     const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
     if ("url" in postgres) {
       try {

@@ -7,47 +7,34 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { platforms, type Segment } from "../src/domain/Source.ts"
 import { verify } from "../src/events/signatures/Verify.ts"
 import { normalizer } from "../src/events/Sources.ts"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, printColumns, runLoad, startServer } from "./support/Bench.ts"
-import { createDatabase, type Environment } from "./support/learnStore.ts"
+import { createDatabase, type Environment } from "./support/Databases.ts"
+import { flagsOf } from "./support/Flags.ts"
 import { bodyOf, type Sender, senders, type Sent } from "./support/webhookLoad.ts"
 
-const { values: flags } = parseArgs({
-  args: Deno.args.filter((argument) => argument !== "webhooks"),
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string" },
-    "postgres-url": { type: "string" },
-  },
-})
-const parts = ["pure", "postgres", "embedded"] as const
-if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
-  console.error(`--only ${parts.join("|")}`)
-  Deno.exit(1)
-}
-const wanted = (part: typeof parts[number]) => flags.only === undefined || flags.only === part
+const { postgresUrl, quick, wanted } = flagsOf("webhooks")
 
 const org = "bench"
 const rate = 1000
 const connections = 32
 /** Events a second that one core is to read. */
 const aim = 200_000
-const seconds = flags.quick ? 3 : 10
-const decisions = flags.quick ? 2000 : 20_000
+const seconds = quick ? 3 : 10
+const decisions = quick ? 2000 : 20_000
 /** How long a backlog is waited for. */
-const patienceSeconds = flags.quick ? 20 : 120
+const patienceSeconds = quick ? 20 : 120
 const wrong: Array<string> = []
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
 /** Bodies a second: the median of five stretches, after one that warms up. */
 const perSecondOf = (run: (body: number) => void, bodies: number): number => {
-  const millis = flags.quick ? 150 : 600
+  const millis = quick ? 150 : 600
   const stretch = () => {
     let done = 0
     const begin = performance.now()
@@ -277,7 +264,7 @@ if (wanted("pure")) measureReading()
 if (wanted("postgres") || wanted("embedded")) {
   const baseline = await measureBaseline()
   if (wanted("postgres")) {
-    const given = flags["postgres-url"]
+    const given = postgresUrl
     const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
     if ("url" in postgres) {
       try {

@@ -3,16 +3,12 @@
 // Prints one JSON line.
 //
 //   deno run -A bench/support/eventLoad.ts '{"url": "...", "headers": {}, "seconds": 5, "connections": 32, "rate": 250, …}'
-import { Connection, postMessage } from "./Connection.ts"
+import { postMessage } from "./Connection.ts"
 import { bodyText } from "./Events.ts"
+import { loop, type Looped, type LoopOptions } from "./Loop.ts"
 
-interface Options {
-  readonly url: string
+interface Options extends LoopOptions {
   readonly headers: Readonly<Record<string, string>>
-  readonly seconds: number
-  readonly connections: number
-  /** Requests a second; 0 for a closed loop. */
-  readonly rate: number
   readonly perRequest: number
   readonly first: number
   readonly decisions: number
@@ -21,60 +17,40 @@ interface Options {
   readonly counted: boolean
 }
 
-const options: Options = JSON.parse(Deno.args[0]!)
-const { base, connections, counted, decisions, headers, perRequest, rate, seconds } = options
-const url = new URL(options.url)
+/** What was sent and how it was answered. */
+export interface EventLoad extends Looped {
+  readonly next: number
+  /** Answers with another number of events than was sent. */
+  readonly wrong: number
+}
 
-/** What was due is sent this much later at most; a server that is slower than that has its rate measured all the same. */
-const graceMillis = 5000
 /** How long one body is sent again and again. */
 const patienceMillis = 30_000
 
-const latencies: Array<number> = []
-const statuses: Record<string, number> = {}
-let next = options.first
-let taken = 0
-let wrong = 0
-const begin = performance.now()
-const end = begin + seconds * 1000
-
-const due = (): number => rate === 0 ? performance.now() : begin + taken++ * 1000 / rate
-
-const worker = async () => {
-  const connection = await Connection.open(url)
-  for (;;) {
-    const start = due()
-    if (start >= end || performance.now() >= end + graceMillis) break
-    const wait = start - performance.now()
-    if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait))
+const load = async (options: Options): Promise<EventLoad> => {
+  const { base, counted, decisions, headers, perRequest } = options
+  const url = new URL(options.url)
+  let next = options.first
+  let wrong = 0
+  const looped = await loop(options, () => {
     const message = postMessage(url, headers, bodyText(next, perRequest, decisions, base))
     next += perRequest
-    for (;;) {
-      const { body, status } = await connection.send(message, counted)
-      statuses[status] = (statuses[status] ?? 0) + 1
-      if (status === "200") {
-        if (counted && JSON.parse(body).received !== perRequest) wrong++
-        break
+    return async (connection, answered, due) => {
+      for (;;) {
+        const { body, status } = await connection.send(message, counted)
+        answered(status)
+        if (status === "200") {
+          if (counted && JSON.parse(body).received !== perRequest) wrong++
+          return
+        }
+        if (status !== "503" || performance.now() - due > patienceMillis) {
+          throw new Error(`Events were answered ${status}: ${body}`)
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50))
       }
-      if (status !== "503" || performance.now() - start > patienceMillis) {
-        throw new Error(`Events were answered ${status}: ${body}`)
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    latencies.push(performance.now() - start)
-  }
-  connection.close()
+  })
+  return { ...looped, next, wrong }
 }
 
-await Promise.all(Array.from({ length: connections }, worker))
-const sorted = Float64Array.from(latencies).sort()
-const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
-console.log(JSON.stringify({
-  next,
-  requests: latencies.length,
-  perSecond: latencies.length / ((performance.now() - begin) / 1000),
-  p50: quantile(0.5),
-  p99: quantile(0.99),
-  statuses,
-  wrong,
-}))
+if (import.meta.main) console.log(JSON.stringify(await load(JSON.parse(Deno.args[0]!))))

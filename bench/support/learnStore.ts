@@ -1,17 +1,12 @@
-import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
-import { Buffer } from "node:buffer"
-import { randomUUID } from "node:crypto"
-import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../../test/support/service.ts"
-import { layerSettings } from "../../test/support/settings.ts"
 import { cpuMicrosByThread, cpuMicrosOf, measure, type Measured, runLoad, startServer } from "./Bench.ts"
-import { addTo, bodyText, templates, type Totals, totalsOf, trackingId, variants } from "./Events.ts"
+import { type Environment, onStore, statements } from "./Databases.ts"
+import type { Acknowledged } from "./eventBaseline.ts"
+import type { EventLoad } from "./eventLoad.ts"
+import { addTo, templates, type Totals, totalsOf, trackingId, variants } from "./Events.ts"
+import { bareInserts, fill } from "./StoredEvents.ts"
 
 // The service of bench/learn.ts on one store: Generate and events side by side, then the inbox as fast as it goes.
-
-export type Environment = Readonly<Record<string, string>>
 
 /** How much of everything. */
 export interface Size {
@@ -23,18 +18,6 @@ export interface Size {
   readonly decisions: number
   /** Events put into the inbox to be taken at full speed. */
   readonly filled: number
-}
-
-/** How one stretch of events was acknowledged, and what became of the inbox. */
-export interface Acknowledged {
-  readonly name: string
-  readonly eventsPerSecond: number
-  readonly p50: number
-  readonly p99: number
-  readonly statuses: Readonly<Record<string, number>>
-  /** Bodies that waited when the last one was acknowledged, and seconds until none did; NaN where nothing is stored. */
-  readonly backlog: number
-  readonly emptySeconds: number
 }
 
 /** Seconds from the acknowledgement of an event to a model that knows it. */
@@ -108,104 +91,6 @@ const metricsOf = async (url: string): Promise<(name: string, label?: string) =>
   }
 }
 
-/** A database of its own on a server; answers its URL. */
-export const createDatabase = async (
-  url: string,
-): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> => {
-  const run = (statement: string) =>
-    Effect.runPromise(
-      Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)).pipe(
-        Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
-        Effect.asVoid,
-      ),
-    )
-  const name = `bench_${randomUUID().replaceAll("-", "")}`
-  await run(`CREATE DATABASE ${name}`)
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return { url: own.href, drop: () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
-}
-
-/** Runs statements on a store that no service uses meanwhile. */
-const onStore = <A>(
-  environment: Environment,
-  run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>,
-): Promise<A> =>
-  Effect.runPromise(
-    Effect.flatMap(SqlClient.SqlClient, run).pipe(
-      Effect.provide(StoreFromSettings.layerMigrated.pipe(Layer.provide(layerSettings(environment)))),
-    ),
-  )
-
-/** Puts bodies of events into the inbox. */
-const fill = (
-  sql: SqlClient.SqlClient,
-  options: { first: number; events: number; perBody: number; decisions: number; base: number },
-) =>
-  Effect.gen(function* () {
-    const { base, decisions, events, first, perBody } = options
-    const step = 5000
-    for (let at = first; at < first + events; at += step) {
-      const rows: Array<{ body: string }> = []
-      for (let n = at; n < Math.min(first + events, at + step); n += perBody) {
-        rows.push({ body: Buffer.from(bodyText(n, perBody, decisions, base)).toString("base64") })
-      }
-      yield* sql`
-        INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
-        SELECT ${org}, 'events', now(), '{"content-type":"application/json"}', decode(r.body, 'base64'), 'pending'
-        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(body text)`
-    }
-  })
-
-/** Events a second that the store takes when they are inserted without a question, a thousand in each transaction. */
-const bareInserts = (sql: SqlClient.SqlClient, events: number, decisions: number) =>
-  Effect.gen(function* () {
-    yield* sql`CREATE TABLE bench_events (LIKE events INCLUDING ALL)`
-    const begin = performance.now()
-    for (let at = 0; at < events; at += 1000) {
-      const rows = Array.from({ length: 1000 }, (_, i) => ({
-        event_key: `id:e-${at + i}`,
-        template_id: `t${i % templates}`,
-        tracking_id: trackingId((at + i) % decisions),
-        inbox_id: at + i,
-        event: "open",
-      }))
-      yield* sql`
-        INSERT INTO bench_events (org_slug, source, event_key, template_id, tracking_id, inbox_id, event, occurred_at,
-          received_at, automated, status)
-        SELECT ${org}, 'events', r.event_key, r.template_id, r.tracking_id, r.inbox_id, r.event, now(), now(), false,
-          'attributed'
-        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(event_key text, template_id text,
-          tracking_id text, inbox_id bigint, event text)`
-    }
-    const perSecond = events / ((performance.now() - begin) / 1000)
-    yield* sql`DROP TABLE bench_events`
-    return perSecond
-  })
-
-/** The statements that took most of the server's time, where it has pg_stat_statements; begins to count anew. */
-const statements = (environment: Environment, printed: boolean): Promise<ReadonlyArray<string>> =>
-  environment["DATABASE_URL"] === undefined ? Promise.resolve([]) : Effect.runPromise(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`
-      const rows = printed
-        ? yield* sql<{ query: string; calls: number; total: number; mean: number; rows: number }>`
-          SELECT regexp_replace(left(s.query, 400), '\\s+', ' ', 'g') AS query, s.calls::float8 AS calls,
-            s.total_exec_time AS total, s.mean_exec_time AS mean, s.rows::float8 AS rows
-          FROM pg_stat_statements s WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-          ORDER BY s.total_exec_time DESC LIMIT 12`
-        : []
-      yield* sql`SELECT pg_stat_statements_reset()`
-      return rows.map(({ calls, mean, query, rows, total }) =>
-        `${total.toFixed(0)} ms in ${calls} calls of ${mean.toFixed(2)} ms, ${rows} rows: ${query.slice(0, 150)}`
-      )
-    }).pipe(
-      Effect.provide(PgClient.layer({ url: Redacted.make(environment["DATABASE_URL"]), maxConnections: 1 })),
-      Effect.catchCause(() => Effect.succeed([])),
-    ),
-  )
-
 /** Waits until no body waits; answers seconds, Infinity where that took too long. */
 const emptied = async (url: string): Promise<number> => {
   const begin = performance.now()
@@ -214,56 +99,6 @@ const emptied = async (url: string): Promise<number> => {
     await pause(100)
   }
   return Infinity
-}
-
-interface EventLoad {
-  readonly next: number
-  readonly requests: number
-  readonly perSecond: number
-  readonly p50: number
-  readonly p99: number
-  readonly statuses: Readonly<Record<string, number>>
-  readonly wrong: number
-}
-
-/** The acknowledgements of a server that only parses events and answers. */
-export const measureEventBaseline = async (seconds: number): Promise<ReadonlyArray<Acknowledged>> => {
-  const server = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
-  try {
-    const results: Array<Acknowledged> = []
-    for (
-      const [name, rate, perRequest] of [
-        ["empty Effect route, 20 a request", 250, 20],
-        ["empty Effect route, single", 500, 1],
-        ["empty Effect route, single, closed loop", 0, 1],
-      ] as const
-    ) {
-      const options = { url: `${server.url}/api/webhook/events/${org}`, headers: {}, connections, rate, perRequest }
-      const send = (seconds: number) =>
-        runLoad<EventLoad>(name, "bench/support/eventLoad.ts", {
-          ...options,
-          seconds,
-          first: 0,
-          decisions: 1000,
-          base: Date.now(),
-          counted: true,
-        })
-      await send(2)
-      const { p50, p99, perSecond, statuses } = await send(seconds)
-      results.push({
-        name,
-        eventsPerSecond: perSecond * perRequest,
-        p50,
-        p99,
-        statuses,
-        backlog: NaN,
-        emptySeconds: NaN,
-      })
-    }
-    return results
-  } finally {
-    await server.stop()
-  }
 }
 
 /** Makes the decisions that events are about; answers the number of the variant of each. */

@@ -3,7 +3,8 @@
 //
 //   deno run -A bench/support/webhookLoad.ts '{"url": "...", "segment": "provider_a", "seconds": 5, "rate": 1000, …}'
 import { createHmac } from "node:crypto"
-import { Connection, postMessage } from "./Connection.ts"
+import { postMessage } from "./Connection.ts"
+import { loop, type Looped, type LoopOptions } from "./Loop.ts"
 
 /** One event of the stream. Of a message there are a send, an open and a click, 5 to 4 to 1; only the send is ours to mark. */
 interface Told {
@@ -214,13 +215,8 @@ export const senders: ReadonlyArray<Sender> = [
 export const bodyOf = ({ body, item, perBody }: Sender, n: number, decisions: number, base: number): string =>
   JSON.stringify(body(Array.from({ length: perBody }, (_, i) => item(told(n + i, decisions, base)))))
 
-interface Options {
-  readonly url: string
+interface Options extends LoopOptions {
   readonly segment: string
-  readonly seconds: number
-  readonly connections: number
-  /** Requests a second. */
-  readonly rate: number
   readonly first: number
   readonly decisions: number
   readonly base: number
@@ -228,62 +224,30 @@ interface Options {
   readonly counted: boolean
 }
 
-/** What was sent and how it was answered. Times in milliseconds, from the moment a request was due. */
-export interface Sent {
+/** What was sent and how it was answered. */
+export interface Sent extends Looped {
   readonly next: number
-  readonly requests: number
-  readonly perSecond: number
-  readonly p50: number
-  readonly p99: number
-  readonly max: number
-  readonly statuses: Readonly<Record<string, number>>
   /** Answers with another number of events than was sent. */
   readonly wrong: number
 }
 
 const load = async (options: Options): Promise<Sent> => {
-  const { base, counted, decisions, rate } = options
+  const { base, counted, decisions } = options
   const sender = senders.find(({ segment }) => segment === options.segment)!
   const url = new URL(options.url)
-  const latencies: Array<number> = []
-  const statuses: Record<string, number> = {}
   let next = options.first
-  let taken = 0
   let wrong = 0
-  const begin = performance.now()
-  const end = begin + options.seconds * 1000
-  const worker = async () => {
-    const connection = await Connection.open(url)
-    for (;;) {
-      const due = begin + taken++ * 1000 / rate
-      // A server that is slower than the rate is left alone 5 s after the end.
-      if (due >= end || performance.now() >= end + 5000) break
-      const first = next
-      next += sender.perBody
-      const text = bodyOf(sender, first, decisions, base)
-      const wait = due - performance.now()
-      if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait))
+  const looped = await loop(options, () => {
+    const text = bodyOf(sender, next, decisions, base)
+    next += sender.perBody
+    return async (connection, answered) => {
       const message = postMessage(url, sender.sign(text, Date.now()), text)
       const { body, status } = await connection.send(message, counted)
-      statuses[status] = (statuses[status] ?? 0) + 1
+      answered(status)
       if (counted && status === "200" && JSON.parse(body).received !== sender.perBody) wrong++
-      latencies.push(performance.now() - due)
     }
-    connection.close()
-  }
-  await Promise.all(Array.from({ length: options.connections }, worker))
-  const sorted = Float64Array.from(latencies).sort()
-  const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
-  return {
-    next,
-    requests: latencies.length,
-    perSecond: latencies.length / ((performance.now() - begin) / 1000),
-    p50: quantile(0.5),
-    p99: quantile(0.99),
-    max: sorted.at(-1) ?? 0,
-    statuses,
-    wrong,
-  }
+  })
+  return { ...looped, next, wrong }
 }
 
 if (import.meta.main) console.log(JSON.stringify(await load(JSON.parse(Deno.args[0]!))))
