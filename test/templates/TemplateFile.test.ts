@@ -3,8 +3,7 @@ import { Result } from "effect"
 import * as fc from "fast-check"
 import { Operator } from "../../src/domain/Targeting.ts"
 import * as TemplateFile from "../../src/templates/TemplateFile.ts"
-
-const parsed = (text: string): unknown => Result.getOrThrow(TemplateFile.parse(text, "file.yaml"))
+import { fullContent, parsed } from "./fullContent.ts"
 
 /** The faults of a file as a terminal would show them. */
 const faults = (text: string): ReadonlyArray<string> =>
@@ -29,7 +28,7 @@ templates:
     strict: true
     sticky_hours: 12.5
     objective: {click: 1, conversion: 5, negative: -2}
-    link_domains: [shop.example]
+    link_domains: [shop.example, "on"]
     variants:
       - id: welcome-en-warm
         name: Warm
@@ -49,36 +48,6 @@ templates:
       - vars: {}
   - name: Without more
 `
-
-const fullContent = [
-  {
-    id: "welcome-en",
-    name: "Welcome",
-    strict: true,
-    sticky_hours: 12.5,
-    objective: { click: 1, conversion: 5, negative: -2 },
-    link_domains: ["shop.example"],
-    variants: [
-      {
-        id: "welcome-en-warm",
-        name: "Warm",
-        active: false,
-        vars: { subject: "Welcome, {{ name | default: 'you' }}", body_html: "<p>Hello</p>\n<p>Bye</p>\n" },
-        formats: { body_html: "html" },
-        targeting: [
-          { attribute: "tier", op: "in", values: ["Gold", 3, true] },
-          { attribute: "email", op: "exists", values: [] },
-        ],
-        seasons: [
-          { starts_at: "2026-11-15", ends_at: "2027-01-06T09:00", annual: { from: "11-15", to: "01-06" } },
-          { days: ["sat", "sun"], hours: { from: 22, to: 6 } },
-        ],
-      },
-      { vars: {} },
-    ],
-  },
-  { name: "Without more" },
-]
 
 describe("TemplateFile.parse", () => {
   it("reads every member of the format", () => {
