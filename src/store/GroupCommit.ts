@@ -29,7 +29,10 @@ export interface GroupCommitOptions<A, B> {
   readonly maxGroup: number
   /** What the entries of a commit may weigh together, in a unit of the caller's; a heavier one goes alone. */
   readonly maxWeight?: { readonly limit: number; readonly of: (entry: A) => number }
-  /** Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. */
+  /**
+   * Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. 0 keeps
+   * none: what could not be committed at once is refused and forgotten, so that nothing happens after its refusal.
+   */
   readonly bufferSize: number
   /** How long the oldest of them may wait before new ones are refused. */
   readonly bufferAge: Duration.Duration
@@ -62,6 +65,7 @@ export interface GroupCommit<A, B> {
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
   const clock = yield* Clock.Clock
   const { maxWeight } = options
+  const keepsNone = options.bufferSize === 0
   const bufferSize = Math.max(1, options.bufferSize)
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
@@ -102,8 +106,13 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
     const wasFailing = failing
     failing = true
-    down = true
     const waiting = group.concat(queue)
+    if (keepsNone) {
+      queue = []
+      for (const ticket of waiting) settle(ticket, full)
+      return wasFailing ? Effect.void : Effect.logWarning("The store refuses writes, they are refused", { reason })
+    }
+    down = true
     let room = bufferSize - waiting.filter((ticket) => ticket.promised).length
     const refused: Array<Ticket<A, B>> = []
     queue = waiting.filter((ticket) => {
