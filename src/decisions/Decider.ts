@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import { tagLinks } from "../rendering/Links.ts"
@@ -39,9 +40,17 @@ export interface Ask {
   readonly trace?: boolean | undefined
 }
 
+/** Commits a decision together with what belongs to it, such as the message made of its rendered variables. */
+export type Recorder = (
+  decision: Decision,
+  vars: Readonly<Record<string, string>>,
+) => Effect.Effect<Recorded, BufferFull>
+
 /** The same, with the policy that was prepared for it; without one: the policy as it stands. */
 interface Prepared extends Ask {
   readonly policy?: Policy | undefined
+  /** How the decision is recorded; by the decision log unless said. */
+  readonly recorder?: Recorder | undefined
 }
 
 /** What a caller wants of several templates. */
@@ -80,7 +89,7 @@ export type Outcome =
 interface Planned {
   readonly _tag: "Planned"
   readonly view: TemplateView
-  readonly ask: Ask
+  readonly ask: Prepared
   readonly decision: Decision
   readonly first: Outcome & { readonly _tag: "Chosen" }
 }
@@ -95,7 +104,7 @@ interface Repeated {
 /** What was chosen and rendered, with all that is to be recorded of it. */
 const planned = (
   view: TemplateView,
-  ask: Ask,
+  ask: Prepared,
   first: Planned["first"],
   decidedAtMillis: number,
   segment: string,
@@ -137,11 +146,14 @@ const withLinks = (
     ]),
   )
 
-const hourMillis = 3_600_000
-
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
   readonly decide: (org: string, ask: Ask) => Effect.Effect<Outcome, BufferFull>
+  /**
+   * The same, recorded by the caller. The decision of a sticky template is not: its choice is claimed and recorded by the
+   * fiber that calls, inside whatever transaction that is in.
+   */
+  readonly decideInto: (org: string, ask: Ask, recorder: Recorder) => Effect.Effect<Outcome, BufferFull>
   /** One outcome per item, in their order; what goes wrong with one does not touch the others. */
   readonly decideBatch: (
     org: string,
@@ -359,7 +371,10 @@ export class Decider extends Context.Service<Decider, {
         )
 
       const record = ({ ask, decision, first, view }: Planned): Effect.Effect<Outcome, BufferFull> =>
-        Effect.map(log.record(decision), (recorded) => settled(view, ask, decision, first, recorded))
+        Effect.map(
+          ask.recorder === undefined ? log.record(decision) : ask.recorder(decision, first.vars),
+          (recorded) => settled(view, ask, decision, first, recorded),
+        )
 
       /** A user of a sticky template gets what was chosen before, or what is now chosen for all nodes. */
       const stick = (
@@ -412,7 +427,7 @@ export class Decider extends Context.Service<Decider, {
       }
 
       /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
-      const prepare = (org: string, ask: Ask): Effect.Effect<Prepared> | undefined => {
+      const prepare = (org: string, ask: Prepared): Effect.Effect<Prepared> | undefined => {
         const view = views.template(org, ask.templateId)
         if (view === undefined) return undefined
         const now = clock.currentTimeMillisUnsafe()
@@ -434,14 +449,14 @@ export class Decider extends Context.Service<Decider, {
         return one._tag === "Planned" ? record(one) : Effect.succeed(one)
       }
 
-      const decideKnown = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> => {
+      const decideKnown = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> => {
         const before = prepare(org, ask)
         return before === undefined
           ? decideNow(org, ask)
           : Effect.flatMap(before, (prepared) => decideNow(org, prepared))
       }
 
-      const decide = (org: string, ask: Ask): Effect.Effect<Outcome, BufferFull> =>
+      const decide = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
           const known = profiles.attributes(org, ask.userId, ask.attrs)
           return known === undefined
@@ -474,7 +489,9 @@ export class Decider extends Context.Service<Decider, {
         return outcomes
       })
 
-      return Decider.of({ decide, decideBatch })
+      const decideInto = (org: string, ask: Ask, recorder: Recorder) => decide(org, { ...ask, recorder })
+
+      return Decider.of({ decide, decideInto, decideBatch })
     }),
   )
 }
