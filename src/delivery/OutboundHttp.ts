@@ -1,0 +1,184 @@
+import { Duration, Effect, Schema, type Scope } from "effect"
+import { Buffer } from "node:buffer"
+import * as http from "node:http"
+import * as https from "node:https"
+import { isIP } from "node:net"
+import { AddressGuard, AddressRefused, guardCode } from "./AddressGuard.ts"
+
+/** How long a connection may take to be made, its TLS handshake included. */
+const connectTimeout = Duration.seconds(10)
+/** How long a request may take in all. */
+const totalTimeout = Duration.seconds(30)
+/** Most bytes of an answer that are read. */
+const maxAnswer = 65_536
+/** How long a connection is kept for the next request: some platforms close theirs after 5 seconds. Milliseconds. */
+const idleMillis = 4_000
+
+/** There was no answer. */
+export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
+  /**
+   * `address`: the guard refused it. `certificate`: TLS failed for good. `unreachable`: no connection came about.
+   * `broken`: the connection ended early. `timeout`: it took too long.
+   */
+  kind: Schema.Literals(["address", "certificate", "unreachable", "broken", "timeout"]),
+  /** What happened, without the body or any header. */
+  detail: Schema.String,
+  /** The request, or part of it, may have arrived. */
+  sent: Schema.Boolean,
+}) {}
+
+export interface Request {
+  readonly method: "GET" | "POST"
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** UTF-8. */
+  readonly body?: string
+}
+
+export interface Answer {
+  /** 200 to 599. Redirects are not followed. */
+  readonly status: number
+  /** By lowercase name. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  /** The first 64 KiB at most. */
+  readonly body: string
+}
+
+/** Sends requests to other people's servers. */
+export interface OutboundHttp {
+  /** Takes 30 seconds at most; interruption ends the connection. */
+  readonly request: (request: Request) => Effect.Effect<Answer, NoAnswer>
+}
+
+interface Progress {
+  connected: boolean
+  sent: boolean
+}
+
+const certificateWords = /certificate|self.signed|issuer|altname|ERR_TLS|CERT_|DEPTH_ZERO|hostname\/ip/i
+
+const faultOf = (error: NodeJS.ErrnoException, { connected, sent }: Progress): NoAnswer => {
+  const detail = error.message === "" ? error.code ?? "unknown" : error.message
+  if (error instanceof AddressRefused || error.code === guardCode) {
+    return new NoAnswer({ kind: "address", detail, sent: false })
+  }
+  if (certificateWords.test(`${error.code} ${error.message}`)) {
+    return new NoAnswer({ kind: "certificate", detail, sent: false })
+  }
+  return new NoAnswer({ kind: connected ? "broken" : "unreachable", detail, sent })
+}
+
+/** Connections are closed with the scope. */
+export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard> = Effect.gen(function* () {
+  const guard = yield* AddressGuard
+  const options = { keepAlive: true, timeout: idleMillis, maxFreeSockets: 64 }
+  // The lookup is the agent's: a request's own is passed over where the agent has one.
+  const secure = new https.Agent({ ...options, lookup: guard.lookup } as https.AgentOptions)
+  const plain = new http.Agent({ ...options, lookup: guard.lookupListed } as http.AgentOptions)
+  const open = new Set<http.ClientRequest>()
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const request of open) request.destroy(new Error("The connection was closed here"))
+      secure.destroy()
+      plain.destroy()
+    })
+  )
+
+  /** Why nothing is looked up: an address is connected to as it stands. */
+  const refusalOf = (url: URL): string | undefined => {
+    if (url.protocol !== "https:" && url.protocol !== "http:") return `${url.protocol} is not https:`
+    const host = url.hostname.replace(/^\[|\]$/g, "")
+    const refusal = guard.hostRefusalOf(host)
+    if (refusal !== undefined) return `${host} ${refusal}`
+    return url.protocol === "http:" && isIP(host) !== 0 && !guard.isListed(host)
+      ? `${host} is not listed in OUTBOUND_ALLOW, and unencrypted connections are made only to what is`
+      : undefined
+  }
+
+  const attempt = ({ body, headers, method, url }: Request, progress: Progress) =>
+    Effect.callback<Answer, NoAnswer>((resume) => {
+      const payload = body === undefined ? undefined : Buffer.from(body, "utf8")
+      const isSecure = url.protocol === "https:"
+      let sockets = 0
+      let answered = false
+      const request = (isSecure ? https : http).request(url, {
+        method,
+        agent: isSecure ? secure : plain,
+        headers: {
+          "user-agent": "Parlance",
+          accept: "application/json",
+          ...headers,
+          ...(payload === undefined ? {} : { "content-length": String(payload.length) }),
+        },
+      })
+      open.add(request)
+      const fail = (error: NodeJS.ErrnoException) => {
+        if (answered) return
+        answered = true
+        resume(Effect.fail(faultOf(error, progress)))
+      }
+      request.on("close", () => open.delete(request))
+      request.on("error", fail)
+      request.on("socket", (socket) => {
+        sockets++
+        // A request whose kept connection broke is sent again by the runtime by itself, whether it had arrived or not.
+        if (sockets > 1) return request.destroy(new Error("The connection was reset after the request had been sent"))
+        const ready = () => {
+          progress.connected = true
+          progress.sent = true
+        }
+        if (socket.connecting) socket.once(isSecure ? "secureConnect" : "connect", ready)
+        else ready()
+      })
+      request.on("response", (response) => {
+        const chunks: Array<Buffer> = []
+        let size = 0
+        const finish = () => {
+          if (answered) return
+          answered = true
+          const text = Buffer.concat(chunks).subarray(0, maxAnswer).toString("utf8")
+          resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+        }
+        response.on("data", (chunk: Buffer) => {
+          chunks.push(chunk)
+          size += chunk.length
+          if (size < maxAnswer) return
+          finish()
+          request.destroy()
+        })
+        response.on("error", fail)
+        response.on("aborted", () => fail(new Error("The answer ended early")))
+        // Not before the end of all: only then the connection is free for whoever comes next.
+        response.on("close", () => response.complete ? finish() : fail(new Error("The answer ended early")))
+      })
+      request.end(payload)
+      return Effect.sync(() => {
+        answered = true
+        request.destroy()
+      })
+    })
+
+  const timedOut = (detail: string, sent: boolean) => new NoAnswer({ kind: "timeout", detail, sent })
+
+  return {
+    request: (request) =>
+      Effect.suspend(() => {
+        const refusal = refusalOf(request.url)
+        if (refusal !== undefined) return Effect.fail(new NoAnswer({ kind: "address", detail: refusal, sent: false }))
+        const progress: Progress = { connected: false, sent: false }
+        const slowToConnect = Effect.suspend(() =>
+          progress.connected
+            ? Effect.never
+            : Effect.fail(timedOut(`no connection within ${Duration.toSeconds(connectTimeout)} seconds`, false))
+        )
+        return attempt(request, progress).pipe(
+          Effect.raceFirst(Effect.andThen(Effect.sleep(connectTimeout), slowToConnect)),
+          Effect.timeoutOrElse({
+            duration: totalTimeout,
+            orElse: () =>
+              Effect.fail(timedOut(`no answer within ${Duration.toSeconds(totalTimeout)} seconds`, progress.sent)),
+          }),
+        )
+      }),
+  }
+})

@@ -1,0 +1,194 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { LookupFunction } from "node:net"
+import { AddressGuard, AddressRefused } from "../../src/delivery/AddressGuard.ts"
+
+const forbidden: ReadonlyArray<string> = [
+  // IPv4: this machine, private, link-local with the metadata service, shared, and what is nobody's.
+  "127.0.0.1",
+  "127.255.255.254",
+  "0.0.0.0",
+  "0.1.2.3",
+  "10.0.0.1",
+  "10.255.255.255",
+  "172.16.0.1",
+  "172.31.255.255",
+  "192.168.0.1",
+  "192.168.255.255",
+  "169.254.0.1",
+  "169.254.169.254",
+  "100.64.0.1",
+  "100.127.255.255",
+  "192.0.0.1",
+  "192.0.2.1",
+  "198.51.100.7",
+  "203.0.113.9",
+  "198.18.0.1",
+  "198.19.255.255",
+  "192.88.99.1",
+  "224.0.0.1",
+  "239.255.255.255",
+  "240.0.0.1",
+  "255.255.255.255",
+  // IPv6.
+  "::",
+  "::1",
+  "fe80::1",
+  "fe80::1%eth0",
+  "febf::1",
+  "fec0::1",
+  "fc00::1",
+  "fd00:ec2::254",
+  "ff02::1",
+  "2001:db8::1",
+  "3fff::1",
+  "100::1",
+  "2001:2::1",
+  "2001:10::1",
+  "5f00::1",
+  // IPv4 in other clothes.
+  "::ffff:127.0.0.1",
+  "::ffff:7f00:1",
+  "::ffff:169.254.169.254",
+  "::ffff:0:10.0.0.1",
+  "::127.0.0.1",
+  "::a00:1",
+  "64:ff9b::10.0.0.1",
+  "64:ff9b::a9fe:a9fe",
+  "64:ff9b:1::1",
+  "2002:7f00:1::",
+  "2002:a00:1::1",
+  "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+]
+
+const permitted: ReadonlyArray<string> = [
+  "8.8.8.8",
+  "1.1.1.1",
+  "172.15.255.255",
+  "172.32.0.1",
+  "100.63.255.255",
+  "100.128.0.1",
+  "169.253.1.1",
+  "192.167.1.1",
+  "223.255.255.254",
+  "2606:4700:4700::1111",
+  "2a00:1450:4001:81b::200e",
+  "::ffff:8.8.8.8",
+  "64:ff9b::8.8.8.8",
+]
+
+const faultyHosts: ReadonlyArray<string> = [
+  "2130706433",
+  "0x7f000001",
+  "0177.0.0.1",
+  "127.1",
+  "0x7f.1",
+  "127.0.0.1.",
+  "017700000001",
+  "1.2.3.4.5",
+  "[::1]",
+  "",
+  "a b",
+  "exa_mple..com",
+  "evil.example/path",
+  "user@host",
+  "host:25",
+  "host\r\nx",
+  "localhost.0x1",
+]
+
+const guardOf = (allow: ReadonlyArray<string> = [], resolve?: LookupFunction) =>
+  Effect.map(Layer.build(AddressGuard.layer(allow, resolve)), (context) => AddressGuard.pipe(Effect.provide(context)))
+    .pipe(Effect.flatten)
+
+/** A name server whose answers are given one after the other. */
+const answering = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
+  const left = [...answers]
+  const resolve: LookupFunction = (_host, _options, done) =>
+    done(null, (left.shift() ?? []).map((address) => ({ address, family: address.includes(":") ? 6 : 4 })))
+  return resolve
+}
+
+const lookedUp = (lookup: LookupFunction, host: string) =>
+  Effect.callback<unknown, Error>((resume) =>
+    lookup(host, { all: true }, (error, found) => resume(error ? Effect.fail(error) : Effect.succeed(found)))
+  )
+
+describe("AddressGuard", () => {
+  for (const address of forbidden) {
+    it.effect(`refuses ${address}`, () =>
+      Effect.gen(function* () {
+        assert.isString((yield* guardOf()).refusalOf(address))
+      }))
+  }
+
+  for (const address of permitted) {
+    it.effect(`lets ${address} pass`, () =>
+      Effect.gen(function* () {
+        assert.isUndefined((yield* guardOf()).refusalOf(address))
+      }))
+  }
+
+  for (const host of faultyHosts) {
+    it.effect(`refuses ${JSON.stringify(host)} as a host`, () =>
+      Effect.gen(function* () {
+        assert.isString((yield* guardOf()).hostRefusalOf(host))
+      }))
+  }
+
+  it.effect("takes names and public addresses as hosts", () =>
+    Effect.gen(function* () {
+      const guard = yield* guardOf()
+      for (const host of ["smtp.example.com", "localhost", "a-b.xn--mnchen-3ya.de", "8.8.8.8", "mail.example.com."]) {
+        assert.isUndefined(guard.hostRefusalOf(host), host)
+      }
+    }))
+
+  it.effect("lets listed ranges pass, and nothing beside them", () =>
+    Effect.gen(function* () {
+      const guard = yield* guardOf([" 10.2.0.0/16", "127.0.0.1", "fd00:1::/32", ""])
+      for (const address of ["10.2.3.4", "::ffff:10.2.3.4", "127.0.0.1", "fd00:1::9"]) {
+        assert.isUndefined(guard.refusalOf(address), address)
+        assert.isTrue(guard.isListed(address), address)
+      }
+      for (const address of ["10.3.0.1", "127.0.0.2", "fd00:2::1", "64:ff9b::10.2.3.4"]) {
+        assert.isString(guard.refusalOf(address), address)
+      }
+      assert.isFalse(guard.isListed("8.8.8.8"))
+    }))
+
+  it.effect("refuses a list with an entry that is no range, and names each", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(guardOf(["10.0.0.0/8", "10.0.0.0/33", "example.com", "10.1"]))
+      assert.deepStrictEqual(error.entries, ["10.0.0.0/33", "example.com", "10.1"])
+      assert.include(error.message, "OUTBOUND_ALLOW")
+    }))
+
+  it.effect("hands out only the public ones among the addresses of a name", () =>
+    Effect.gen(function* () {
+      const { lookup } = yield* guardOf([], answering(["10.0.0.1", "8.8.8.8", "::1"]))
+      assert.deepStrictEqual(yield* lookedUp(lookup, "mixed.example"), [{ address: "8.8.8.8", family: 4 }])
+    }))
+
+  it.effect("judges each answer of the DNS anew, so that one that changes gets nowhere", () =>
+    Effect.gen(function* () {
+      const { lookup } = yield* guardOf([], answering(["8.8.8.8"], ["169.254.169.254"]))
+      yield* lookedUp(lookup, "rebinding.example")
+      const error = yield* Effect.flip(lookedUp(lookup, "rebinding.example"))
+      assert.instanceOf(error, AddressRefused)
+      assert.include(error.message, "rebinding.example is at 169.254.169.254")
+    }))
+
+  it.effect("refuses names of private machines by their addresses, as the system resolves them", () =>
+    Effect.gen(function* () {
+      const { lookup } = yield* guardOf()
+      assert.instanceOf(yield* Effect.flip(lookedUp(lookup, "localhost")), AddressRefused)
+    }))
+
+  it.effect("hands out listed addresses only where nothing is encrypted", () =>
+    Effect.gen(function* () {
+      const { lookupListed } = yield* guardOf(["10.0.0.0/8"], answering(["8.8.8.8"], ["10.0.0.1", "8.8.8.8"]))
+      assert.instanceOf(yield* Effect.flip(lookedUp(lookupListed, "relay.example")), AddressRefused)
+      assert.deepStrictEqual(yield* lookedUp(lookupListed, "relay.example"), [{ address: "10.0.0.1", family: 4 }])
+    }))
+})

@@ -1,0 +1,18 @@
+/** A certificate for `localhost` and 127.0.0.1, signed by itself, and its key. For tests only; valid for 100 years. */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBmTCCAT6gAwIBAgIUDLocK29yEUzwDQ39g7MzbPkUYFUwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwMzc1MFoYDzIxMjYxMDI4
+MTAzNzUwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASdV8eEl85JpCsVgoAn4NLrZo4/CNg7GDrqn3Kee1lejyCbPpy/2YIf
+MhsOaoTiATpcGixclkvFSp2sv6g97MIno2wwajAdBgNVHQ4EFgQUp5BPO9o4tfc0
+ED+1pTT2xvrfdbQwHwYDVR0jBBgwFoAUp5BPO9o4tfc0ED+1pTT2xvrfdbQwGgYD
+VR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0E
+AwIDSQAwRgIhAMrGltSDFPQnTi8Tqghcq5u2L3HZxqx56bIYDpmoQdLEAiEA00Zr
+ebzJWTC6MbEX+5gVBN2AD4/V8cb3R1RiEX1uOVg=
+-----END CERTIFICATE-----`
+
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgz/KaoWgSxdWT43+j
+TZVhpTZ8JfkyFohkWstCQbstwDyhRANCAASdV8eEl85JpCsVgoAn4NLrZo4/CNg7
+GDrqn3Kee1lejyCbPpy/2YIfMhsOaoTiATpcGixclkvFSp2sv6g97MIn
+-----END PRIVATE KEY-----`

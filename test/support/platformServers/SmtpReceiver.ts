@@ -1,0 +1,176 @@
+import { Buffer } from "node:buffer"
+import type { AddressInfo, Socket } from "node:net"
+import { SMTPServer, type SMTPServerOptions } from "smtp-server"
+import { certificate, certificateKey } from "./Certificate.ts"
+import { read } from "./MimeReader.ts"
+import type { Arrival } from "./PlatformServer.ts"
+
+/** What goes wrong with one message: a reply to one of the commands, or the connection cut there. */
+export interface SmtpFault {
+  readonly at: "sender" | "recipient" | "data"
+  /** A reply such as `550 5.1.1 No such user`; undefined: the connection is cut, at `data` after the message was taken. */
+  readonly reply?: string
+  /** No answer ever. */
+  readonly hang?: boolean
+}
+
+export interface SmtpOptions {
+  readonly faults?: Array<SmtpFault | undefined>
+  readonly fault?: (n: number) => SmtpFault | undefined
+  /** TLS from the start; otherwise STARTTLS is offered, unless `plain`. */
+  readonly tls?: boolean
+  readonly plain?: boolean
+  /** Given: a login is required. */
+  readonly login?: { readonly user: string; readonly password: string }
+  /** A reply to every login, such as `535 5.7.8 Bad credentials`. */
+  readonly loginReply?: string
+  readonly size?: number
+  readonly host?: string
+}
+
+/** A message as it came. */
+export interface Mail {
+  readonly from: string
+  readonly to: ReadonlyArray<string>
+  readonly raw: string
+}
+
+export interface SmtpReceiver {
+  readonly port: number
+  readonly mails: ReadonlyArray<Mail>
+  readonly arrivals: ReadonlyArray<Arrival>
+  readonly faults: Array<SmtpFault | undefined>
+  /** Sessions that are open, and all there ever were. */
+  readonly connections: () => number
+  readonly sessions: () => number
+  /** Ends all sessions, as servers do with idle ones. */
+  readonly cut: () => void
+  readonly until: (holds: () => boolean) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
+
+/** A real SMTP server on loopback with a certificate of its own. */
+export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
+  new Promise((resolve, reject) => {
+    const { fault, faults = [], host = "127.0.0.1", login, loginReply } = options
+    const mails: Array<Mail> = []
+    const arrivals: Array<Arrival> = []
+    const sockets = new Set<Socket>()
+    const waiting = new Set<() => void>()
+    const open = new Set<number>()
+    let sessions = 0
+    let messages = 0
+    const changed = () => {
+      for (const wake of [...waiting]) wake()
+    }
+    const current = new Map<string, SmtpFault | undefined>()
+    const cutOne = (port: number) => {
+      for (const socket of sockets) if (socket.remotePort === port) socket.destroy()
+    }
+    /** Does what the session's fault says for this place; true when it did something. */
+    const spoil = (
+      at: SmtpFault["at"],
+      session: { readonly id: string; readonly remotePort: number },
+      done: (error?: Error | null) => void,
+    ) => {
+      const wrong = current.get(session.id)
+      if (wrong?.at !== at) return false
+      if (wrong.hang === true) changed()
+      else if (wrong.reply === undefined) cutOne(session.remotePort)
+      else done(replied(wrong.reply))
+      return true
+    }
+    const handlers: SMTPServerOptions = {
+      // Not the socket's own end: that goes unsaid once the session was encrypted.
+      onClose: ({ remotePort }) => {
+        for (const socket of sockets) if (socket.remotePort === remotePort || socket.destroyed) sockets.delete(socket)
+        open.delete(remotePort)
+        changed()
+      },
+      onAuth: (auth, _session, done) =>
+        loginReply !== undefined
+          ? done(replied(loginReply))
+          : auth.username === login?.user && auth.password === login?.password
+          ? done(null, { user: auth.username })
+          : done(replied("535 5.7.8 Authentication credentials invalid")),
+      onMailFrom: (_address, session, done) => {
+        current.set(session.id, fault === undefined ? faults.shift() : fault(messages++))
+        if (!spoil("sender", session, done)) done()
+      },
+      onRcptTo: (_address, session, done) => {
+        if (!spoil("recipient", session, done)) done()
+      },
+      onData: (stream, session, done) => {
+        const chunks: Array<Uint8Array> = []
+        stream.on("data", (chunk: Uint8Array) => chunks.push(chunk))
+        stream.on("end", () => {
+          const raw = Buffer.concat(chunks).toString("latin1")
+          const wrong = current.get(session.id)
+          if (wrong?.at !== "data" || wrong.reply === undefined) {
+            const { mailFrom, rcptTo } = session.envelope
+            mails.push({
+              from: mailFrom === false ? "" : mailFrom.address,
+              to: rcptTo.map(({ address }) => address),
+              raw,
+            })
+            arrivals.push({ id: read(raw).headers.get("x-tracking-id") ?? "", at: Date.now() })
+          }
+          if (!spoil("data", session, done)) done()
+          changed()
+        })
+      },
+    }
+    const server = new SMTPServer({
+      ...handlers,
+      key: certificateKey,
+      cert: certificate,
+      secure: options.tls === true,
+      authOptional: login === undefined && loginReply === undefined,
+      disabledCommands: [
+        ...(options.plain === true ? ["STARTTLS"] : []),
+        ...(login === undefined && loginReply === undefined ? ["AUTH"] : []),
+      ],
+      ...(options.size === undefined ? {} : { size: options.size }),
+      disableReverseLookup: true,
+      logger: false,
+    })
+    server.server.on("connection", (socket: Socket) => {
+      sessions++
+      sockets.add(socket)
+      open.add(socket.remotePort ?? 0)
+      socket.on("error", () => {})
+    })
+    // A session that is cut says so here.
+    server.on("error", () => {})
+    server.server.on("error", reject)
+    server.listen(0, host, () => {
+      resolve({
+        port: (server.server.address() as AddressInfo).port,
+        mails,
+        arrivals,
+        faults,
+        connections: () => open.size,
+        sessions: () => sessions,
+        cut: () => {
+          for (const socket of sockets) socket.destroy()
+        },
+        until: (holds) =>
+          new Promise((done) => {
+            const check = () => {
+              if (!holds()) return
+              waiting.delete(check)
+              done()
+            }
+            waiting.add(check)
+            check()
+          }),
+        close: () =>
+          new Promise((done) => {
+            for (const socket of sockets) socket.destroy()
+            server.close(() => done())
+          }),
+      })
+    })
+  })
