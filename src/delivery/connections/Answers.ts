@@ -1,0 +1,199 @@
+import { Clock, Duration, Effect, Result } from "effect"
+import { Buffer } from "node:buffer"
+import type { SendResult, TestResult } from "../Connection.ts"
+import type { Answer, NoAnswer, OutboundHttp, Request } from "../OutboundHttp.ts"
+
+/** Longest wait a platform is granted. */
+const maxWait = Duration.hours(1)
+/** Most characters of an answer in a reason. */
+const maxExcerpt = 300
+
+const forms = (secret: string): ReadonlyArray<string> => [
+  secret,
+  encodeURIComponent(secret),
+  JSON.stringify(secret).slice(1, -1),
+  Buffer.from(secret).toString("base64"),
+]
+
+/**
+ * The beginning of what a platform said, in one line of 300 characters at most. Whatever looks like one of the secrets is
+ * left out, should the platform repeat it.
+ */
+export const excerpt = (text: string, secrets: ReadonlyArray<string>): string => {
+  let clean = text
+  for (const form of secrets.flatMap(forms).sort((a, b) => b.length - a.length)) {
+    if (form.length >= 4) clean = clean.replaceAll(form, "[secret]")
+  }
+  // deno-lint-ignore no-control-regex
+  const line = clean.toWellFormed().replace(/[\u0000-\u0020\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g, " ").trim()
+  return line.length <= maxExcerpt ? line : `${line.slice(0, maxExcerpt - 1).toWellFormed()}…`
+}
+
+const headerOf = ({ headers }: Answer, name: string): string | undefined => {
+  const value = headers[name]
+  return typeof value === "string" ? value : value?.[0]
+}
+
+const capped = (millis: number): Duration.Duration | undefined =>
+  Number.isFinite(millis) ? Duration.millis(Math.min(Math.max(millis, 0), Duration.toMillis(maxWait))) : undefined
+
+/**
+ * How long a platform wants to be left alone: `Retry-After` in seconds or as a date, or `X-RateLimit-Reset` in Unix seconds;
+ * an hour at most. Undefined when it does not say. `now` is in Unix milliseconds.
+ */
+export const waitOf = (answer: Answer, now: number): Duration.Duration | undefined => {
+  const after = headerOf(answer, "retry-after")?.trim()
+  if (after !== undefined && after !== "") {
+    return capped(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - now)
+  }
+  const reset = headerOf(answer, "x-ratelimit-reset")?.trim()
+  return reset !== undefined && /^\d+(\.\d+)?$/.test(reset) ? capped(Number(reset) * 1_000 - now) : undefined
+}
+
+/** The JSON object of an answer; undefined when it is none. */
+export const objectOf = ({ body }: Answer): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const json: unknown = JSON.parse(body)
+    return typeof json === "object" && json !== null && !Array.isArray(json)
+      ? json as Record<string, unknown>
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const accepted = (
+  messageId?: string,
+  links: Extract<SendResult, { _tag: "accepted" }>["links"] = [],
+): SendResult => ({
+  _tag: "accepted",
+  messageId,
+  links,
+})
+export const retry = (reason: string, uncertain = false): SendResult => ({ _tag: "retry", reason, uncertain })
+export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
+export const broken = (reason: string): SendResult => ({ _tag: "broken", reason })
+export const slowDown = (reason: string, wait?: Duration.Duration): SendResult => ({ _tag: "slow-down", reason, wait })
+
+/** Words for what a platform said: its name, the status, and the beginning of the body. */
+export const reasonOf = (platform: string, answer: Answer, secrets: ReadonlyArray<string>): string => {
+  const said = excerpt(answer.body, secrets)
+  return `${platform} answered ${answer.status}${said === "" ? "" : `: ${said}`}`
+}
+
+const lossOf = (platform: string, { detail, kind }: NoAnswer): string => {
+  switch (kind) {
+    case "address":
+      return `${platform} was not connected to: ${detail}`
+    case "certificate":
+      return `${platform} has no valid TLS certificate: ${detail}`
+    case "unreachable":
+      return `${platform} could not be reached: ${detail}`
+    case "broken":
+      return `The connection to ${platform} broke: ${detail}`
+    case "timeout":
+      return `${platform} was too slow: ${detail}`
+  }
+}
+
+/** What it means that there was no answer. */
+export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: ReadonlyArray<string>): SendResult => {
+  const reason = excerpt(lossOf(platform, loss), secrets)
+  return loss.kind === "address" || loss.kind === "certificate" ? broken(reason) : retry(reason, loss.sent)
+}
+
+/**
+ * What an answer means that is no success, where its platform says no more than HTTP does:
+ *
+ *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are not right
+ *     429, 503 with Retry-After       slow-down
+ *     408, 425, 5xx                   retry; from a gateway (502, 504) uncertain
+ *     others                          refused
+ */
+export const sortStatus = (
+  platform: string,
+  answer: Answer,
+  secrets: ReadonlyArray<string>,
+  now: number,
+): SendResult => {
+  const reason = reasonOf(platform, answer, secrets)
+  const { status } = answer
+  if (status >= 300 && status < 400) {
+    const target = excerpt(headerOf(answer, "location") ?? "nowhere", secrets)
+    return broken(
+      `${platform} answered ${status}, a redirect to ${target}. Redirects are not followed: enter that address`,
+    )
+  }
+  switch (status) {
+    case 401:
+    case 403:
+      return broken(`${reason}. Check the credentials and what they permit`)
+    case 404:
+    case 405:
+    case 410:
+      return broken(`${reason}. Check the address and the ids in the settings`)
+    case 408:
+    case 425:
+      return retry(reason)
+    case 429:
+      return slowDown(reason, waitOf(answer, now))
+    case 502:
+    case 504:
+      return retry(reason, true)
+  }
+  if (status === 503 && headerOf(answer, "retry-after") !== undefined) return slowDown(reason, waitOf(answer, now))
+  return status >= 500 ? retry(reason) : refused(reason)
+}
+
+/** A success that does not look like one: somebody else may be answering in the platform's place. */
+export const odd = (platform: string, answer: Answer, lacking: string, secrets: ReadonlyArray<string>): SendResult =>
+  retry(`${reasonOf(platform, answer, secrets)}; but there is no ${lacking}`, true)
+
+export const works = (detail: string): TestResult => ({ ok: true, detail })
+export const fails = (detail: string): TestResult => ({ ok: false, detail })
+
+/** A try of the credentials: `right` for the statuses that prove them, and what was not tried. */
+export const testOf = (
+  platform: string,
+  result: Result.Result<Answer, NoAnswer>,
+  secrets: ReadonlyArray<string>,
+  right: (answer: Answer) => string | undefined,
+): TestResult => {
+  if (Result.isFailure(result)) return fails(excerpt(lossOf(platform, result.failure), secrets))
+  const proof = right(result.success)
+  return proof === undefined ? fails(reasonOf(platform, result.success, secrets)) : works(proof)
+}
+
+/** A platform as it is spoken to: `secrets` are kept out of everything that is said about it. */
+export interface Peer {
+  readonly name: string
+  readonly http: OutboundHttp
+  readonly secrets: ReadonlyArray<string>
+}
+
+/** One request that sends one message; `sort` knows what the platform's answers mean. */
+export const exchange = (
+  { http, name, secrets }: Peer,
+  request: Request,
+  sort: (answer: Answer, now: number) => SendResult,
+): Effect.Effect<SendResult> =>
+  Effect.matchEffect(http.request(request), {
+    onFailure: (loss) => Effect.succeed(sortNoAnswer(name, loss, secrets)),
+    onSuccess: (answer) => Effect.map(Clock.currentTimeMillis, (now) => sort(answer, now)),
+  })
+
+/** One request that sends nothing to anybody; `right` says what an answer proves, or undefined when it proves nothing. */
+export const probe = (
+  { http, name, secrets }: Peer,
+  request: Request,
+  right: (answer: Answer) => string | undefined,
+): Effect.Effect<TestResult> =>
+  Effect.map(Effect.result(http.request(request)), (result) => testOf(name, result, secrets, right))
+
+/** A request with a JSON body. */
+export const posting = (url: URL, headers: Readonly<Record<string, string>>, body: unknown): Request => ({
+  method: "POST",
+  url,
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+})

@@ -1,0 +1,94 @@
+import { Effect, Result, Schema, type Scope } from "effect"
+import { messageKeyOf, nameOf } from "../../events/Reading.ts"
+import type { AddressGuard } from "../AddressGuard.ts"
+import type { Connection, Message } from "../Connection.ts"
+import { htmlOf } from "../Email.ts"
+import * as OutboundHttp from "../OutboundHttp.ts"
+import { accepted, exchange, objectOf, odd, type Peer, posting, probe, refused, sortStatus } from "./Answers.ts"
+import { contentOf } from "./Content.ts"
+import { Address, DisplayName, Endpoint, entry, PlatformId, Token, under, Variables } from "./Entry.ts"
+import { literal } from "./Liquid.ts"
+
+const endpoints = { us: "https://api.customer.io", eu: "https://api-eu.customer.io" } as const
+
+/** Settings of Customer.io. */
+export const Settings = Schema.Struct({
+  /** Data centre. Default `us`. */
+  region: Schema.optionalKey(Schema.Literals(["us", "eu"])),
+  /** In place of the region's address. */
+  endpoint: Schema.optionalKey(Endpoint),
+  /** The sender; its domain is verified there. */
+  from: Address,
+  from_name: Schema.optionalKey(DisplayName),
+  reply_to: Schema.optionalKey(Address),
+  /** The transactional message whose statistics these sends count for; without one they fall on message 1. */
+  transactional_message_id: Schema.optionalKey(Schema.Union([Schema.Int, PlatformId])),
+  /** Whether opens and clicks are tracked. Default true. */
+  tracked: Schema.optionalKey(Schema.Boolean),
+  /** Whether those who unsubscribed get it too. Default false. */
+  send_to_unsubscribed: Schema.optionalKey(Schema.Boolean),
+  variables: Schema.optionalKey(Variables),
+})
+type Settings = typeof Settings.Type
+
+/** Secrets of Customer.io: an App API key. */
+export const Secrets = Schema.Struct({ app_api_key: Token })
+
+export const decode = entry(Settings, Secrets)
+
+const name = "Customer.io"
+
+const bodyOf = (settings: Settings, message: Message) =>
+  Result.map(contentOf(message, settings.variables), ({ html, preheader, subject, text }) => ({
+    to: message.email,
+    identifiers: { email: message.email },
+    ...(settings.transactional_message_id === undefined
+      ? {}
+      : { transactional_message_id: settings.transactional_message_id }),
+    from: settings.from_name === undefined
+      ? settings.from
+      : `"${settings.from_name.replace(/[\\"]/g, "\\$&")}" <${settings.from}>`,
+    ...(settings.reply_to === undefined ? {} : { reply_to: settings.reply_to }),
+    subject: literal(subject),
+    ...(preheader === undefined ? {} : { preheader: literal(preheader) }),
+    body: literal(html ?? htmlOf(text ?? "")),
+    ...(text === undefined ? {} : { body_plain: literal(text) }),
+    headers: { "X-Tracking-Id": message.id },
+    message_data: { tracking_id: message.id },
+    tracked: settings.tracked ?? true,
+    send_to_unsubscribed: settings.send_to_unsubscribed ?? false,
+  }))
+
+/**
+ * Customer.io by `POST /v1/send/email`. Its events are told by the `delivery_id` it answers with. Nothing guards against
+ * sending twice. Source: `providers.md` 9.1.
+ */
+export const make = (
+  settings: Settings,
+  { app_api_key: key }: typeof Secrets.Type,
+): Effect.Effect<Connection, never, Scope.Scope | AddressGuard> =>
+  Effect.map(OutboundHttp.make, (http) => {
+    const peer: Peer = { name, http, secrets: [key] }
+    const endpoint = settings.endpoint ?? endpoints[settings.region ?? "us"]
+    const headers = { authorization: `Bearer ${key}` }
+    const url = under(endpoint, "/v1/send/email")
+    const sort = (answer: OutboundHttp.Answer, now: number) => {
+      if (answer.status < 200 || answer.status > 299) return sortStatus(name, answer, peer.secrets, now)
+      const deliveryId = nameOf(objectOf(answer)?.["delivery_id"])
+      if (deliveryId === undefined) return odd(name, answer, "delivery_id", peer.secrets)
+      const messageKey = messageKeyOf(deliveryId)
+      return accepted(deliveryId, messageKey === undefined ? [] : [{ source: "provider_c", messageKey }])
+    }
+    return {
+      send: (message) => {
+        const body = bodyOf(settings, message)
+        return Result.isFailure(body)
+          ? Effect.succeed(refused(`The message ${body.failure}`))
+          : exchange(peer, posting(url, headers, body.success), sort)
+      },
+      test: probe(peer, { method: "GET", url: under(endpoint, "/v1/transactional"), headers }, ({ status }) =>
+        status === 200 ? "Customer.io took the App API key. The sender and its domain were not tried." : undefined),
+      concurrency: 20,
+      idempotent: false,
+    }
+  })

@@ -1,0 +1,129 @@
+import { Result, Schema } from "effect"
+import type { Fault } from "../../domain/Errors.ts"
+import { fromIssue } from "../../domain/Faults.ts"
+import type { ConnectionInput, Faults } from "../Connection.ts"
+import { headerFault, validateAddress } from "../Email.ts"
+
+const checked = (fault: (text: string) => string | undefined) => Schema.String.check(Schema.makeFilter<string>(fault))
+
+/** An address of ours. */
+export const Address = checked(validateAddress)
+
+/** A name that mail programs show, 1 to 100 characters. */
+export const DisplayName = checked((text) =>
+  text.trim() === "" || text.length > 100 ? "must be 1 to 100 characters" : headerFault(text)
+)
+
+/** An id or a name that the platform gave out, 1 to 200 characters. */
+export const PlatformId = checked((text) =>
+  text.trim() !== text || text === "" || text.length > 200
+    ? "must be 1 to 200 characters, without spaces at its ends"
+    : headerFault(text)
+)
+
+/** The name of a variant's variable. */
+export const VariableName = checked((text) =>
+  text.trim() === "" || text.length > 100 ? "must be 1 to 100 characters" : headerFault(text)
+)
+
+const urlOf = (text: string): URL | undefined => {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a text is no address of an HTTP server. */
+const urlFault = (text: string): string | undefined => {
+  const url = urlOf(text)
+  return text.length > 500 || url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")
+    ? "must be a URL such as https://mail.example.com, 500 characters at most"
+    : url.username !== "" || url.password !== ""
+    ? "must not contain a user or a password"
+    : url.hash !== ""
+    ? "must not contain a fragment (#)"
+    : undefined
+}
+
+/** A URL, `https:`; `http:` works only towards addresses listed in `OUTBOUND_ALLOW`. */
+export const HttpUrl = checked(urlFault)
+
+/** The root of a platform's API: a URL without a query. A slash at its end does not matter. */
+export const Endpoint = checked((text) =>
+  urlFault(text) ?? (text.includes("?") ? "must not contain a query" : undefined)
+)
+
+/** `path` under an endpoint. */
+export const under = (endpoint: string, path: string): URL => new URL(`${endpoint.replace(/\/+$/, "")}${path}`)
+
+/** A secret that stands in a header, or beside one: 1 to 4,000 printable characters; what is wrong with it is said without it. */
+export const Secret = checked((text) =>
+  text === "" || text.length > 4_000
+    ? "must be 1 to 4,000 characters"
+    : text.trim() !== text
+    ? "must not begin or end with a space"
+    : headerFault(text)
+)
+
+/** A secret that stands in a header: ASCII without spaces. */
+export const Token = checked((text) =>
+  /^[\x21-\x7e]{1,4000}$/.test(text)
+    ? undefined
+    : "must be 1 to 4,000 ASCII characters without spaces: the key alone, without a word such as Bearer"
+)
+
+/** Members by which a variant's variables become parts of an e-mail; each has a default, see `Content.ts`. */
+export const Variables = Schema.Struct({
+  subject: Schema.optionalKey(VariableName),
+  /** html or text, as the variable's format says. */
+  body: Schema.optionalKey(VariableName),
+  html: Schema.optionalKey(VariableName),
+  text: Schema.optionalKey(VariableName),
+  preheader: Schema.optionalKey(VariableName),
+})
+
+const words: ReadonlyMap<string, string> = new Map([
+  ["Expected no excess property", "is no setting of this platform"],
+  ["Missing key", "is required"],
+])
+
+const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, root: string) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  return (input: unknown): Result.Result<S["Type"], Faults> =>
+    Result.mapError(decode(input), ({ issue }) =>
+      fromIssue(issue).map(({ detail, pointer }): Fault => ({
+        pointer: `${root}${pointer}`,
+        detail: words.get(detail) ?? detail,
+      })))
+}
+
+/** A platform: what is wrong with an input, and what is right as `Settings` and `Secrets`. */
+export const entry = <
+  Settings extends Schema.ConstraintDecoder<unknown>,
+  Secrets extends Schema.ConstraintDecoder<unknown>,
+>(
+  settings: Settings,
+  secrets: Secrets,
+  /** Faults between members, once each of them is right. */
+  further: (settings: Settings["Type"], secrets: Secrets["Type"]) => Faults = () => [],
+) => {
+  const decodeSettings = decoderOf(settings, "/settings")
+  const decodeSecrets = decoderOf(secrets, "/secrets")
+  return (
+    input: ConnectionInput,
+  ): Result.Result<{ readonly settings: Settings["Type"]; readonly secrets: Secrets["Type"] }, Faults> => {
+    const first = decodeSettings(input.settings)
+    const second = decodeSecrets(input.secrets)
+    if (Result.isFailure(first) || Result.isFailure(second)) {
+      return Result.fail([
+        ...(Result.isFailure(first) ? first.failure : []),
+        ...(Result.isFailure(second) ? second.failure : []),
+      ])
+    }
+    const faults = further(first.success, second.success)
+    return faults.length > 0
+      ? Result.fail(faults)
+      : Result.succeed({ settings: first.success, secrets: second.success })
+  }
+}

@@ -1,0 +1,244 @@
+import { Clock, Deferred, Duration, Effect, Result, Schema, type Scope, Semaphore } from "effect"
+import { isIPv6 } from "node:net"
+import { domainToASCII } from "node:url"
+import { AddressGuard } from "../AddressGuard.ts"
+import type { Connection, Message, SendResult } from "../Connection.ts"
+import { compose, type Composed, validateAddress } from "../Email.ts"
+import { accepted, fails, refused, retry, works } from "./Answers.ts"
+import { contentOf } from "./Content.ts"
+import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
+import { type Line, open, type Progress } from "./SmtpLine.ts"
+import { sortFault } from "./SmtpReplies.ts"
+
+const Host = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    text.length > 0 && text.length <= 253 && (/^[a-z0-9._-]+$/i.test(text) || isIPv6(text))
+      ? undefined
+      : "must be a host name or an IP address, without a port"
+  ),
+)
+
+/** Settings of an SMTP server. */
+export const Settings = Schema.Struct({
+  host: Host,
+  /** Default 587, with `tls` 465. */
+  port: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))),
+  /**
+   * `starttls`: encrypted before anything else is said, or not at all; `tls`: encrypted from the start; `none`: for
+   * servers only that are listed in `OUTBOUND_ALLOW`. Default `starttls`.
+   */
+  tls: Schema.optionalKey(Schema.Literals(["starttls", "tls", "none"])),
+  /** PEM certificates of authorities to trust instead of the public ones. */
+  ca: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) =>
+        text.length <= 65_536 && /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.test(text)
+          ? undefined
+          : "must be certificates in PEM form, 65,536 characters at most"
+      ),
+    ),
+  ),
+  /** Unset: no login. */
+  user: Schema.optionalKey(PlatformId),
+  from: Address,
+  from_name: Schema.optionalKey(DisplayName),
+  reply_to: Schema.optionalKey(Address),
+  /** `List-Unsubscribe`; `{tracking_id}` and `{email}` in the URL are filled in. An https URL also gets one-click opt-out. */
+  unsubscribe: Schema.optionalKey(Schema.Struct({
+    url: Schema.optionalKey(HttpUrl),
+    mailto: Schema.optionalKey(Address),
+  })),
+  /** How this client names itself (EHLO). */
+  client_name: Schema.optionalKey(Host),
+  /** Sessions at once. Default 5. */
+  connections: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))),
+  variables: Schema.optionalKey(Variables),
+})
+type Settings = typeof Settings.Type
+
+/** Secrets of an SMTP server. */
+export const Secrets = Schema.Struct({ password: Schema.optionalKey(Secret) })
+
+export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { password }) => [
+  ...(user !== undefined && password === undefined
+    ? [{ pointer: "/secrets/password", detail: "is required with a user" }]
+    : []),
+  ...(user === undefined && password !== undefined
+    ? [{ pointer: "/settings/user", detail: "is required with a password" }]
+    : []),
+  ...(user !== undefined && tls === "none"
+    ? [{ pointer: "/settings/tls", detail: 'must be "starttls" or "tls" where a password is sent' }]
+    : []),
+  ...(unsubscribe !== undefined && unsubscribe.url === undefined && unsubscribe.mailto === undefined
+    ? [{ pointer: "/settings/unsubscribe", detail: "must have a url, a mailto, or both" }]
+    : []),
+])
+
+/** Longest a message may take. */
+const totalTimeout = Duration.seconds(30)
+/** A session is closed after this many messages, as servers count them, and after this much idleness. */
+const maxMessages = 500
+const idleMillis = 30_000
+
+const filled = (url: string, { email, id }: Message): string =>
+  url.replaceAll("{tracking_id}", encodeURIComponent(id)).replaceAll(
+    "{email}",
+    encodeURIComponent(email.toWellFormed()),
+  )
+    // What else a URL may hold as entered, but a header may not.
+    .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
+
+/** The same in each attempt. */
+const messageIdOf = ({ from }: Settings, { id }: Message): string =>
+  `${id}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}`
+
+const composed = (settings: Settings, message: Message): Effect.Effect<Composed, string> => {
+  const content = contentOf(message, settings.variables)
+  if (Result.isFailure(content)) return Effect.fail(content.failure)
+  const address = validateAddress(message.email)
+  if (address !== undefined) return Effect.fail(`has a recipient that ${address}`)
+  const { unsubscribe } = settings
+  return compose({
+    ...content.success,
+    from: { email: settings.from, name: settings.from_name },
+    to: message.email,
+    replyTo: settings.reply_to,
+    // The same in each attempt: a server or a mailbox that has seen it can tell.
+    messageId: messageIdOf(settings, message),
+    trackingId: message.id,
+    unsubscribe: unsubscribe && {
+      url: unsubscribe.url === undefined ? undefined : filled(unsubscribe.url, message),
+      mailto: unsubscribe.mailto,
+    },
+    date: new Date(message.queuedAt),
+  })
+}
+
+interface Idle {
+  readonly line: Line
+  readonly messages: number
+  readonly since: number
+}
+
+/**
+ * An SMTP server, through sessions that are kept. Nothing guards against sending twice but the `Message-ID`, which is the
+ * same in each attempt. Source: `providers.md` 9.2.
+ */
+export const make = (
+  settings: Settings,
+  { password }: typeof Secrets.Type,
+): Effect.Effect<Connection, never, Scope.Scope | AddressGuard> =>
+  Effect.gen(function* () {
+    const guard = yield* AddressGuard
+    const { connections = 5, tls = "starttls", user } = settings
+    const secrets = password === undefined ? [] : [password]
+    const turns = yield* Semaphore.make(connections)
+    const closing = yield* Deferred.make<void>()
+    const idle: Array<Idle> = []
+    const line = open(guard, {
+      host: settings.host,
+      port: settings.port ?? (tls === "tls" ? 465 : 587),
+      tls,
+      ca: settings.ca,
+      auth: user === undefined || password === undefined ? undefined : { user, password },
+      clientName: settings.client_name,
+    })
+
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        Deferred.succeed(closing, undefined),
+        Effect.forEach(idle.splice(0), (kept) => kept.line.quit, { concurrency: "unbounded", discard: true }),
+      )
+    )
+
+    const prune = Effect.map(Clock.currentTimeMillis, (now) => {
+      const stale = idle.filter(({ line, since }) => !line.isOpen() || now - since > idleMillis)
+      for (const one of stale) idle.splice(idle.indexOf(one), 1)
+      return stale
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(
+      Effect.sleep(idleMillis / 2),
+      Effect.flatMap(prune, (stale) => Effect.forEach(stale, ({ line }) => line.quit, { discard: true })),
+    )))
+
+    /** The session used last, so that those in excess fall idle. */
+    const takeIdle = (): Idle | undefined => {
+      for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
+        if (kept.line.isOpen()) return kept
+      }
+      return undefined
+    }
+
+    /** One message over one session, which goes back among the idle ones, or is closed. */
+    const over = ({ line, messages }: Idle, mail: Composed, progress: Progress) =>
+      Effect.onExit(line.send(mail, progress), () =>
+        Effect.flatMap(Clock.currentTimeMillis, (since) => {
+          if (!line.isOpen()) return Effect.void
+          if (messages + 1 >= maxMessages || Deferred.isDoneUnsafe(closing)) {
+            return Effect.asVoid(Effect.forkDetach(line.quit))
+          }
+          return Effect.sync(() => void idle.push({ line, messages: messages + 1, since }))
+        }))
+
+    const overNew = (mail: Composed, progress: Progress) =>
+      Effect.flatMap(line, (opened) => over({ line: opened, messages: 0, since: 0 }, mail, progress))
+
+    const sendMail = (mail: Composed, progress: Progress) =>
+      Effect.suspend(() => {
+        const kept = takeIdle()
+        return kept === undefined ? overNew(mail, progress) : Effect.catch(
+          over(kept, mail, progress),
+          // The server had ended the session meanwhile, and not a byte of the message had gone out.
+          (fault) =>
+            !progress.began && fault.cause === undefined && (fault.code === undefined || fault.code === 421)
+              ? overNew(mail, progress)
+              : Effect.fail(fault),
+        )
+      })
+
+    const sent = (mail: Composed): Effect.Effect<SendResult> => {
+      const progress: Progress = { began: false }
+      return turns.withPermits(1)(sendMail(mail, progress)).pipe(
+        Effect.match({
+          onFailure: (fault) => sortFault(fault, secrets),
+          onSuccess: () => accepted(),
+        }),
+        Effect.timeoutOrElse({
+          duration: totalTimeout,
+          orElse: () => Effect.succeed(retry("The SMTP server took longer than 30 seconds", progress.began)),
+        }),
+        Effect.raceFirst(
+          Effect.map(Deferred.await(closing), () => retry("The connection was closed here", progress.began)),
+        ),
+      )
+    }
+
+    return {
+      send: (message) =>
+        Effect.matchEffect(composed(settings, message), {
+          onFailure: (reason) => Effect.succeed<SendResult>(refused(`The message ${reason}`)),
+          onSuccess: (mail) =>
+            Effect.map(
+              sent(mail),
+              (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
+            ),
+        }),
+      test: Effect.matchEffect(line, {
+        onFailure: (fault) => {
+          const sorted = sortFault(fault, secrets)
+          return Effect.succeed(fails("reason" in sorted ? sorted.reason : "The SMTP server could not be used"))
+        },
+        onSuccess: (opened) =>
+          Effect.as(
+            opened.quit,
+            works(
+              `The SMTP server greeted${tls === "none" ? "" : ", encrypted"}${
+                user === undefined ? "" : " and took user and password"
+              }. Sender and recipients were not tried.`,
+            ),
+          ),
+      }),
+      concurrency: connections,
+      idempotent: false,
+    }
+  })

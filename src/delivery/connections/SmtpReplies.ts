@@ -1,0 +1,61 @@
+import type { SendResult } from "../Connection.ts"
+import { broken, excerpt, refused, retry, slowDown } from "./Answers.ts"
+
+/** Where a session with an SMTP server went wrong. */
+export interface SmtpFault {
+  /** `connect` up to and with the login, or while nothing was going on; then the command whose reply failed. */
+  readonly stage: "connect" | "login" | "sender" | "recipient" | "data"
+  /** The reply's code; undefined when there was none. */
+  readonly code: number | undefined
+  /** The reply, or what happened instead. */
+  readonly detail: string
+  /** Part of the message may have been sent, and no reply says what became of it. */
+  readonly uncertain: boolean
+  /** `tls`: encryption failed for good. `address`: the guard refused the address. `login`: no way of logging in. */
+  readonly cause?: "tls" | "address" | "login" | "size" | undefined
+}
+
+const name = "The SMTP server"
+
+const isPace = (detail: string) =>
+  /too many (?:concurrent |simultaneous )?(?:connections|messages|mails|emails|sessions)|rate.?limit|throttl|too fast|slow down|(?:hourly|daily|sending) (?:limit|quota)|\b4\.7\.28\b/i
+    .test(detail)
+
+/** RFC 3463: the subject and the detail of an enhanced code, `2.2` of `552 5.2.2 Mailbox full`. */
+const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d{1,3}\.\d{1,3})\b/.exec(detail)?.[1]
+
+/**
+ * What a failure means (`providers.md` 9.2):
+ *
+ *     530, 534, 535, 538, TLS, address    broken
+ *     5yz before a message, or to its sender    broken: nobody's message would get through
+ *     421 and 4yz that speak of pace    slow-down
+ *     other 4yz, 503, no reply    retry
+ *     552, 5.2.2    refused: the mailbox is full
+ *     other 5yz    refused
+ */
+export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult => {
+  const { cause, code, detail, stage, uncertain } = fault
+  const said = excerpt(detail, secrets)
+  if (cause === "address") return broken(`${name} was not connected to: ${said}`)
+  if (cause === "tls") return broken(`${name} offers no encryption that can be trusted: ${said}`)
+  if (cause === "login") return broken(`${name} cannot be logged in to: ${said}`)
+  if (cause === "size") return refused(`${name} takes no message of this size: ${said}`)
+  if (code === undefined) return retry(`The connection to ${name.toLowerCase()} failed: ${said}`, uncertain)
+  const reason = `${name} answered ${said}`
+  if (code >= 400 && code < 500) return isPace(detail) ? slowDown(reason) : retry(reason)
+  if (code === 503) return retry(reason)
+  if (code === 530 || code === 534 || code === 535 || code === 538) {
+    return broken(`${reason}. Check user, password and TLS mode`)
+  }
+  const enhanced = enhancedOf(detail)
+  if (stage === "recipient" || stage === "data") {
+    if (enhanced === "2.2" || (code === 552 && enhanced === undefined)) return refused(`The mailbox is full. ${reason}`)
+  }
+  // A size is the message's own fault, although it is said in answer to the sender.
+  if (code === 552 || enhanced === "3.4") return refused(reason)
+  if (stage === "login") return broken(reason)
+  if (stage === "connect") return broken(`${reason}, before any message`)
+  if (stage === "sender") return broken(`${reason}. It does not take messages from this sender: check from`)
+  return code >= 500 && code < 600 ? refused(reason) : retry(reason, uncertain)
+}

@@ -1,0 +1,269 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
+import { certificate } from "../../support/platformServers/Certificate.ts"
+import { read } from "../../support/platformServers/MimeReader.ts"
+import { type SmtpOptions, startSmtp } from "../../support/platformServers/SmtpReceiver.ts"
+import { connect, connectApart, layerLoopback, message, sendTo, server } from "./support.ts"
+
+const login = { user: "shop", password: "pass-word-4711" }
+
+const settingsOf = (port: number, more: Readonly<Record<string, unknown>> = {}) => ({
+  host: "localhost",
+  port,
+  ca: certificate,
+  from: "news@shop.example",
+  from_name: "The Shop",
+  ...more,
+})
+
+/** A server with these options, and a connection to it. */
+const opened = Effect.fnUntraced(function* (
+  options: SmtpOptions = {},
+  more: Readonly<Record<string, unknown>> = {},
+  secrets: Readonly<Record<string, string>> = {},
+) {
+  const receiver = yield* server(() => startSmtp(options))
+  const connection = yield* connect("smtp", settingsOf(receiver.port, more), secrets)
+  return { receiver, connection }
+})
+
+describe("Smtp", () => {
+  it.effect("sends encrypted after STARTTLS, logged in, and everything of the message arrives", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ login }, {
+        user: login.user,
+        reply_to: "help@shop.example",
+        unsubscribe: { url: "https://shop.example/u?t={tracking_id}&e={email}", mailto: "stop@shop.example" },
+      }, { password: login.password })
+      const sent = message({ email: "ada+e@example.com" })
+      const { links, messageId } = yield* sendTo(connection, "accepted", sent)
+      assert.deepStrictEqual([messageId, links], [`${sent.id}@shop.example`, []])
+      const [mail] = receiver.mails
+      assert.deepStrictEqual([mail!.from, mail!.to], ["news@shop.example", ["ada+e@example.com"]])
+      const { headers, parts } = read(mail!.raw)
+      assert.strictEqual(headers.get("subject"), "Hello Ada")
+      assert.strictEqual(headers.get("from"), "The Shop <news@shop.example>")
+      assert.strictEqual(headers.get("x-tracking-id"), sent.id)
+      assert.strictEqual(headers.get("message-id"), `<${sent.id}@shop.example>`)
+      assert.strictEqual(
+        headers.get("list-unsubscribe"),
+        `<https://shop.example/u?t=${sent.id}&e=ada%2Be%40example.com>, <mailto:stop@shop.example>`,
+      )
+      assert.strictEqual(headers.get("list-unsubscribe-post"), "List-Unsubscribe=One-Click")
+      assert.include(parts[0]!.text, "Hello Ada")
+      assert.match(parts[1]!.text, /^<div style="display:none[^>]*>Only today<\/div><p>Hello <b>Ada<\/b><\/p>/)
+      assert.deepStrictEqual(receiver.arrivals.map(({ id }) => id), [sent.id])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("sends with TLS from the start", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ tls: true }, { tls: "tls" })
+      yield* sendTo(connection, "accepted")
+      assert.strictEqual(receiver.mails.length, 1)
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("sends unencrypted only to what is listed", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ plain: true }, { tls: "none" })
+      yield* sendTo(connection, "accepted")
+      assert.strictEqual(receiver.mails.length, 1)
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("sends in one session what comes one after the other, in as many as are set what comes at once", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({}, { connections: 3 })
+      yield* Effect.forEach([1, 2, 3, 4], () => sendTo(connection, "accepted"), { discard: true })
+      assert.strictEqual(receiver.sessions(), 1)
+      yield* Effect.forEach(Array.from({ length: 20 }), () => sendTo(connection, "accepted"), {
+        concurrency: 20,
+        discard: true,
+      })
+      assert.strictEqual(receiver.mails.length, 24)
+      assert.strictEqual(receiver.sessions(), 3)
+      assert.deepStrictEqual([connection.concurrency, connection.idempotent], [3, false])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("goes on in a new session when the server has ended the old one", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened()
+      yield* sendTo(connection, "accepted")
+      receiver.cut()
+      yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+      yield* sendTo(connection, "accepted")
+      assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [2, 2])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  for (
+    const [at, reply, outcome, words] of [
+      ["recipient", "550 5.1.1 No such user here", "refused", "No such user here"],
+      ["recipient", "551 User not local", "refused", "551"],
+      ["recipient", "553 5.1.3 Bad address syntax", "refused", "553"],
+      ["recipient", "552 5.2.2 Over quota", "refused", "mailbox is full"],
+      ["data", "552 Storage exceeded", "refused", "mailbox is full"],
+      ["data", "554 5.7.1 Looks like spam", "refused", "Looks like spam"],
+      ["sender", "552 5.3.4 Message too big for system", "refused", "too big"],
+      ["recipient", "450 4.2.0 Greylisted", "retry", "Greylisted"],
+      ["recipient", "452 4.2.2 Mailbox full", "retry", "452"],
+      ["data", "451 4.3.0 Local error", "retry", "451"],
+      ["sender", "421 4.3.2 Shutting down", "retry", "421"],
+      ["recipient", "503 Bad sequence", "retry", "503"],
+      ["sender", "421 4.7.0 Too many connections from your host", "slow-down", "Too many"],
+      ["recipient", "450 4.7.1 Sending rate limit exceeded", "slow-down", "rate limit"],
+      ["sender", "530 5.7.0 Authentication required", "broken", "Check user"],
+      ["sender", "550 5.7.1 Sender not allowed", "broken", "check from"],
+    ] as const
+  ) {
+    it.effect(`takes "${reply}" in answer to ${at} for: ${outcome}`, () =>
+      Effect.gen(function* () {
+        const { connection, receiver } = yield* opened({ faults: [{ at, reply }] })
+        const result = yield* sendTo(connection, outcome)
+        assert.include(result.reason, words)
+        if (result._tag === "retry") assert.isFalse(result.uncertain)
+        // The connection is as good as before.
+        yield* sendTo(connection, "accepted")
+        assert.strictEqual(receiver.mails.length, 1)
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  it.effect("does not know what became of a message when the link breaks after it, and says so", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ faults: [undefined, { at: "data" }] })
+      yield* sendTo(connection, "accepted")
+      assert.isTrue((yield* sendTo(connection, "retry")).uncertain)
+      yield* sendTo(connection, "accepted")
+      // The same message each time: whoever got it twice can tell by its id.
+      const ids = receiver.mails.map(({ raw }) => read(raw).headers.get("message-id"))
+      assert.deepStrictEqual([ids.length, new Set(ids).size], [3, 1])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("knows that a message did not go when the link breaks before it", () =>
+    Effect.gen(function* () {
+      const { connection } = yield* opened({ faults: [{ at: "recipient" }] })
+      assert.isFalse((yield* sendTo(connection, "retry")).uncertain)
+    }).pipe(Effect.provide(layerLoopback)))
+
+  for (const [at, uncertain] of [["recipient", false], ["data", true]] as const) {
+    it.effect(`gives up after 30 seconds without an answer to ${at}`, () =>
+      Effect.gen(function* () {
+        const { connection, receiver } = yield* opened({ faults: [{ at, hang: true }] })
+        const fiber = yield* Effect.forkChild(connection.send(message()))
+        const waits = () => at === "data" ? receiver.mails.length === 1 : receiver.faults.length === 0
+        yield* Effect.promise(() => receiver.until(waits))
+        yield* TestClock.adjust("30 seconds")
+        const result = yield* Fiber.join(fiber)
+        assert.deepStrictEqual([result._tag, "uncertain" in result && result.uncertain], ["retry", uncertain])
+        yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  for (const reply of ["535 5.7.8 Bad credentials", "534 5.7.9 Stronger mechanism needed", "538 Encryption required"]) {
+    it.effect(`stops at a login answered "${reply}", without telling the password`, () =>
+      Effect.gen(function* () {
+        const { connection } = yield* opened({ loginReply: `${reply} ${login.password}` }, { user: "shop" }, {
+          password: login.password,
+        })
+        const { reason } = yield* sendTo(connection, "broken")
+        assert.include(reason, reply.slice(0, 3))
+        assert.notInclude(reason, login.password)
+        const test = yield* connection.test
+        assert.isFalse(test.ok)
+        assert.notInclude(test.detail, login.password)
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  it.effect("tries a login again that fails for the moment only", () =>
+    Effect.gen(function* () {
+      const { connection } = yield* opened({ loginReply: "454 4.7.0 Temporary authentication failure" }, {
+        user: "shop",
+      }, {
+        password: login.password,
+      })
+      yield* sendTo(connection, "retry")
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("says nothing to a server without STARTTLS, nor to one whose certificate nobody vouches for", () =>
+    Effect.gen(function* () {
+      const plain = yield* opened({ plain: true })
+      assert.include((yield* sendTo(plain.connection, "broken")).reason, "encryption")
+      const receiver = yield* server(() => startSmtp())
+      const { ca: _, ...settings } = settingsOf(receiver.port)
+      const connection = yield* connect("smtp", settings, {})
+      assert.include((yield* sendTo(connection, "broken")).reason, "encryption")
+      assert.strictEqual(plain.receiver.mails.length + receiver.mails.length, 0)
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("does not connect to addresses that are not allowed", () =>
+    Effect.gen(function* () {
+      const receiver = yield* server(() => startSmtp())
+      for (const host of ["localhost", "127.0.0.1", "::1", "2130706433", "169.254.169.254"]) {
+        const connection = yield* connect("smtp", settingsOf(receiver.port, { host }), {})
+        assert.include((yield* sendTo(connection, "broken")).reason, "was not connected to")
+      }
+      assert.strictEqual(receiver.sessions(), 0)
+    }).pipe(Effect.provide(AddressGuard.layer())))
+
+  it.effect("tries again where nobody listens", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened()
+      yield* Effect.promise(() => receiver.close())
+      assert.isFalse((yield* sendTo(connection, "retry")).uncertain)
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("refuses a message that cannot be sent, and sends the next", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ size: 2_000 })
+      for (
+        const sent of [
+          message({ email: "ada@example.com,eve@example.com" }),
+          message({ email: "ada@example.com\r\nRCPT TO:<eve@example.com>" }),
+          message({ vars: { body: "<p>x</p>" } }),
+          message({ vars: { subject: "x" } }),
+          message({ vars: { subject: "x", body: "y".repeat(10_000) } }),
+        ]
+      ) yield* sendTo(connection, "refused", sent)
+      yield* sendTo(connection, "accepted", message({ vars: { subject: "a\r\nBcc: eve@example.com", body: "." } }))
+      assert.deepStrictEqual(receiver.mails.map(({ to }) => to), [["ada@example.com"]])
+      assert.isFalse(read(receiver.mails[0]!.raw).headers.has("bcc"))
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("tests the credentials without sending", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ login }, { user: login.user }, { password: login.password })
+      assert.isTrue((yield* connection.test).ok)
+      assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [0, 1])
+      yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("ends the session of a message that is interrupted", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ faults: [{ at: "data", hang: true }] })
+      const fiber = yield* Effect.forkChild(connection.send(message()))
+      yield* Effect.promise(() => receiver.until(() => receiver.mails.length === 1))
+      yield* Fiber.interrupt(fiber)
+      yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("leaves no session open when its scope closes, idle or busy", () =>
+    Effect.gen(function* () {
+      const receiver = yield* server(() => startSmtp({ faults: [undefined, undefined, { at: "data", hang: true }] }))
+      const { close, connection } = yield* connectApart("smtp", settingsOf(receiver.port), {})
+      yield* Effect.all([sendTo(connection, "accepted"), sendTo(connection, "accepted")], { concurrency: 2 })
+      assert.strictEqual(receiver.connections(), 2)
+      const fiber = yield* Effect.forkChild(connection.send(message()))
+      yield* Effect.promise(() => receiver.until(() => receiver.mails.length === 3))
+      yield* close
+      const result = yield* Fiber.join(fiber)
+      assert.deepStrictEqual([result._tag, "uncertain" in result && result.uncertain], ["retry", true])
+      yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("ends sessions that have been idle for half a minute", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened()
+      yield* sendTo(connection, "accepted")
+      yield* TestClock.adjust("50 seconds")
+      yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+    }).pipe(Effect.provide(layerLoopback)))
+})
