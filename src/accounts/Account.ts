@@ -1,0 +1,77 @@
+import { Schema } from "effect"
+import { DisplayName } from "../domain/Ids.ts"
+
+/** What a member of an organization may do; each role may do what the ones before it may. */
+export const Role = Schema.Literals(["viewer", "editor", "admin"])
+export type Role = typeof Role.Type
+
+const ranks: Record<Role, number> = { viewer: 1, editor: 2, admin: 3 }
+
+/** Whether `role` may do what takes `needed`. */
+export const reaches = (role: Role | undefined, needed: Role): boolean =>
+  role !== undefined && ranks[role] >= ranks[needed]
+
+/** An e-mail address as it is compared and stored: trimmed, lowercase. */
+export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
+
+/** An e-mail address of an account, up to 254 characters. */
+export const Email = Schema.String.check(
+  Schema.makeFilter<string>((value) =>
+    value.length <= 254 && value.isWellFormed() && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(value.trim())
+      ? undefined
+      : "must be an e-mail address, such as ann@example.com"
+  ),
+)
+
+/** A stored account, times as ISO 8601 UTC. */
+export const Account = Schema.Struct({
+  id: Schema.String,
+  email: Schema.String,
+  name: Schema.String,
+  administrator: Schema.Boolean.annotate({ description: "Of the whole installation" }),
+  has_password: Schema.Boolean,
+  created_at: Schema.String,
+})
+export type Account = typeof Account.Type
+
+/** What is needed to make an account. Without a password it takes a link to choose one. */
+export const AccountInput = Schema.Struct({
+  email: Email,
+  name: DisplayName,
+  administrator: Schema.optionalKey(Schema.Boolean),
+  password: Schema.optionalKey(Schema.String),
+})
+export type AccountInput = typeof AccountInput.Type
+
+/** A member of an organization. */
+export const Member = Schema.Struct({
+  account_id: Schema.String,
+  email: Schema.String,
+  name: Schema.String,
+  role: Role,
+  since: Schema.String,
+})
+export type Member = typeof Member.Type
+
+/** An invitation that has not been accepted. */
+export const Invitation = Schema.Struct({
+  id: Schema.String,
+  email: Schema.String,
+  role: Role,
+  invited_by: Schema.String,
+  created_at: Schema.String,
+  expires_at: Schema.String,
+})
+export type Invitation = typeof Invitation.Type
+
+/** Somewhere an account is signed in. */
+export const SessionInfo = Schema.Struct({
+  id: Schema.String,
+  user_agent: Schema.String,
+  address: Schema.String,
+  created_at: Schema.String,
+  last_seen_at: Schema.String,
+  expires_at: Schema.String,
+  current: Schema.Boolean,
+})
+export type SessionInfo = typeof SessionInfo.Type

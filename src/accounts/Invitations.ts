@@ -1,0 +1,145 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { OrganizationNotFound } from "../domain/Errors.ts"
+import { type OrgSlug, randomId } from "../domain/Ids.ts"
+import { type Account, type Invitation, normalizeEmail, type Role } from "./Account.ts"
+import { InvitationNotFound } from "./AccountErrors.ts"
+import * as Tokens from "./Tokens.ts"
+
+/** For how long a link works. Unit: days. */
+export const validDays = 7
+
+interface Row {
+  readonly id: string
+  readonly orgSlug: OrgSlug
+  readonly email: string
+  readonly role: Role
+  readonly invitedBy: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+const fromRow = (row: Row): Invitation => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  invited_by: row.invitedBy,
+  created_at: row.createdAt.toISOString(),
+  expires_at: row.expiresAt.toISOString(),
+})
+
+/** Who has been asked to join an organization. A link works once, for 7 days; only a digest of it is kept. */
+export class Invitations extends Context.Service<Invitations, {
+  /** The only moment at which `token` can be read. An earlier open invitation of the address is replaced. */
+  readonly create: (
+    org: OrgSlug,
+    input: { readonly email: string; readonly role: Role; readonly invitedBy: string },
+  ) => Effect.Effect<Invitation & { readonly token: string }, OrganizationNotFound>
+  /** Those that can still be accepted, newest first. */
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Invitation>, OrganizationNotFound>
+  readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, InvitationNotFound>
+  /** What a link invites to. */
+  readonly find: (token: string) => Effect.Effect<Invitation & { readonly org: OrgSlug }, InvitationNotFound>
+  /** Makes the account a member and spends the link, in one transaction. A role that is higher already stays. */
+  readonly accept: (token: string, account: Account) => Effect.Effect<OrgSlug, InvitationNotFound>
+  /** Accepts every open invitation to the account's address, which has been verified by other means. */
+  readonly acceptAll: (account: Account) => Effect.Effect<ReadonlyArray<OrgSlug>>
+  /** Whether the address has an open invitation. */
+  readonly isInvited: (email: string) => Effect.Effect<boolean>
+}>()("parlance/accounts/Invitations") {
+  static readonly layer = Layer.effect(
+    Invitations,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const existing = (org: OrgSlug) =>
+        Effect.flatMap(
+          Effect.orDie(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`),
+          ([found]) => found === undefined ? Effect.fail(new OrganizationNotFound({ id: org })) : Effect.void,
+        )
+
+      const create = Effect.fn("Invitations.create")(function* (
+        org: OrgSlug,
+        input: { readonly email: string; readonly role: Role; readonly invitedBy: string },
+      ) {
+        yield* existing(org)
+        const now = yield* DateTime.nowAsDate
+        const email = normalizeEmail(input.email)
+        const token = Tokens.make()
+        const expiresAt = new Date(now.getTime() + validDays * 86_400_000)
+        const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          yield* sql`
+            DELETE FROM invitations i WHERE i.org_slug = ${org} AND i.email = ${email} AND i.accepted_at IS NULL`
+          return yield* sql<Row>`
+            INSERT INTO invitations AS i (id, org_slug, email, role, digest, invited_by, created_at, expires_at)
+            VALUES (${randomId("inv")}, ${org}, ${email}, ${input.role}, ${Tokens.digest(token)}, ${input.invitedBy},
+              ${now}, ${expiresAt}) RETURNING i.*`
+        })))
+        return { ...fromRow(rows[0]!), token }
+      })
+
+      const list = Effect.fn("Invitations.list")(function* (org: OrgSlug) {
+        yield* existing(org)
+        const now = yield* DateTime.nowAsDate
+        const rows = yield* Effect.orDie(sql<Row>`
+          SELECT i.* FROM invitations i WHERE i.org_slug = ${org} AND i.accepted_at IS NULL AND i.expires_at > ${now}
+          ORDER BY i.created_at DESC, i.id`)
+        return rows.map(fromRow)
+      })
+
+      const revoke = Effect.fn("Invitations.revoke")(function* (org: OrgSlug, id: string) {
+        const gone = yield* Effect.orDie(sql`
+          DELETE FROM invitations i WHERE i.org_slug = ${org} AND i.id = ${id} AND i.accepted_at IS NULL RETURNING i.id`)
+        if (gone.length === 0) return yield* new InvitationNotFound({ id })
+      })
+
+      const find = Effect.fn("Invitations.find")(function* (token: string) {
+        if (!Tokens.isToken(token)) return yield* new InvitationNotFound({ id: "" })
+        const now = yield* DateTime.nowAsDate
+        const [row] = yield* Effect.orDie(sql<Row>`
+          SELECT i.* FROM invitations i
+          WHERE i.digest = ${Tokens.digest(token)} AND i.accepted_at IS NULL AND i.expires_at > ${now}`)
+        return row === undefined ? yield* new InvitationNotFound({ id: "" }) : { ...fromRow(row), org: row.orgSlug }
+      })
+
+      /** Spends open invitations and makes `account` a member of their organizations. */
+      const spend = (account: Account, digest: string | null) =>
+        Effect.flatMap(DateTime.nowAsDate, (now) =>
+          sql<{ orgSlug: OrgSlug }>`
+            WITH spent AS (
+              UPDATE invitations i SET accepted_at = ${now}
+              WHERE i.accepted_at IS NULL AND i.expires_at > ${now} AND i.email = ${account.email}
+                AND (${digest}::text IS NULL OR i.digest = ${digest}::text)
+              RETURNING i.org_slug, i.role)
+            INSERT INTO memberships AS m (org_slug, account_id, role, created_at)
+            SELECT s.org_slug, ${account.id}, s.role, ${now} FROM spent s
+            ON CONFLICT (org_slug, account_id) DO UPDATE SET role =
+              CASE WHEN array_position(ARRAY['viewer', 'editor', 'admin'], EXCLUDED.role) >
+                array_position(ARRAY['viewer', 'editor', 'admin'], m.role) THEN EXCLUDED.role ELSE m.role END
+            RETURNING m.org_slug`).pipe(Effect.orDie)
+
+      const accept = Effect.fn("Invitations.accept")(function* (token: string, account: Account) {
+        const [row] = yield* spend(account, Tokens.digest(token))
+        return row === undefined ? yield* new InvitationNotFound({ id: "" }) : row.orgSlug
+      })
+
+      return Invitations.of({
+        create,
+        list,
+        revoke,
+        find,
+        accept,
+        acceptAll: Effect.fn("Invitations.acceptAll")((account: Account) =>
+          Effect.map(spend(account, null), (rows) => rows.map(({ orgSlug }) => orgSlug))
+        ),
+        isInvited: Effect.fn("Invitations.isInvited")(function* (email: string) {
+          const now = yield* DateTime.nowAsDate
+          const rows = yield* Effect.orDie(sql`
+            SELECT 1 FROM invitations i WHERE i.email = ${normalizeEmail(email)} AND i.accepted_at IS NULL
+              AND i.expires_at > ${now} LIMIT 1`)
+          return rows.length > 0
+        }),
+      })
+    }),
+  )
+}

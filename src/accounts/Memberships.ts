@@ -1,0 +1,96 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Member, Role } from "./Account.ts"
+import { AccountNotFound, NotOneself } from "./AccountErrors.ts"
+import type { Actor } from "./Actor.ts"
+
+interface Row {
+  readonly accountId: string
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly createdAt: Date
+}
+
+const fromRow = (row: Row): Member => ({
+  account_id: row.accountId,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  since: row.createdAt.toISOString(),
+})
+
+/** Who may do what in which organization. A change holds from the next request on. */
+export class Memberships extends Context.Service<Memberships, {
+  /** By e-mail address. */
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Member>, OrganizationNotFound>
+  /**
+   * Gives a member another role; by the admin token or an administrator of the installation also makes any account a
+   * member. Refuses to change what the actor itself may do, so that no organization loses its last admin by a slip.
+   */
+  readonly put: (
+    org: OrgSlug,
+    account: string,
+    role: Role,
+    by: Actor,
+  ) => Effect.Effect<Member, OrganizationNotFound | AccountNotFound | NotOneself>
+  readonly remove: (org: OrgSlug, account: string, by: Actor) => Effect.Effect<void, AccountNotFound | NotOneself>
+}>()("parlance/accounts/Memberships") {
+  static readonly layer = Layer.effect(
+    Memberships,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const existing = (org: OrgSlug) =>
+        Effect.flatMap(
+          Effect.orDie(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`),
+          ([found]) => found === undefined ? Effect.fail(new OrganizationNotFound({ id: org })) : Effect.void,
+        )
+
+      const members = (org: OrgSlug) =>
+        Effect.orDie(sql<Row>`
+          SELECT m.account_id, a.email, a.name, m.role, m.created_at
+          FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.org_slug = ${org} ORDER BY a.email`)
+
+      const notOneself = (account: string, by: Actor) =>
+        by.kind === "session" && by.session.account.id === account && !by.session.account.administrator
+          ? Effect.fail(
+            new NotOneself({ message: "You cannot change your own role or remove yourself; another admin can." }),
+          )
+          : Effect.void
+
+      const list = Effect.fn("Memberships.list")(function* (org: OrgSlug) {
+        yield* existing(org)
+        return (yield* members(org)).map(fromRow)
+      })
+
+      const put = Effect.fn("Memberships.put")(function* (org: OrgSlug, account: string, role: Role, by: Actor) {
+        const now = yield* DateTime.nowAsDate
+        yield* notOneself(account, by)
+        yield* existing(org)
+        const mayAdd = by.kind === "token" || by.session.account.administrator
+        const [row] = yield* Effect.orDie(sql<Row>`
+          WITH written AS (
+            INSERT INTO memberships AS m (org_slug, account_id, role, created_at)
+            SELECT ${org}, a.id, ${role}, ${now} FROM accounts a WHERE a.id = ${account}
+              AND (${mayAdd} OR EXISTS (
+                SELECT 1 FROM memberships n WHERE n.org_slug = ${org} AND n.account_id = a.id))
+            ON CONFLICT (org_slug, account_id) DO UPDATE SET role = EXCLUDED.role
+            RETURNING m.account_id, m.role, m.created_at)
+          SELECT w.account_id, a.email, a.name, w.role, w.created_at FROM written w JOIN accounts a ON a.id = w.account_id`)
+        return row === undefined ? yield* new AccountNotFound({ id: account }) : fromRow(row)
+      })
+
+      const remove = Effect.fn("Memberships.remove")(function* (org: OrgSlug, account: string, by: Actor) {
+        yield* notOneself(account, by)
+        const gone = yield* Effect.orDie(sql`
+          DELETE FROM memberships m WHERE m.org_slug = ${org} AND m.account_id = ${account} RETURNING m.account_id`)
+        if (gone.length === 0) return yield* new AccountNotFound({ id: account })
+      })
+
+      return Memberships.of({ list, put, remove })
+    }),
+  )
+}

@@ -1,0 +1,139 @@
+import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import * as client from "openid-client"
+import { Buffer } from "node:buffer"
+import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
+import { Settings } from "../Settings.ts"
+
+/** Signing in at the identity provider did not work; the message says why. */
+export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
+
+/** Who the identity provider says it is, with an address that it has verified. */
+export interface Identity {
+  readonly email: string
+  readonly name: string
+  readonly next: string | undefined
+}
+
+interface State {
+  readonly verifier: string
+  readonly state: string
+  readonly nonce: string
+  readonly next: string | undefined
+  readonly until: number
+}
+
+/** Signing in through OpenID Connect: code flow with PKCE, state and nonce. */
+export class OpenId extends Context.Service<OpenId, {
+  /** What the button says; undefined where none is set up. */
+  readonly label: string | undefined
+  /** Where to send the browser, and the sealed state that its cookie keeps for ten minutes. */
+  readonly begin: (
+    origin: string,
+    next: string | undefined,
+  ) => Effect.Effect<{ readonly url: string; readonly state: string }, OpenIdFailed>
+  /** Who came back with `url`; fails for an address that the provider has not verified. */
+  readonly finish: (origin: string, url: string, state: string) => Effect.Effect<Identity, OpenIdFailed>
+}>()("parlance/accounts/OpenId") {
+  static readonly layer = Layer.effect(
+    OpenId,
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const { oidcClientId, oidcClientSecret, oidcIssuer } = yield* Settings
+      const openId = Option.all({ issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret })
+      if (Option.isNone(openId)) {
+        const off = new OpenIdFailed({ message: "No identity provider is set up here (OIDC_ISSUER)." })
+        return OpenId.of({ label: undefined, begin: () => off, finish: () => off })
+      }
+      const { clientId, clientSecret, issuer } = openId.value
+      // Its plain form is for providers on this machine.
+      const isLocal = issuer.protocol === "http:"
+      let found: client.Configuration | undefined
+
+      const configuration = Effect.tryPromise({
+        try: async () =>
+          found ??= await client.discovery(
+            issuer,
+            clientId,
+            undefined,
+            client.ClientSecretPost(Redacted.value(clientSecret)),
+            // By itself the library trusts the connection instead of the token's signature.
+            { execute: [client.enableNonRepudiationChecks, ...(isLocal ? [client.allowInsecureRequests] : [])] },
+          ),
+        catch: () => new OpenIdFailed({ message: `The identity provider at ${issuer.host} does not answer.` }),
+      })
+
+      // Another node than the one that began may finish: the key comes from the secret that all of them know.
+      const key = Buffer.from(hash("sha256", `openid state ${Redacted.value(clientSecret)}`, "hex"), "hex")
+      const seal = (state: State): string => {
+        const iv = randomBytes(12)
+        const cipher = createCipheriv("aes-256-gcm", key, iv)
+        const sealed = Buffer.concat([cipher.update(JSON.stringify(state), "utf8"), cipher.final()])
+        return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url")
+      }
+      const open = (text: string): State | undefined => {
+        try {
+          const bytes = Buffer.from(text, "base64url")
+          const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
+          decipher.setAuthTag(bytes.subarray(12, 28))
+          const state = JSON.parse(
+            Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8"),
+          )
+          return state.until > clock.currentTimeMillisUnsafe() ? state : undefined
+        } catch {
+          return undefined
+        }
+      }
+
+      const redirectUri = (origin: string) => `${origin}/console/openid/callback`
+
+      return OpenId.of({
+        label: issuer.host,
+        begin: Effect.fn("OpenId.begin")(function* (origin, next) {
+          const config = yield* configuration
+          const verifier = client.randomPKCECodeVerifier()
+          const state = client.randomState()
+          const nonce = client.randomNonce()
+          const challenge = yield* Effect.promise(() => client.calculatePKCECodeChallenge(verifier))
+          const url = client.buildAuthorizationUrl(config, {
+            redirect_uri: redirectUri(origin),
+            scope: "openid email profile",
+            code_challenge: challenge,
+            code_challenge_method: "S256",
+            state,
+            nonce,
+          })
+          return {
+            url: url.href,
+            state: seal({ verifier, state, nonce, next, until: clock.currentTimeMillisUnsafe() + 600_000 }),
+          }
+        }),
+        finish: Effect.fn("OpenId.finish")(function* (origin, url, sealed) {
+          const state = open(sealed)
+          if (state === undefined) {
+            return yield* new OpenIdFailed({
+              message: "This took too long, or began in another browser. Sign in again.",
+            })
+          }
+          const config = yield* configuration
+          const claims = yield* Effect.tryPromise({
+            try: async () => {
+              const tokens = await client.authorizationCodeGrant(config, new URL(url, redirectUri(origin)), {
+                pkceCodeVerifier: state.verifier,
+                expectedState: state.state,
+                expectedNonce: state.nonce,
+                idTokenExpected: true,
+              })
+              return tokens.claims()!
+            },
+            catch: () => new OpenIdFailed({ message: `${issuer.host} did not confirm the sign-in. Try again.` }),
+          })
+          const { email, email_verified: verified, name } = claims
+          if (typeof email !== "string" || verified !== true) {
+            return yield* new OpenIdFailed({ message: `${issuer.host} has not verified your e-mail address.` })
+          }
+          return { email, name: typeof name === "string" && name !== "" ? name.slice(0, 200) : email, next: state.next }
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,71 @@
+import { Context, Effect, Semaphore } from "effect"
+import { Buffer } from "node:buffer"
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
+import { availableParallelism } from "node:os"
+import { common } from "./CommonPasswords.ts"
+
+/** Parameters of scrypt. Memory is 128 · r · 2^logN bytes. */
+export interface Cost {
+  readonly logN: number
+  readonly r: number
+  readonly p: number
+}
+
+/** What new hashes cost: OWASP's scrypt with 32 MiB, about 0.3 s of one core here. Tests of many sign-ins lower it. */
+export const PasswordCost = Context.Reference<Cost>("parlance/accounts/PasswordCost", {
+  defaultValue: () => ({ logN: 15, r: 8, p: 3 }),
+})
+
+/** Characters of a password at least. */
+export const minLength = 10
+
+/** Characters of a password at most: more only makes the server work. */
+export const maxLength = 200
+
+// Hashing runs off the event loop; a flood of sign-ins must not take all memory or every core.
+const few = Semaphore.makeUnsafe(Math.max(1, Math.min(4, availableParallelism())))
+
+const derive = (password: string, salt: Buffer, { logN, p, r }: Cost) =>
+  few.withPermits(1)(Effect.callback<Buffer>((resume) => {
+    const options = { N: 2 ** logN, r, p, maxmem: 128 * r * 2 ** logN + 2 ** 24 }
+    scrypt(password.normalize("NFKC"), salt, 32, options, (error, key) => {
+      resume(error === null ? Effect.succeed(key) : Effect.die(error))
+    })
+  }))
+
+/** The hash of a password as it is stored: `scrypt$logN$r$p$salt$key`. */
+export const hash = Effect.fnUntraced(function* (password: string) {
+  const cost = yield* PasswordCost
+  const salt = randomBytes(16)
+  const key = yield* derive(password, salt, cost)
+  return ["scrypt", cost.logN, cost.r, cost.p, salt.toString("base64url"), key.toString("base64url")].join("$")
+})
+
+/** Whether `password` is the one of `stored`. With `undefined`, the same work, and never. */
+export const verify = Effect.fnUntraced(function* (password: string, stored: string | undefined) {
+  const cost = yield* PasswordCost
+  const [, logN, r, p, salt = "", expected = ""] = stored?.split("$") ?? []
+  const known = stored === undefined ? cost : { logN: Number(logN), r: Number(r), p: Number(p) }
+  const key = yield* derive(password.slice(0, maxLength), Buffer.from(salt, "base64url"), known)
+  const wanted = stored === undefined ? Buffer.alloc(32) : Buffer.from(expected, "base64url")
+  return timingSafeEqual(key, wanted) && stored !== undefined
+})
+
+/** Whether `stored` was made with other parameters than new hashes are. */
+export const isOutdated = (stored: string): Effect.Effect<boolean> =>
+  Effect.map(PasswordCost, ({ logN, p, r }) => !stored.startsWith(`scrypt$${logN}$${r}$${p}$`))
+
+/** What is wrong with a password; undefined if nothing. */
+export const faultOf = (password: string, email: string): string | undefined => {
+  const length = [...password].length
+  const lower = password.toLowerCase()
+  if (length < minLength) return `must have at least ${minLength} characters; several unrelated words make a good one`
+  if (password.length > maxLength) return `must have at most ${maxLength} characters`
+  if (lower === email.toLowerCase() || lower === email.toLowerCase().split("@", 1)[0]) {
+    return "must not be the e-mail address"
+  }
+  if (common.has(lower) || new Set(lower).size <= 2) {
+    return "is one of the passwords that are tried first; choose another, such as several unrelated words"
+  }
+  return undefined
+}

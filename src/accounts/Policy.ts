@@ -1,0 +1,111 @@
+import { segmentOf } from "../domain/Source.ts"
+import { reaches, type Role } from "./Account.ts"
+import { type Actor, roleIn } from "./Actor.ts"
+
+/** Who may use an endpoint: a role in the organization of its path, anybody signed in, or administrators of the installation. */
+export interface Rule {
+  readonly needs: Role | "signed-in" | "administrator"
+  /** What the audit log calls it; absent for what changes nothing. */
+  readonly action?: string
+  /** The audit log keeps nothing of the body: it names a person, or is a secret. */
+  readonly isPrivate?: boolean
+  /** Why a session may not do it with these path parameters, whatever its role. */
+  readonly refuses?: (params: Readonly<Record<string, string | undefined>>) => string | undefined
+}
+
+const reads = (needs: Rule["needs"]): Rule => ({ needs })
+const writes = (needs: Rule["needs"], action: string, more: Partial<Rule> = {}): Rule => ({ needs, action, ...more })
+
+/** `provider_e` is set up with care and on purpose: by nobody who merely has a browser open. */
+const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =>
+  segmentOf(params["segment"] ?? "") === "provider_e"
+    ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
+    : undefined
+
+/** Every management endpoint by its name, and who may use it. One that is missing here takes the admin token. */
+export const policy: Readonly<Record<string, Rule>> = {
+  // Organizations and keys
+  createOrganization: writes("administrator", "organization created"),
+  listOrganizations: reads("signed-in"),
+  getOrganization: reads("viewer"),
+  updateOrganization: writes("admin", "organization changed"),
+  createKey: writes("admin", "API key created"),
+  listKeys: reads("viewer"),
+  revokeKey: writes("admin", "API key revoked"),
+  // Templates, variants, results
+  createTemplate: writes("editor", "template created"),
+  listTemplates: reads("viewer"),
+  importTemplates: writes("editor", "templates imported"),
+  getTemplate: reads("viewer"),
+  updateTemplate: writes("editor", "template changed"),
+  deleteTemplate: writes("editor", "template deleted"),
+  createVariant: writes("editor", "variant created"),
+  getVariant: reads("viewer"),
+  updateVariant: writes("editor", "variant changed"),
+  deleteVariant: writes("editor", "variant deleted"),
+  preview: reads("viewer"),
+  templateResults: reads("viewer"),
+  listDecisions: reads("viewer"),
+  rebuild: writes("admin", "tallies recomputed"),
+  // Sources and what came in
+  listSources: reads("viewer"),
+  putSource: writes("admin", "webhook source changed", { refuses: commandLineOnly }),
+  deleteSource: writes("admin", "webhook source removed", { refuses: commandLineOnly }),
+  dryRun: reads("viewer"),
+  listEvents: reads("viewer"),
+  recentEvents: reads("viewer"),
+  findStory: reads("viewer"),
+  listInbox: reads("viewer"),
+  replayInbox: writes("editor", "webhook body replayed"),
+  erasePerson: writes("admin", "person erased", { isPrivate: true }),
+  // Connections and deliveries
+  listConnections: reads("viewer"),
+  getConnection: reads("viewer"),
+  putConnection: writes("admin", "connection changed"),
+  deleteConnection: writes("admin", "connection removed"),
+  testConnection: writes("admin", "connection tested", { isPrivate: true }),
+  deliverySummary: reads("viewer"),
+  listDeliveries: reads("viewer"),
+  getDelivery: reads("viewer"),
+  cancelDelivery: writes("editor", "delivery cancelled"),
+  retryDelivery: writes("editor", "delivery retried"),
+  // Accounts
+  listAccounts: reads("administrator"),
+  createAccount: writes("administrator", "account created"),
+  removeAccount: writes("administrator", "account removed"),
+  resetAccount: writes("administrator", "link for a new password made"),
+  getSession: reads("signed-in"),
+  updateOwnAccount: writes("signed-in", "own account changed", { isPrivate: true }),
+  listSessions: reads("signed-in"),
+  revokeSession: writes("signed-in", "own session ended"),
+  listMembers: reads("viewer"),
+  putMember: writes("admin", "member changed"),
+  removeMember: writes("admin", "member removed"),
+  createInvitation: writes("admin", "invitation sent"),
+  listInvitations: reads("viewer"),
+  revokeInvitation: writes("admin", "invitation withdrawn"),
+  listAudit: reads("admin"),
+}
+
+/** Why an actor may not use an endpoint; undefined if it may. */
+export const refusal = (
+  actor: Actor,
+  endpoint: string,
+  params: Readonly<Record<string, string | undefined>>,
+): string | undefined => {
+  if (actor.kind === "token") return undefined
+  const rule = Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
+  if (rule === undefined) return "This takes the admin token"
+  if (rule.needs === "signed-in") return undefined
+  if (rule.needs === "administrator") {
+    return actor.session.account.administrator ? undefined : "This takes an administrator of the installation"
+  }
+  const org = params["org"] ?? ""
+  const role = roleIn(actor, org)
+  // The same for an organization that does not exist.
+  if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
+  if (!reaches(role, rule.needs)) {
+    return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`
+  }
+  return rule.refuses?.(params)
+}

@@ -1,0 +1,146 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { hash } from "node:crypto"
+import { type OrgSlug, randomId } from "../domain/Ids.ts"
+import type { Account, Role, SessionInfo } from "./Account.ts"
+import { SessionNotFound } from "./AccountErrors.ts"
+import * as Tokens from "./Tokens.ts"
+
+/** A session that is not used for so long ends. Unit: milliseconds. */
+export const idleMillis = 12 * 3_600_000
+
+/** A session ends after so long in any case. Unit: milliseconds. */
+export const absoluteMillis = 30 * 86_400_000
+
+/** How exactly it is known when a session was last used. Unit: milliseconds. */
+const seenEveryMillis = 60_000
+
+/** Who is signed in, and what they may do where, as the store has it now. */
+export interface SignedIn {
+  readonly sessionId: string
+  /** What forms and `X-CSRF-Token` must carry; derived from the session's token, which it does not tell. */
+  readonly csrfToken: string
+  readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
+  readonly roles: ReadonlyMap<OrgSlug, Role>
+}
+
+/** Where a session is used from, as the list of one's own sessions shows it. */
+export interface Client {
+  readonly userAgent: string
+  readonly address: string
+}
+
+interface Row {
+  readonly id: string
+  readonly accountId: string
+  readonly userAgent: string
+  readonly address: string
+  readonly createdAt: Date
+  readonly lastSeenAt: Date
+  readonly expiresAt: Date
+}
+
+interface SignedInRow extends Row {
+  readonly email: string
+  readonly name: string
+  readonly administrator: boolean
+  readonly orgs: ReadonlyArray<OrgSlug>
+  readonly roles: ReadonlyArray<Role>
+}
+
+const csrfOf = (token: string) => hash("sha256", `csrf ${token}`, "base64url")
+
+/** Console sessions: a random token in a cookie, its digest in the store. */
+export class Sessions extends Context.Service<Sessions, {
+  /** Signs an account in; answers the token for the cookie. */
+  readonly start: (accountId: string, client: Client) => Effect.Effect<string>
+  /** Who holds the token; undefined for one that is unknown, ended, 12 hours idle or 30 days old. */
+  readonly resolve: (token: string) => Effect.Effect<SignedIn | undefined>
+  /** Ends the token's session, if there is one. */
+  readonly end: (token: string) => Effect.Effect<void>
+  /** An account's live sessions, the last used first. */
+  readonly list: (accountId: string, currentId?: string) => Effect.Effect<ReadonlyArray<SessionInfo>>
+  readonly revoke: (accountId: string, id: string) => Effect.Effect<void, SessionNotFound>
+  /** Ends every session of an account, as a change of its password asks for. */
+  readonly revokeAll: (accountId: string) => Effect.Effect<void>
+}>()("parlance/accounts/Sessions") {
+  static readonly layer = Layer.effect(
+    Sessions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const start = Effect.fn("Sessions.start")(function* (accountId: string, client: Client) {
+        const now = yield* DateTime.nowAsDate
+        const token = Tokens.make()
+        const idle = new Date(now.getTime() - idleMillis)
+        yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          yield* sql`DELETE FROM sessions s WHERE s.expires_at <= ${now} OR s.last_seen_at <= ${idle}`
+          yield* sql`
+            INSERT INTO sessions (id, digest, account_id, user_agent, address, created_at, last_seen_at, expires_at)
+            VALUES (${randomId("ses")}, ${Tokens.digest(token)}, ${accountId}, ${client.userAgent.slice(0, 300)},
+              ${client.address.slice(0, 100)}, ${now}, ${now}, ${new Date(now.getTime() + absoluteMillis)})`
+        })))
+        return token
+      })
+
+      const resolve = Effect.fn("Sessions.resolve")(function* (token: string) {
+        if (!Tokens.isToken(token)) return undefined
+        const now = yield* DateTime.nowAsDate
+        const [row] = yield* Effect.orDie(sql<SignedInRow>`
+          SELECT s.id, s.account_id, s.last_seen_at, a.email, a.name, a.administrator,
+            ARRAY(SELECT m.org_slug FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS orgs,
+            ARRAY(SELECT m.role FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS roles
+          FROM sessions s JOIN accounts a ON a.id = s.account_id
+          WHERE s.digest = ${Tokens.digest(token)} AND s.expires_at > ${now}
+            AND s.last_seen_at > ${new Date(now.getTime() - idleMillis)}`)
+        if (row === undefined) return undefined
+        if (now.getTime() - row.lastSeenAt.getTime() > seenEveryMillis) {
+          yield* Effect.orDie(sql`UPDATE sessions s SET last_seen_at = ${now} WHERE s.id = ${row.id}`)
+        }
+        const { accountId, administrator, email, id, name, orgs, roles } = row
+        return {
+          sessionId: id,
+          csrfToken: csrfOf(token),
+          account: { id: accountId, email, name, administrator },
+          roles: new Map(orgs.map((org, index) => [org, roles[index]!] as const)),
+        }
+      })
+
+      const list = Effect.fn("Sessions.list")(function* (accountId: string, currentId?: string) {
+        const now = yield* DateTime.nowAsDate
+        const rows = yield* Effect.orDie(sql<Row>`
+          SELECT s.* FROM sessions s WHERE s.account_id = ${accountId} AND s.expires_at > ${now}
+            AND s.last_seen_at > ${new Date(now.getTime() - idleMillis)} ORDER BY s.last_seen_at DESC, s.id`)
+        return rows.map((row): SessionInfo => ({
+          id: row.id,
+          user_agent: row.userAgent,
+          address: row.address,
+          created_at: row.createdAt.toISOString(),
+          last_seen_at: row.lastSeenAt.toISOString(),
+          expires_at: row.expiresAt.toISOString(),
+          current: row.id === currentId,
+        }))
+      })
+
+      const revoke = Effect.fn("Sessions.revoke")(function* (accountId: string, id: string) {
+        const gone = yield* Effect.orDie(
+          sql`DELETE FROM sessions s WHERE s.account_id = ${accountId} AND s.id = ${id} RETURNING s.id`,
+        )
+        if (gone.length === 0) return yield* new SessionNotFound({ id })
+      })
+
+      return Sessions.of({
+        start,
+        resolve,
+        end: Effect.fn("Sessions.end")((token: string) =>
+          Effect.asVoid(Effect.orDie(sql`DELETE FROM sessions s WHERE s.digest = ${Tokens.digest(token)}`))
+        ),
+        list,
+        revoke,
+        revokeAll: Effect.fn("Sessions.revokeAll")((accountId: string) =>
+          Effect.asVoid(Effect.orDie(sql`DELETE FROM sessions s WHERE s.account_id = ${accountId}`))
+        ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,107 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, it } from "vitest"
+import { makeOrganization, type Service } from "../support/service.ts"
+import { startWith } from "../support/servicesOf.ts"
+import { type Behaviour, provider } from "./provider.ts"
+
+const secret = "a-client-secret-of-the-test"
+
+describe("Signing in with OpenID Connect", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  let behaviour: Behaviour
+
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    const started = await Effect.runPromise(Scope.provide(
+      Effect.gen(function* () {
+        const { behaviour, issuer } = yield* provider("parlance", secret)
+        const { service } = yield* startWith("embedded", {
+          OIDC_ISSUER: issuer,
+          OIDC_CLIENT_ID: "parlance",
+          OIDC_CLIENT_SECRET: secret,
+        })
+        return { behaviour, service }
+      }),
+      scope,
+    ))
+    service = started.service
+    behaviour = started.behaviour
+    await makeOrganization(service, "acme")
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  const get = (path: string, cookie = "") =>
+    fetch(path.startsWith("http") ? path : `${service.url}${path}`, { redirect: "manual", headers: { cookie } })
+
+  /** Goes the whole way of a browser; answers the last response, and what came before it. */
+  const goThrough = async (as: Partial<Behaviour>, next = "") => {
+    Object.assign(behaviour, { verified: true, forged: false, nonce: undefined, ...as })
+    const begun = await get(`/console/openid${next}`)
+    assert.strictEqual(begun.status, 303)
+    const cookie = begun.headers.get("set-cookie")!.split(";")[0]!
+    assert.match(begun.headers.get("set-cookie")!, /HttpOnly; SameSite=Lax/)
+    const provided = await get(begun.headers.get("location")!)
+    const callback = provided.headers.get("location")!
+    return { response: await get(callback, cookie), callback, cookie }
+  }
+
+  const sessionOf = async (response: Response) => {
+    const cookie = response.headers.get("set-cookie")?.split(";")[0]
+    if (cookie === undefined) return undefined
+    return (await get("/console/api/session", cookie)).json()
+  }
+
+  it("is offered on the page", async () => {
+    assert.include(await (await get("/console/sign-in")).text(), "/console/openid")
+  })
+
+  it("signs in an account that exists, and leads where one was going", async () => {
+    await service.manage("POST", "/accounts", { email: "known@example.com", name: "Known" })
+    const { response } = await goThrough({ email: "Known@Example.com" }, "?next=%2Fconsole%2Faccount")
+    assert.strictEqual(response.headers.get("location"), "/console/account")
+    assert.strictEqual((await sessionOf(response)).account.name, "Known")
+    const elsewhere = await goThrough({ email: "known@example.com" }, "?next=https%3A%2F%2Fevil.example")
+    assert.strictEqual(elsewhere.response.headers.get("location"), "/console")
+  })
+
+  it("makes an account for somebody who was invited, with the role of the invitation", async () => {
+    await service.manage("POST", "/organizations/acme/invitations", { email: "invited@example.com", role: "editor" })
+    const { response } = await goThrough({ email: "invited@example.com" })
+    const session = await sessionOf(response)
+    assert.deepStrictEqual(session.roles, { acme: "editor" })
+    assert.strictEqual(session.account.name, "By Provider")
+    const { body } = await service.manage("GET", "/organizations/acme/invitations")
+    assert.deepStrictEqual(body.invitations, [], "the invitation is spent")
+  })
+
+  it("does not let in whom nobody knows or invited, nor an address that is not verified", async () => {
+    const unknown = await goThrough({ email: "unknown@example.com" })
+    assert.strictEqual(unknown.response.headers.get("location"), "/console/sign-in?failed=openid")
+    assert.isNull(unknown.response.headers.get("set-cookie"))
+    const { response } = await goThrough({ email: "known@example.com", verified: false })
+    assert.strictEqual(response.status, 400)
+    assert.isNull(response.headers.get("set-cookie"))
+  })
+
+  it("refuses a forged token, a foreign nonce, a callback of another browser, and one that was used", async () => {
+    for (const wrong of [{ forged: true }, { nonce: "another" }]) {
+      const { response } = await goThrough({ email: "known@example.com", ...wrong })
+      assert.strictEqual(response.status, 400, JSON.stringify(wrong))
+      assert.isNull(response.headers.get("set-cookie"))
+    }
+    const { callback, cookie } = await goThrough({ email: "known@example.com" })
+    const others = [["", "no state"], [cookie, "used twice"], [`${cookie}x`, "changed"], [
+      "parlance_openid=AAAA",
+      "made up",
+    ]]
+    for (const [state, why] of others) {
+      const response = await get(callback, state)
+      assert.strictEqual(response.status, 400, why)
+      assert.isNull(response.headers.get("set-cookie"), why)
+    }
+    const forgedState = callback.replace(/state=[^&]+/, "state=other")
+    assert.strictEqual((await get(forgedState, cookie)).status, 400)
+  })
+})
