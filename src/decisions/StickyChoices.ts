@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
@@ -112,10 +112,10 @@ export class StickyChoices extends Context.Service<StickyChoices, {
             WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
           return { ...fromRow(won[0]), copyId: copyId! }
         }))
-        return remember(
-          keyOf(org, templateId, userId),
-          standing ?? { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis },
-        )
+        const choice = standing ?? { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis }
+        // Inside a caller's transaction nobody knows yet whether it will stand.
+        const isOpen = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
+        return isOpen ? choice : remember(keyOf(org, templateId, userId), choice)
       })
 
       const alias = (org: OrgSlug, template: TemplateId, alias: string, trackingId: string) =>
