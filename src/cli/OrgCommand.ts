@@ -9,8 +9,17 @@ import { table } from "./Table.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
-    ["slug", "name", "time zone", "floor", "created"],
-    organizations.map((org) => [org.slug, org.name, org.time_zone, org.exploration_floor, org.created_at]),
+    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "created"],
+    organizations.map((org) => [
+      org.slug,
+      org.name,
+      org.time_zone,
+      org.exploration_floor,
+      `${org.delay_horizon_hours} h`,
+      org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
+      org.allowed_days === null ? "all" : org.allowed_days.join(),
+      org.created_at,
+    ]),
   )
 
 const slug = Argument.String("slug").pipe(Argument.withDescription("The organization's name in paths"))
@@ -54,6 +63,14 @@ const show = Command.make(
   }),
 ).pipe(Command.withDescription("Show an organization"))
 
+const quietHoursOf = (text: string) => {
+  if (text === "none") return null
+  const [from = "", to = ""] = text.split("-").map((part) => part.trim())
+  return { from, to }
+}
+
+const daysOf = (text: string) => text === "all" ? null : text.split(",").map((day) => day.trim().toLowerCase())
+
 const update = Command.make(
   "update",
   {
@@ -64,13 +81,28 @@ const update = Command.make(
       Flag.withDescription("Share of traffic chosen uniformly, 0 to 0.2"),
       Flag.optional,
     ),
+    horizon: Flag.Finite("delay-horizon-hours").pipe(
+      Flag.withDescription("How far from now a send time lies at most, 1 to 168"),
+      Flag.optional,
+    ),
+    quiet: Flag.String("quiet-hours").pipe(
+      Flag.withDescription("When nothing is sent on the recipient's clocks, such as 21:00-08:00; none: never quiet"),
+      Flag.optional,
+    ),
+    days: Flag.String("allowed-days").pipe(
+      Flag.withDescription("Days on which may be sent, such as mon,tue,wed; all: every day"),
+      Flag.optional,
+    ),
   },
-  Effect.fnUntraced(function* ({ floor, name, slug, timeZone }) {
+  Effect.fnUntraced(function* ({ days, floor, horizon, name, quiet, slug, timeZone }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
       ...(Option.isSome(name) ? { name: name.value } : {}),
       ...(Option.isSome(timeZone) ? { time_zone: timeZone.value } : {}),
       ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
+      ...(Option.isSome(horizon) ? { delay_horizon_hours: horizon.value } : {}),
+      ...(Option.isSome(quiet) ? { quiet_hours: quietHoursOf(quiet.value) } : {}),
+      ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),
     })
     const organization = yield* client.organizations.updateOrganization({ params: { org: slug }, payload })
     yield* print(organization, describe([organization]))

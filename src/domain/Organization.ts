@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { DisplayName, OrgSlug } from "./Ids.ts"
+import { DayOfWeek } from "./Season.ts"
 
 const zones = new Map<string, boolean>()
 
@@ -29,6 +30,27 @@ export const TimeZone = Schema.String.check(
 /** Share of traffic chosen uniformly whatever is known: 0 to 0.2, 0.01 unless changed. */
 export const ExplorationFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
 
+/** How far from now a send time lies at most. Unit: hours, 1 to 168, 24 unless changed. */
+export const DelayHorizonHours = Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 168 }))
+
+const TimeOfDay = Schema.String.check(
+  Schema.makeFilter<string>((value) =>
+    /^([01]\d|2[0-3]):[0-5]\d$/.test(value) ? undefined : "must be a time of day as HH:MM, such as 21:00"
+  ),
+)
+
+/** When nothing is sent, on the recipient's clocks, half-open; wraps past midnight where `from` is not before `to`. */
+export const QuietHours = Schema.Struct({ from: TimeOfDay, to: TimeOfDay }).check(
+  Schema.makeFilter<{ readonly from: string; readonly to: string }>(({ from, to }) =>
+    from === to ? { path: ["to"], issue: "must differ from `from`, or no time of the day is left" } : undefined
+  ),
+)
+export type QuietHours = typeof QuietHours.Type
+
+/** Days on which may be sent, on the recipient's calendar: at least one. */
+export const AllowedDays = Schema.NonEmptyArray(DayOfWeek)
+export type AllowedDays = typeof AllowedDays.Type
+
 /** What is needed to make an organization. `time_zone` is UTC unless given. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
@@ -37,11 +59,14 @@ export const OrganizationInput = Schema.Struct({
 })
 export type OrganizationInput = typeof OrganizationInput.Type
 
-/** A change of an organization: what is absent stays. */
+/** A change of an organization: what is absent stays, null takes a limit away. */
 export const OrganizationPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   time_zone: Schema.optionalKey(TimeZone),
   exploration_floor: Schema.optionalKey(ExplorationFloor),
+  delay_horizon_hours: Schema.optionalKey(DelayHorizonHours),
+  quiet_hours: Schema.optionalKey(Schema.NullOr(QuietHours)),
+  allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
 })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -51,6 +76,9 @@ export const Organization = Schema.Struct({
   name: Schema.String,
   time_zone: Schema.String,
   exploration_floor: Schema.Finite,
+  delay_horizon_hours: Schema.Finite,
+  quiet_hours: Schema.NullOr(QuietHours),
+  allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),
   created_at: Schema.String,
   updated_at: Schema.String,
 })

@@ -2,7 +2,13 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AlreadyExists, OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import type {
+  AllowedDays,
+  Organization,
+  OrganizationInput,
+  OrganizationPatch,
+  QuietHours,
+} from "../domain/Organization.ts"
 import { Changes } from "../store/Changes.ts"
 
 interface Row {
@@ -10,6 +16,9 @@ interface Row {
   readonly name: string
   readonly timeZone: string
   readonly explorationFloor: number
+  readonly delayHorizonHours: number
+  readonly quietHours: QuietHours | null
+  readonly allowedDays: AllowedDays | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -19,6 +28,9 @@ const fromRow = (row: Row): Organization => ({
   name: row.name,
   time_zone: row.timeZone,
   exploration_floor: row.explorationFloor,
+  delay_horizon_hours: row.delayHorizonHours,
+  quiet_hours: row.quietHours,
+  allowed_days: row.allowedDays,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -61,11 +73,19 @@ export class Organizations extends Context.Service<Organizations, {
 
       const update = Effect.fn("Organizations.update")(function* (slug: OrgSlug, patch: OrganizationPatch) {
         const now = yield* DateTime.nowAsDate
+        // Absent: as it is; null: no limit.
+        const limit = (name: "quiet_hours" | "allowed_days") =>
+          patch[name] === undefined
+            ? sql.literal(`o.${name}`)
+            : sql`${patch[name] === null ? null : JSON.stringify(patch[name])}::text::json`
         const [row] = yield* sql<Row>`
           UPDATE organizations o SET
             name = coalesce(${patch.name ?? null}::text, o.name),
             time_zone = coalesce(${patch.time_zone ?? null}::text, o.time_zone),
             exploration_floor = coalesce(${patch.exploration_floor ?? null}::float8, o.exploration_floor),
+            delay_horizon_hours = coalesce(${patch.delay_horizon_hours ?? null}::float8, o.delay_horizon_hours),
+            quiet_hours = ${limit("quiet_hours")},
+            allowed_days = ${limit("allowed_days")},
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} RETURNING o.*`.pipe(Effect.orDie)

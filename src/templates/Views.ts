@@ -4,6 +4,7 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import { Changes } from "../store/Changes.ts"
+import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
 import * as Targeting from "./Targeting.ts"
@@ -41,6 +42,12 @@ export interface OrganizationView {
   readonly localTime: LocalTime.LocalTime
   /** Share of traffic chosen uniformly, 0 to 0.2. */
   readonly explorationFloor: number
+  /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
+  readonly delayHorizonHours: number
+  /** When nothing is sent, on the recipient's clocks; null: never quiet. */
+  readonly quietHours: QuietHours | null
+  /** Days on which may be sent; null: every day. */
+  readonly allowedDays: AllowedDays | null
 }
 
 /** Whether a variant may be selected for these attributes now. */
@@ -85,6 +92,8 @@ const page = 500
 export class Views extends Context.Service<Views, {
   /** The template as it stands in memory; undefined when there is none by that id. */
   readonly template: (org: string, id: string) => TemplateView | undefined
+  /** All templates of an organization by id; a change of any makes a new map. */
+  readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
 }>()("parlance/templates/Views") {
   static readonly layer = Layer.effect(
     Views,
@@ -93,22 +102,28 @@ export class Views extends Context.Service<Views, {
       const changes = yield* Changes
       const organizations = new Map<
         string,
-        { readonly org: OrganizationView; readonly templates: Map<string, TemplateView> }
+        {
+          readonly org: OrganizationView
+          /** The organization's row as text, to notice a change by. */
+          readonly settings: string
+          readonly templates: ReadonlyMap<string, TemplateView>
+        }
       >()
 
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
-        const [row] = yield* sql<{ timeZone: string; explorationFloor: number }>`
-          SELECT o.time_zone, o.exploration_floor FROM organizations o WHERE o.slug = ${slug}`
-        const { explorationFloor, timeZone } = row!
+        const [row] = yield* sql<Omit<OrganizationView, "slug" | "localTime">>`
+          SELECT o.time_zone, o.exploration_floor, o.delay_horizon_hours, o.quiet_hours, o.allowed_days
+          FROM organizations o WHERE o.slug = ${slug}`
+        const settings = JSON.stringify(row)
         const before = organizations.get(slug)
-        if (before?.org.timeZone === timeZone && before.org.explorationFloor === explorationFloor) return before
-        const org: OrganizationView = { slug, timeZone, explorationFloor, localTime: LocalTime.of(timeZone) }
+        if (before?.settings === settings) return before
+        const org: OrganizationView = { slug, ...row!, localTime: LocalTime.of(row!.timeZone) }
         // Seasons are compiled for a time zone and templates point to their organization: all are read again.
-        return { org, templates: new Map<string, TemplateView>() }
+        return { org, settings, templates: new Map<string, TemplateView>() }
       })
 
       yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
-        const { org, templates } = yield* organizationOf(slug)
+        const { org, settings, templates } = yield* organizationOf(slug)
         const standing = yield* sql<{ id: string; revision: number }>`
           SELECT t.id, t.revision::float8 AS revision FROM templates t WHERE t.org_slug = ${slug}`
         const changed = standing.filter(({ id, revision }) => templates.get(id)?.revision !== revision)
@@ -121,10 +136,14 @@ export class Views extends Context.Service<Views, {
             next.set(template.id, viewOf(org, template))
           }
         }
-        organizations.set(slug, { org, templates: next })
+        organizations.set(slug, { org, settings, templates: next })
       }))
 
-      return Views.of({ template: (org, id) => organizations.get(org)?.templates.get(id) })
+      const none: ReadonlyMap<string, TemplateView> = new Map()
+      return Views.of({
+        template: (org, id) => organizations.get(org)?.templates.get(id),
+        templates: (org) => organizations.get(org)?.templates ?? none,
+      })
     }),
   )
 }

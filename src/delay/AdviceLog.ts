@@ -1,0 +1,76 @@
+import { Context, Effect, Layer, Metric } from "effect"
+import { SqlClient } from "effect/sql"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+
+/** What was advised to somebody about the sending of a variant. Unix milliseconds. */
+export interface Given {
+  readonly org: string
+  readonly person: string
+  readonly copyId: string
+  readonly givenAt: number
+  readonly advisedAt: number
+  readonly explored: boolean
+  readonly basis: string
+}
+
+/** Advice given by this process, by whether it is kept for `results`. */
+const given = Metric.counter("parlance_send_advice_total", { incremental: true })
+const recorded = Metric.withAttributes(given, { recorded: "true" })
+const dropped = Metric.withAttributes(given, { recorded: "false" })
+
+/**
+ * Keeps what was advised, in groups that share a commit. Nobody waits for it: what is lost with the process is lost for the
+ * comparison in `results` and for nothing else.
+ */
+export class AdviceLog extends Context.Service<AdviceLog, {
+  readonly record: (advice: Given) => void
+  /** Advice that is not in the store yet. */
+  readonly pending: () => number
+}>()("parlance/delay/AdviceLog") {
+  static readonly layer = Layer.effect(
+    AdviceLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* Settings
+      const context = yield* Effect.context()
+      const count = Effect.runSyncWith(context)
+
+      const commit = yield* GroupCommit.make<Given, undefined>({
+        write: (entries) => {
+          const rows = entries.map((one) => ({
+            org_slug: one.org,
+            person: one.person,
+            copy_id: one.copyId,
+            given_at: one.givenAt,
+            advised_at: one.advisedAt,
+            explored: one.explored,
+            basis: one.basis,
+          }))
+          return sql`
+            INSERT INTO send_advice (org_slug, person, copy_id, given_at, advised_at, explored, basis)
+            SELECT r.org_slug, r.person, r.copy_id, to_timestamp(r.given_at / 1000.0),
+              to_timestamp(r.advised_at / 1000.0), r.explored, r.basis
+            FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, person text, copy_id text,
+              given_at float8, advised_at float8, explored boolean, basis text)`.pipe(
+            Effect.tap(Metric.update(recorded, entries.length)),
+            Effect.as(entries.map(() => undefined)),
+          )
+        },
+        onSettled: () => {},
+        maxGroup: 1000,
+        bufferSize: settings.decisionBufferSize,
+        bufferAge: settings.decisionBufferAge,
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      return AdviceLog.of({
+        record: (advice) => {
+          if (commit.submit(advice) === undefined) count(Metric.update(dropped, 1))
+        },
+        pending: commit.size,
+      })
+    }),
+  )
+}

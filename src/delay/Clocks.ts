@@ -1,0 +1,57 @@
+import { hourMillis } from "../bandit/Window.ts"
+import * as LocalTime from "../templates/LocalTime.ts"
+
+const dayMillis = 24 * hourMillis
+
+/** Days remembered per zone; the lookback and a horizon fit in twice. */
+const rememberedDays = 1_000
+
+/**
+ * The clocks of a zone for walks through half a year of hours, where asking the runtime each time would cost most of an
+ * answer: the offset is remembered by day, and only days on which it changes are asked about more closely.
+ */
+export interface Clocks {
+  readonly zone: string
+  /** What is added to UTC at an instant. Unit: milliseconds. */
+  readonly offsetAt: (instantMs: number) => number
+  /** Whole hours since 1970-01-01T00:00 as the clocks show it. */
+  readonly localHour: (instantMs: number) => number
+}
+
+const make = (zone: string): Clocks => {
+  const local = LocalTime.of(zone)
+  // NaN: it changes on that day.
+  const offsets = new Map<number, number>()
+  let lastDay = NaN
+  let lastOffset = NaN
+  const offsetAt = (instantMs: number): number => {
+    const day = Math.floor(instantMs / dayMillis)
+    // Who walks through hours asks about one day many times.
+    if (day === lastDay && !Number.isNaN(lastOffset)) return lastOffset
+    let offset = offsets.get(day)
+    if (offset === undefined) {
+      const first = local.offsetAt(day * dayMillis)
+      offset = first === local.offsetAt((day + 1) * dayMillis - 1) ? first : NaN
+      if (offsets.size >= rememberedDays) offsets.clear()
+      offsets.set(day, offset)
+    }
+    lastDay = day
+    lastOffset = offset
+    return Number.isNaN(offset) ? local.offsetAt(instantMs) : offset
+  }
+  return {
+    zone: local.zone,
+    offsetAt,
+    localHour: (instantMs) => Math.floor((instantMs + offsetAt(instantMs)) / hourMillis),
+  }
+}
+
+const zones = new Map<string, Clocks>()
+
+/** The clocks of a zone, kept for the life of the process. Throws a `RangeError` for what is no IANA time zone. */
+export const of = (zone: string): Clocks => {
+  const key = zone.toLowerCase()
+  let clocks = zones.get(key)
+  if (clocks === undefined) zones.set(key, clocks = make(zone))
+  return clocks
+}

@@ -1,0 +1,270 @@
+import { Clock, Context, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import {
+  addTouches,
+  Cells,
+  emptyHistogram,
+  everybody,
+  foldedHours,
+  freshness,
+  groupPrior,
+  type Histogram,
+  narrowed,
+  smooth,
+  total,
+} from "./Attention.ts"
+import * as Clocks from "./Clocks.ts"
+import { readSample, type Sampled } from "./Histories.ts"
+import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
+
+/** People of an organization that the wider levels are learned from at most: a fixed lottery among all of them. */
+const sampled = 20_000
+
+/** People read and counted at a stretch, so that nobody waits for longer than a few milliseconds. */
+const page = 500
+
+/** How old the levels may be when they are used: 10 seconds to an hour, and 200 times what learning them takes. */
+const shortestPause = 10_000
+const longestPause = 3_600_000
+const pausePerCost = 200
+
+/** How long the first question about an organization waits for its levels. */
+const firstWait = "2 seconds"
+
+/** What one level knows. */
+export interface Level {
+  readonly touches: number
+  readonly engagements: number
+  /** Engagements per hour of exposure by folded hour, the wider levels included. */
+  readonly attention: Float64Array
+  /** How much of that is its own, 0 to 1; the rest is the next wider level's. */
+  readonly weight: number
+}
+
+/** The levels above a person, the widest first. */
+export interface Levels {
+  readonly organization: Level
+  readonly template: Level
+  readonly variant: Level
+}
+
+/** A template's variants that a question may be about. */
+export interface About {
+  readonly template: string
+  /** The variants of the template as they stand, for what its messages have in common. */
+  readonly variants: ReadonlyArray<string>
+  readonly copy: string
+}
+
+/** What is known of an organization's people at large. */
+export interface OrganizationTiming {
+  readonly tau: number
+  readonly fresh: Float64Array
+  readonly touches: number
+  readonly levels: (about: ReadonlyArray<About>) => Levels
+}
+
+const levelOf = (
+  { engagements, histogram, touches }: Counted,
+  wider: Float64Array | undefined,
+): Level => {
+  const smoothed = smooth(histogram)
+  if (wider === undefined) {
+    return { touches, engagements, attention: everybody(smoothed), weight: touches === 0 ? 0 : 1 }
+  }
+  let expected = 0
+  for (let k = 0; k < wider.length; k++) expected += wider[k]! * smoothed.exposed[k]!
+  return {
+    touches,
+    engagements,
+    attention: touches === 0 ? wider : narrowed(smoothed, wider),
+    weight: expected / (expected + groupPrior * foldedHours),
+  }
+}
+
+interface Counted {
+  readonly histogram: Histogram
+  touches: number
+  engagements: number
+}
+
+const nothing = (): Counted => ({ histogram: emptyHistogram(), touches: 0, engagements: 0 })
+
+const sumOf = (parts: ReadonlyArray<Counted>): Counted => {
+  const [one] = parts
+  if (one !== undefined && parts.length === 1) return one
+  const sum = nothing()
+  for (const { engagements, histogram, touches } of parts) {
+    sum.touches += touches
+    sum.engagements += engagements
+    for (let k = 0; k < histogram.engaged.length; k++) {
+      sum.histogram.engaged[k]! += histogram.engaged[k]!
+      sum.histogram.exposed[k]! += histogram.exposed[k]!
+    }
+  }
+  return sum
+}
+
+/** Levels that have been asked for are kept: there are as many as variants. */
+const rememberedLevels = 5_000
+
+/** The timing of an organization, counted from a sample of its people; `yielding` runs between stretches of work. */
+export const timingOf = Effect.fnUntraced(function* (
+  people: ReadonlyArray<Sampled>,
+  zone: string,
+  nowMillis: number,
+  yielding: Effect.Effect<void> = Effect.yieldNow,
+) {
+  const cells = new Cells()
+  const clocksOf = (person: Sampled) => Clocks.of(person.zone ?? zone)
+  for (let at = 0; at < people.length; at += page) {
+    for (const person of people.slice(at, at + page)) {
+      const clocks = clocksOf(person)
+      for (const code of person.codes) cells.add(code, clocks, nowMillis)
+    }
+    yield* yielding
+  }
+  const tau = cells.tau()
+  const fresh = freshness(tau)
+  const variants = new Map<number, Counted>()
+  for (let at = 0; at < people.length; at += page) {
+    for (const person of people.slice(at, at + page)) {
+      const clocks = clocksOf(person)
+      for (let i = 0; i < person.codes.length; i++) {
+        const one = person.codes.subarray(i, i + 1)
+        const variant = variantOf(one[0]!)
+        let counted = variants.get(variant)
+        if (counted === undefined) variants.set(variant, counted = nothing())
+        addTouches(counted.histogram, one, clocks, fresh, nowMillis)
+        counted.touches++
+        if (delayOf(one[0]!) !== noEngagement) counted.engagements++
+      }
+    }
+    yield* yielding
+  }
+  const whole: Counted = {
+    histogram: cells.histogram(tau),
+    touches: cells.count,
+    engagements: cells.engagements,
+  }
+  const organization = levelOf(whole, undefined)
+  const known = new Map<string, Levels>()
+  const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
+  const levels = (about: ReadonlyArray<About>): Levels => {
+    const key = JSON.stringify(about)
+    let found = known.get(key)
+    if (found === undefined) {
+      const template = levelOf(
+        countedOf(about.flatMap((one) => one.variants.map((copy) => variantCode(one.template, copy)))),
+        organization.attention,
+      )
+      const variant = levelOf(
+        countedOf(about.map((one) => variantCode(one.template, one.copy))),
+        template.attention,
+      )
+      found = { organization, template, variant }
+      if (known.size >= rememberedLevels) known.clear()
+      known.set(key, found)
+    }
+    return found
+  }
+  return { tau, fresh, touches: whole.touches, levels } satisfies OrganizationTiming
+})
+
+/** Whether the sum of a histogram is worth anything; tells levels that know something from empty ones. */
+export const isKnown = ({ touches }: Level): boolean => touches > 0
+
+/** Engagements that a person's exposure would bring if the person were like the group. */
+export const expectedOf = ({ exposed }: Histogram, group: Float64Array): number => {
+  let sum = 0
+  for (let k = 0; k < group.length; k++) sum += exposed[k]! * group[k]!
+  return sum
+}
+
+/** Everything a histogram holds. */
+export const engagementsOf = ({ engaged }: Histogram): number => total(engaged)
+
+interface Entry {
+  timing: OrganizationTiming
+  learnedAt: number
+  cost: number
+}
+
+/**
+ * What organizations, templates and variants teach about when people look: learned from the histories of up to 20,000 of
+ * an organization's people, anew from time to time while it is asked for. Nothing of it is stored.
+ */
+export class Groups extends Context.Service<Groups, {
+  /** As it stands; the first question waits for it, at most 2 seconds, and goes without if the store does not answer. */
+  readonly of: (org: string, zone: string) => Effect.Effect<OrganizationTiming | undefined>
+  /** Learns an organization's anew now. */
+  readonly refresh: (org: string, zone: string) => Effect.Effect<OrganizationTiming, SqlError>
+}>()("parlance/delay/Groups") {
+  static readonly layer = Layer.effect(
+    Groups,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const scope = yield* Effect.scope
+      const entries = new Map<string, Entry>()
+      const learning = new Map<string, Fiber.Fiber<OrganizationTiming | undefined>>()
+
+      const readAll = Effect.fnUntraced(function* (org: string) {
+        const people: Array<Sampled> = []
+        let after = -1
+        while (people.length < sampled) {
+          const { last, people: some } = yield* readSample(sql, org, after, page)
+          people.push(...some)
+          if (last === undefined) break
+          after = last
+          yield* Effect.yieldNow
+        }
+        return people
+      })
+
+      const refresh = Effect.fn("Groups.refresh")(function* (org: string, zone: string) {
+        const start = clock.currentTimeMillisUnsafe()
+        const timing = yield* timingOf(yield* readAll(org), zone, start)
+        const now = clock.currentTimeMillisUnsafe()
+        entries.set(org, { timing, learnedAt: now, cost: now - start })
+        return timing
+      })
+
+      const isStale = ({ cost, learnedAt }: Entry) =>
+        clock.currentTimeMillisUnsafe() - learnedAt >
+          Math.min(longestPause, Math.max(shortestPause, pausePerCost * cost))
+
+      /** Learns in the background, once however many ask; what comes of it stays when nobody waits any more. */
+      const learn = (org: string, zone: string) => {
+        const running = learning.get(org)
+        if (running !== undefined) return Effect.succeed(running)
+        return Effect.tap(
+          refresh(org, zone).pipe(
+            Effect.catchCause((cause) =>
+              Effect.as(Effect.logDebug("Send times of an organization could not be learned", cause), undefined)
+            ),
+            Effect.ensuring(Effect.sync(() => learning.delete(org))),
+            Effect.forkIn(scope),
+          ),
+          (fiber) => Effect.sync(() => void (fiber.pollUnsafe() === undefined && learning.set(org, fiber))),
+        )
+      }
+
+      const of = (org: string, zone: string): Effect.Effect<OrganizationTiming | undefined> => {
+        const entry = entries.get(org)
+        if (entry !== undefined) {
+          return isStale(entry) && !learning.has(org)
+            ? Effect.as(learn(org, zone), entry.timing)
+            : Effect.succeed(entry.timing)
+        }
+        return Effect.map(
+          Effect.timeoutOption(Effect.flatMap(learn(org, zone), Fiber.join), firstWait),
+          (timing) => timing._tag === "Some" ? timing.value : undefined,
+        )
+      }
+
+      return Groups.of({ of, refresh })
+    }),
+  )
+}

@@ -1,0 +1,268 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { isTimeZone } from "../templates/LocalTime.ts"
+import { digest } from "./Touch.ts"
+
+// Where touches are kept: one row per person, so that somebody who is asked about for the first time costs one look-up.
+
+/** Touches kept of one person, the latest. */
+const kept = 200
+
+/** Decisions without a user are gathered in so many rows per organization. */
+const anonymousRows = 4096
+
+/** Whose touches a row holds. */
+export interface Holder {
+  readonly org: string
+  readonly kind: "user" | "anonymous"
+  readonly person: string
+}
+
+/** Who holds the touch of a decision. */
+export const holderOf = (org: string, user: string | undefined, trackingId: string): Holder =>
+  user === undefined
+    ? { org, kind: "anonymous", person: String(digest(trackingId) % anonymousRows) }
+    : { org, kind: "user", person: user }
+
+/** Codes of touches as bytes, and back. */
+export const toBytes = (codes: Float64Array): Uint8Array =>
+  new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength)
+export const fromBytes = (bytes: Uint8Array): Float64Array =>
+  new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - bytes.byteLength % 8))
+
+/** A history with some touches taken out and others put in, each once, sorted, the latest 200 of them. */
+export const changed = (
+  codes: Iterable<number>,
+  remove: ReadonlyArray<number>,
+  add: ReadonlyArray<number>,
+): Float64Array => {
+  const all = new Set(codes)
+  for (const code of remove) all.delete(code)
+  for (const code of add) all.add(code)
+  const sorted = Float64Array.from(all).sort()
+  return sorted.length <= kept ? sorted : sorted.slice(sorted.length - kept)
+}
+
+/** What the events of one decision change about its holder's history. */
+export interface TouchChange {
+  readonly holder: Holder
+  readonly remove: number | undefined
+  readonly add: number | undefined
+  /** The touch to take out has been put in before; if not, an equal one is put in all the same. */
+  readonly known: boolean
+}
+
+const keyOf = ({ kind, org, person }: Holder) => `${org}\0${kind}\0${person}`
+
+const write = (
+  sql: SqlClient.SqlClient,
+  histories: ReadonlyArray<readonly [holder: Holder, codes: Float64Array]>,
+) => {
+  const rows = histories.map(([{ kind, org, person }, codes]) => ({
+    org_slug: org,
+    kind,
+    person,
+    spot: digest(`${kind}\0${person}`),
+    touches: Buffer.from(toBytes(codes)).toString("base64"),
+  }))
+  return sql`
+    INSERT INTO send_times (org_slug, kind, person, spot, touches)
+    SELECT r.org_slug, r.kind, r.person, r.spot, decode(r.touches, 'base64')
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, kind text, person text, spot bigint,
+      touches text)
+    ON CONFLICT (org_slug, kind, person) DO UPDATE SET touches = EXCLUDED.touches`
+}
+
+interface Row {
+  readonly orgSlug: string
+  readonly kind: Holder["kind"]
+  readonly person: string
+  readonly touches: Uint8Array
+}
+
+/** Reads the histories of holders; those without one are left out. */
+const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
+  const rows = holders.map(({ kind, org, person }) => ({ org_slug: org, kind, person }))
+  return sql<Row>`
+    SELECT s.org_slug, s.kind, s.person, s.touches
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, kind text, person text)
+    CROSS JOIN LATERAL (
+      SELECT * FROM send_times s WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person
+      ORDER BY s.org_slug, s.kind, s.person LIMIT 1) s`
+}
+
+/**
+ * Brings histories up to date; inside a transaction that holds the lock of the organizations' events, as each is read,
+ * changed and written. A touch that is there already is not put in twice, and one that is not there need not be taken out,
+ * so that this can be said again.
+ */
+export const applyTouches = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  changes: ReadonlyArray<TouchChange>,
+): Effect.fn.Return<void, SqlError> {
+  const byHolder = new Map<string, { readonly holder: Holder; remove: Array<number>; add: Array<number> }>()
+  for (const { add, holder, known, remove } of changes) {
+    if (add === remove && (known || add === undefined)) continue
+    const key = keyOf(holder)
+    let entry = byHolder.get(key)
+    if (entry === undefined) byHolder.set(key, entry = { holder, remove: [], add: [] })
+    if (remove !== undefined) entry.remove.push(remove)
+    if (add !== undefined) entry.add.push(add)
+  }
+  if (byHolder.size === 0) return
+  const entries = [...byHolder.values()]
+  const known = new Map(
+    (yield* read(sql, entries.map(({ holder }) => holder))).map((row) => [
+      keyOf({ org: row.orgSlug, kind: row.kind, person: row.person }),
+      fromBytes(row.touches),
+    ]),
+  )
+  yield* write(
+    sql,
+    entries.map(({ add, holder, remove }) => [holder, changed(known.get(keyOf(holder)) ?? [], remove, add)] as const),
+  )
+})
+
+/** Puts histories in the place of what is stored of their holders; an empty one takes the row away. */
+export const replaceHistories = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  histories: ReadonlyArray<readonly [holder: Holder, codes: Float64Array]>,
+): Effect.fn.Return<void, SqlError> {
+  const full = histories.filter(([, codes]) => codes.length > 0)
+  const empty = histories.filter(([, codes]) => codes.length === 0).map(([{ kind, org, person }]) => ({
+    org_slug: org,
+    kind,
+    person,
+  }))
+  if (full.length > 0) yield* write(sql, full)
+  if (empty.length > 0) {
+    yield* sql`
+      DELETE FROM send_times s
+      USING json_to_recordset(${JSON.stringify(empty)}::text::json) AS r(org_slug text, kind text, person text)
+      WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person`
+  }
+})
+
+/** Whom an answer is for. */
+export interface Asked {
+  readonly org: string
+  readonly user: string | undefined
+  readonly email: string | undefined
+}
+
+/** What is known of a person. */
+export interface Known {
+  /** The person's own zone; undefined where nothing tells it. */
+  readonly zone: string | undefined
+  /** All touches, under whichever of the person's names. */
+  readonly codes: Float64Array
+}
+
+/** Traits that may hold a time zone, the first that holds one counts. */
+const zoneTraits = ["timezone", "time_zone", "tz", "timeZone"]
+const zoneColumns = (alias: string) => zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")
+
+const zoneOf = (zones: ReadonlyArray<string | null> | null): string | undefined =>
+  zones?.find((zone): zone is string => zone !== null && isTimeZone(zone))
+
+const none = new Float64Array(0)
+
+const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
+  if (b === null) return a === null ? none : fromBytes(a)
+  return a === null ? fromBytes(b) : changed(fromBytes(a), [], Array.from(fromBytes(b)))
+}
+
+/**
+ * What is known of each of `asked`, in their order, by one statement. A user id wins over an e-mail address; the other name
+ * of the same person is found in the profile, and what is known under it counts too.
+ */
+export const readPeople = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  asked: ReadonlyArray<Asked>,
+): Effect.fn.Return<ReadonlyArray<Known>, SqlError> {
+  const wanted = asked.map(({ email, org, user }, place) => ({
+    place,
+    org_slug: org,
+    user_id: user ?? null,
+    email: email ?? null,
+  }))
+  interface Found {
+    readonly place: number
+    readonly zones: ReadonlyArray<string | null> | null
+    readonly first: Uint8Array | null
+    readonly second: Uint8Array | null
+  }
+  const rows = yield* sql<Found>`
+    SELECT n.place, n.zones, a.touches AS first, b.touches AS second
+    FROM (
+      SELECT r.place, r.org_slug, coalesce(r.user_id, m.user_id) AS user_id, coalesce(u.email, m.email, r.email) AS email,
+        CASE WHEN r.user_id IS NULL THEN m.zones ELSE u.zones END AS zones
+      FROM json_to_recordset(${
+    JSON.stringify(wanted)
+  }::text::json) AS r(place int, org_slug text, user_id text, email text)
+      LEFT JOIN LATERAL (
+        SELECT p.email, ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
+        WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
+        ORDER BY p.org_slug, p.user_id LIMIT 1) u ON r.user_id IS NOT NULL
+      LEFT JOIN LATERAL (
+        SELECT p.user_id, p.email, ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
+        WHERE p.org_slug = r.org_slug AND lower(p.email) = lower(r.email) AND p.email IS NOT NULL
+        ORDER BY p.org_slug, lower(p.email), p.updated_at DESC LIMIT 1) m ON r.user_id IS NULL
+    ) n
+    LEFT JOIN LATERAL (
+      SELECT s.touches FROM send_times s
+      WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.user_id
+      ORDER BY s.org_slug, s.kind, s.person LIMIT 1) a ON n.user_id IS NOT NULL
+    LEFT JOIN LATERAL (
+      SELECT s.touches FROM send_times s
+      WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.email
+      ORDER BY s.org_slug, s.kind, s.person LIMIT 1) b ON n.email IS NOT NULL`
+  const people = asked.map((): Known => ({ zone: undefined, codes: none }))
+  for (const { first, place, second, zones } of rows) {
+    people[place] = { zone: zoneOf(zones), codes: joined(first, second) }
+  }
+  return people
+})
+
+/** One row of the sample. */
+export interface Sampled {
+  readonly zone: string | undefined
+  readonly codes: Float64Array
+}
+
+/** A page of an organization's people in the order of their digests, which is the order of a lottery. */
+export const readSample = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  after: number,
+  limit: number,
+): Effect.fn.Return<{ readonly people: ReadonlyArray<Sampled>; readonly last: number | undefined }, SqlError> {
+  const rows = yield* sql<
+    { readonly spot: number; readonly touches: Uint8Array; readonly zones: ReadonlyArray<string | null> | null }
+  >`
+    SELECT s.spot::float8 AS spot, s.touches, p.zones
+    FROM (
+      SELECT * FROM send_times s WHERE s.org_slug = ${org} AND s.spot > ${after} ORDER BY s.spot LIMIT ${limit}
+    ) s
+    LEFT JOIN LATERAL (
+      SELECT ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
+      WHERE p.org_slug = s.org_slug AND p.user_id = s.person
+      ORDER BY p.org_slug, p.user_id LIMIT 1) p ON s.kind = 'user'
+    ORDER BY s.spot`
+  return {
+    people: rows.map(({ touches, zones }) => ({ zone: zoneOf(zones), codes: fromBytes(touches) })),
+    last: rows.length < limit ? undefined : rows[rows.length - 1]!.spot,
+  }
+})
+
+/** Removes what is known of when people look at their messages, and what was advised about them. */
+export const forgetHistories = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  names: ReadonlyArray<string>,
+): Effect.fn.Return<void, SqlError> {
+  if (names.length === 0) return
+  yield* sql`DELETE FROM send_times s WHERE s.org_slug = ${org} AND s.kind = 'user' AND s.person IN ${sql.in(names)}`
+  yield* sql`DELETE FROM send_advice a WHERE a.org_slug = ${org} AND a.person IN ${sql.in(names)}`
+})

@@ -1,0 +1,130 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Asked, type Known, readPeople } from "./Histories.ts"
+
+/** People kept in memory at most; the least recently asked for go first. */
+const remembered = 100_000
+
+/** For how long what is known of a person is used without asking the store. Unit: milliseconds. */
+const freshMillis = 60_000
+
+/** People read by one statement at most, and statements at a time. */
+const batch = 250
+const atOnce = 2
+
+/** For how long an answer waits for the store. */
+const patience = "1 second"
+
+interface Remembered {
+  readonly known: Known
+  /** The address asked for together with a user id. */
+  readonly email: string | undefined
+  readonly readAt: number
+}
+
+interface Waiting {
+  readonly asked: Asked
+  readonly key: string
+  readonly resumes: Array<(known: Known | undefined) => void>
+}
+
+const userKey = (org: string, user: string) => `${org}\0${user}`
+const emailKey = (org: string, email: string) => `${org}\0\0${email}`
+const keyOf = ({ email, org, user }: Asked) => user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
+
+/**
+ * The histories of people, as far as they have been asked for lately. Those that are not in memory are read together with
+ * everybody else who is asked for at the moment.
+ */
+export class People extends Context.Service<People, {
+  /** Undefined where the store does not answer in time. */
+  readonly find: (asked: Asked) => Effect.Effect<Known | undefined>
+  /** What is in memory; undefined when the store has to be asked. */
+  readonly peek: (asked: Asked) => Known | undefined
+  /** Forgets in memory what is known under these names; other nodes do within a minute. */
+  readonly forget: (org: string, names: Iterable<string>) => void
+}>()("parlance/delay/People") {
+  static readonly layer = Layer.effect(
+    People,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const scope = yield* Effect.scope
+      const context = yield* Effect.context()
+      const memory = new Map<string, Remembered>()
+      const waiting = new Map<string, Waiting>()
+      let running = 0
+
+      const remember = (key: string, { email }: Asked, known: Known) => {
+        if (memory.size >= remembered) memory.delete(memory.keys().next().value!)
+        memory.set(key, { known, email, readAt: clock.currentTimeMillisUnsafe() })
+      }
+
+      const readBatch = Effect.suspend(() => {
+        const group: Array<Waiting> = []
+        for (const [key, one] of waiting) {
+          group.push(one)
+          waiting.delete(key)
+          if (group.length === batch) break
+        }
+        return readPeople(sql, group.map(({ asked }) => asked)).pipe(
+          Effect.map((people) => {
+            group.forEach(({ asked, key, resumes }, place) => {
+              const known = people[place]!
+              remember(key, asked, known)
+              for (const resume of resumes) resume(known)
+            })
+          }),
+          Effect.catchCause((cause) => {
+            for (const { resumes } of group) for (const resume of resumes) resume(undefined)
+            return Effect.logDebug("Histories of people could not be read", cause)
+          }),
+        )
+      })
+
+      const reader = readBatch.pipe(
+        Effect.repeat({ while: () => waiting.size > 0 }),
+        Effect.ensuring(Effect.sync(() => void running--)),
+      )
+      const run = Effect.runForkWith(context)
+
+      const peek = (asked: Asked): Known | undefined => {
+        const key = keyOf(asked)
+        const found = memory.get(key)
+        if (found === undefined || found.email !== asked.email) return undefined
+        if (clock.currentTimeMillisUnsafe() - found.readAt >= freshMillis) return undefined
+        memory.delete(key)
+        memory.set(key, found)
+        return found.known
+      }
+
+      const find = (asked: Asked): Effect.Effect<Known | undefined> => {
+        const known = peek(asked)
+        if (known !== undefined) return Effect.succeed(known)
+        return Effect.callback<Known | undefined>((resume) => {
+          // Somebody asked for with another address meanwhile is read by both.
+          const key = `${keyOf(asked)}\0${asked.email}`
+          let one = waiting.get(key)
+          if (one === undefined) waiting.set(key, one = { asked, key: keyOf(asked), resumes: [] })
+          one.resumes.push((known) => resume(Effect.succeed(known)))
+          if (running < atOnce) {
+            running++
+            run(Effect.forkIn(reader, scope))
+          }
+        }).pipe(
+          Effect.timeoutOption(patience),
+          Effect.map((answer) => answer._tag === "Some" ? answer.value : undefined),
+        )
+      }
+
+      const forget = (org: string, names: Iterable<string>) => {
+        for (const name of names) {
+          memory.delete(userKey(org, name))
+          memory.delete(emailKey(org, name))
+        }
+      }
+
+      return People.of({ find, peek, forget })
+    }),
+  )
+}

@@ -1,0 +1,217 @@
+import { Clock, Context, Effect, Layer, Random } from "effect"
+import { hourMillis } from "../bandit/Window.ts"
+import { VariantNotFound } from "../domain/Errors.ts"
+import type { QuietHours } from "../domain/Organization.ts"
+import { Settings } from "../Settings.ts"
+import { type TemplateView, Views } from "../templates/Views.ts"
+import { AdviceLog } from "./AdviceLog.ts"
+import { addTouches, emptyHistogram, personal, shapePrior } from "./Attention.ts"
+import { choose, type Chosen } from "./Choice.ts"
+import * as Clocks from "./Clocks.ts"
+import { type About, engagementsOf, expectedOf, Groups, isKnown, type Level } from "./Groups.ts"
+import type { Known } from "./Histories.ts"
+import { People } from "./People.ts"
+import type { Permission } from "./Slots.ts"
+import { digest } from "./Touch.ts"
+
+/** The narrowest level that knew anything. */
+export type Basis = "user" | "variant" | "template" | "organization" | "default"
+
+export interface SendTimeAsk {
+  readonly org: string
+  /** Where several templates have a variant of that id: the one that is meant. Undefined: what all of them teach. */
+  readonly templateId: string | undefined
+  readonly copyId: string
+  readonly userId: string | undefined
+  readonly email: string | undefined
+  readonly trace: boolean
+  /** Unix milliseconds; the present where it is left out. */
+  readonly now?: number
+  /** Not before this; the horizon counts from here. Unix milliseconds. */
+  readonly notBefore?: number
+}
+
+/** How an answer came about. */
+export interface AdviceTrace {
+  readonly basis: Basis
+  readonly explored: boolean
+  /** No time within the horizon was allowed: the answer is in the first allowed hour after it. */
+  readonly after_horizon: boolean
+  readonly time_zone: string
+  readonly time_zone_of: "user" | "organization"
+  readonly tau_hours: number | null
+  /** From the narrowest to the widest. `weight`: the share of the answer that is the level's own. */
+  readonly levels: ReadonlyArray<
+    { readonly level: string; readonly touches: number; readonly engagements: number; readonly weight: number }
+  >
+  /** The engagements expected of a message sent in each allowed hour, by what they start with. */
+  readonly curve: ReadonlyArray<{ readonly from: string; readonly local_hour: number; readonly value: number }>
+}
+
+export interface Advice {
+  /** When to send. Unix milliseconds, a whole second, never before the question. */
+  readonly at: number
+  readonly basis: Basis
+  /** Drawn evenly from all allowed times. */
+  readonly explored: boolean
+  readonly trace: AdviceTrace | undefined
+}
+
+const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
+
+const permissionOf = (
+  { allowedDays, quietHours }: {
+    readonly quietHours: QuietHours | null
+    readonly allowedDays: ReadonlyArray<string> | null
+  },
+): Permission => ({
+  quiet: quietHours === null ? undefined : { from: minutesOf(quietHours.from), to: minutesOf(quietHours.to) },
+  days: allowedDays === null ? undefined : new Set(allowedDays) as Permission["days"],
+})
+
+/** Templates by the ids of their variants, made when they are first asked for. */
+const indexes = new WeakMap<ReadonlyMap<string, TemplateView>, Map<string, ReadonlyArray<TemplateView>>>()
+
+const templatesWith = (templates: ReadonlyMap<string, TemplateView>, copyId: string): ReadonlyArray<TemplateView> => {
+  let index = indexes.get(templates)
+  if (index === undefined) {
+    index = new Map()
+    for (const template of templates.values()) {
+      for (const { id } of template.variants) index.set(id, [...(index.get(id) ?? []), template])
+    }
+    indexes.set(templates, index)
+  }
+  return index.get(copyId) ?? []
+}
+
+const abouts = new WeakMap<TemplateView, ReadonlyArray<string>>()
+
+const aboutOf = (template: TemplateView, copy: string): About => {
+  let variants = abouts.get(template)
+  if (variants === undefined) abouts.set(template, variants = template.variants.map(({ id }) => id))
+  return { template: template.id, variants, copy }
+}
+
+const nobody: Known = { zone: undefined, codes: new Float64Array(0) }
+
+/** Exploration and the second within the hour: the same for the same question within an hour, so that a retry agrees. */
+const drawsOf = (ask: SendTimeAsk, person: string, now: number): readonly [number, number, number] => {
+  const question = `${ask.org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
+  const draw = (n: number) => digest(`${n}\0${question}`) / 2 ** 32
+  return [draw(1), draw(2), draw(3)]
+}
+
+const basisOf = (person: Known, levels: ReadonlyArray<readonly [Basis, Level]>): Basis =>
+  person.codes.length > 0 ? "user" : levels.find(([, level]) => isKnown(level))?.[0] ?? "default"
+
+/** When to send to whom. A broken store leaves the answer to what is in memory. */
+export class SendTime extends Context.Service<SendTime, {
+  /** Fails where the organization has no such variant. What is advised to somebody is recorded, without waiting for it. */
+  readonly advise: (ask: SendTimeAsk) => Effect.Effect<Advice, VariantNotFound>
+  /** What the member of the answer is called that carries it. */
+  readonly serviceWords: string
+}>()("parlance/delay/SendTime") {
+  static readonly layer = Layer.effect(
+    SendTime,
+    Effect.gen(function* () {
+      const views = yield* Views
+      const people = yield* People
+      const groups = yield* Groups
+      const log = yield* AdviceLog
+      const clock = yield* Clock.Clock
+      const { serviceWords } = yield* Settings
+
+      const advise = Effect.fnUntraced(function* (ask: SendTimeAsk) {
+        const { copyId, email, org, userId } = ask
+        const templates = templatesWith(views.templates(org), copyId)
+          .filter(({ id }) => ask.templateId === undefined || id === ask.templateId)
+        const [first] = templates
+        if (first === undefined) return yield* new VariantNotFound({ id: copyId })
+        const settings = first.org
+        const now = ask.now ?? clock.currentTimeMillisUnsafe()
+        const asked = { org, user: userId, email }
+        const isNamed = userId !== undefined || email !== undefined
+        const person = !isNamed ? nobody : people.peek(asked) ?? (yield* people.find(asked)) ?? nobody
+        const timing = yield* groups.of(org, settings.timeZone)
+        const clocks = Clocks.of(person.zone ?? settings.timeZone)
+        const levels = timing?.levels(templates.map((template) => aboutOf(template, copyId)))
+        const isDefault = timing === undefined || (timing.touches === 0 && person.codes.length === 0)
+        const histogram = emptyHistogram()
+        let attention: Float64Array | undefined
+        if (!isDefault) {
+          addTouches(histogram, person.codes, clocks, timing.fresh, now)
+          attention = person.codes.length === 0
+            ? levels!.variant.attention
+            : personal(histogram, levels!.variant.attention)
+        }
+        const from = Math.max(now, ask.notBefore ?? now)
+        const chosen = choose({
+          attention,
+          tau: timing?.tau ?? 1,
+          clocks,
+          permission: permissionOf(settings),
+          from,
+          until: from + settings.delayHorizonHours * hourMillis,
+          draws: isNamed
+            ? drawsOf(ask, userId ?? email!, now)
+            : [yield* Random.next, yield* Random.next, yield* Random.next],
+        })
+        const named = levels === undefined ? [] : [
+          ["variant", levels.variant],
+          ["template", levels.template],
+          ["organization", levels.organization],
+        ] as const
+        const basis = isDefault ? "default" : basisOf(person, named)
+        if (isNamed) {
+          log.record({
+            org,
+            person: userId ?? email!,
+            copyId,
+            givenAt: now,
+            advisedAt: chosen.at,
+            explored: chosen.explored,
+            basis,
+          })
+        }
+        if (!ask.trace) return { at: chosen.at, basis, explored: chosen.explored, trace: undefined }
+        const expected = levels === undefined ? 0 : expectedOf(histogram, levels.variant.attention)
+        const user = {
+          level: "user",
+          touches: person.codes.length,
+          engagements: engagementsOf(histogram),
+          weight: expected / (expected + shapePrior),
+        }
+        return {
+          at: chosen.at,
+          basis,
+          explored: chosen.explored,
+          trace: {
+            basis,
+            explored: chosen.explored,
+            after_horizon: chosen.late,
+            time_zone: clocks.zone,
+            time_zone_of: person.zone === undefined ? "organization" : "user",
+            tau_hours: isDefault ? null : timing.tau,
+            levels: [
+              ...(isNamed ? [user] : []),
+              ...named.map(([level, { engagements, touches, weight }]) => ({ level, touches, engagements, weight })),
+            ],
+            curve: curveOf(chosen, clocks),
+          } satisfies AdviceTrace,
+        }
+      })
+
+      return SendTime.of({ advise, serviceWords })
+    }),
+  )
+}
+
+const curveOf = ({ candidates }: Chosen, clocks: Clocks.Clocks): AdviceTrace["curve"] =>
+  candidates.map(({ slot, value }) => {
+    const from = slot.pieces[0]![0] * 1000
+    return {
+      from: new Date(from).toISOString().replace(".000Z", "Z"),
+      local_hour: ((clocks.localHour(from) % 24) + 24) % 24,
+      value,
+    }
+  })

@@ -1,0 +1,109 @@
+import { hourMillis } from "../bandit/Window.ts"
+import type { DayOfWeek } from "../domain/Season.ts"
+import type { Clocks } from "./Clocks.ts"
+
+/** When an organization may send, on the recipient's clocks. */
+export interface Permission {
+  /** Minutes of the day, half-open, wrapping where `from` is not before `to`; undefined: no quiet hours. */
+  readonly quiet: { readonly from: number; readonly to: number } | undefined
+  /** Days on which may be sent; undefined: every day. */
+  readonly days: ReadonlySet<DayOfWeek> | undefined
+}
+
+/** An hour on the recipient's clocks with the parts of it in which may be sent, whole seconds of Unix time, half-open. */
+export interface Slot {
+  /** Hours from the first slot on. */
+  readonly index: number
+  readonly pieces: ReadonlyArray<readonly [from: number, to: number]>
+}
+
+const weekdays: ReadonlyArray<DayOfWeek> = ["thu", "fri", "sat", "sun", "mon", "tue", "wed"]
+const minute = 60_000
+const quarter = 15 * minute
+const dayMinutes = 1440
+
+/** The parts of the day that are not quiet, in minutes. */
+const loud = (quiet: Permission["quiet"]): ReadonlyArray<readonly [number, number]> => {
+  if (quiet === undefined) return [[0, dayMinutes]]
+  const { from, to } = quiet
+  return from < to ? [[0, from], [to, dayMinutes]] : [[to, from]]
+}
+
+/** Start of the hour that the clocks show at an instant. */
+export const slotStart = (instantMs: number, clocks: Clocks): number => {
+  const local = instantMs + clocks.offsetAt(instantMs)
+  return instantMs - (local - Math.floor(local / hourMillis) * hourMillis)
+}
+
+/**
+ * The hours from `from` to `until` (Unix milliseconds, half-open) in which may be sent, in their order. Looks at the clocks
+ * every quarter of an hour, within which no zone changes its offset today: so an hour that clocks show twice is judged as
+ * what they show, and one that they skip is not there.
+ */
+export const slots = (
+  from: number,
+  until: number,
+  clocks: Clocks,
+  { days, quiet }: Permission,
+): ReadonlyArray<Slot> => {
+  const first = slotStart(from, clocks)
+  const found: Array<Slot> = []
+  const add = (index: number, a: number, b: number) => {
+    const start = Math.ceil(Math.max(a, from) / 1000)
+    const end = Math.ceil(Math.min(b, until) / 1000)
+    if (start >= end) return
+    const last = found[found.length - 1]
+    if (last === undefined || last.index !== index) found.push({ index, pieces: [[start, end]] })
+    else {
+      const pieces = last.pieces as Array<readonly [number, number]>
+      const before = pieces[pieces.length - 1]!
+      if (before[1] === start) pieces[pieces.length - 1] = [before[0], end]
+      else pieces.push([start, end])
+    }
+  }
+  if (quiet === undefined && days === undefined) {
+    for (let at = first, index = 0; at < until; at += hourMillis, index++) add(index, at, at + hourMillis)
+    return found
+  }
+  const parts = loud(quiet)
+  for (let at = Math.floor(from / quarter) * quarter; at < until; at += quarter) {
+    const local = at + clocks.offsetAt(at)
+    const day = Math.floor(local / (dayMinutes * minute))
+    if (days !== undefined && !days.has(weekdays[((day % 7) + 7) % 7]!)) continue
+    const start = (local - day * dayMinutes * minute) / minute
+    for (const [a, b] of parts) {
+      const begin = Math.max(a, start)
+      const end = Math.min(b, start + 15)
+      if (begin >= end) continue
+      const instant = at + (begin - start) * minute
+      add(Math.floor((instant - first) / hourMillis), instant, at + (end - start) * minute)
+    }
+  }
+  return found
+}
+
+/** Seconds in which may be sent. */
+export const secondsOf = ({ pieces }: Slot): number => pieces.reduce((sum, [from, to]) => sum + to - from, 0)
+
+/** The second of a slot that `share`, in [0, 1), of its seconds come before. Unix seconds. */
+export const secondAt = (slot: Slot, share: number): number => {
+  let left = Math.floor(share * secondsOf(slot))
+  for (const [from, to] of slot.pieces) {
+    if (left < to - from) return from + left
+    left -= to - from
+  }
+  return slot.pieces[slot.pieces.length - 1]![1] - 1
+}
+
+/** Where nothing is allowed within the horizon, the search goes on for so many days. */
+const searchedDays = 15
+
+/** The first hour from `from` on in which may be sent; undefined where there is none for 15 days. */
+export const firstSlotFrom = (from: number, clocks: Clocks, permission: Permission): Slot | undefined => {
+  for (let day = 0; day < searchedDays; day++) {
+    const start = from + day * 24 * hourMillis
+    const [slot] = slots(start, start + 24 * hourMillis, clocks, permission)
+    if (slot !== undefined) return slot
+  }
+  return undefined
+}

@@ -1,0 +1,98 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+
+// What keeping to the advised times gained, from the messages about whose sending was advised.
+
+/** Messages of one kind, with the share of them that was engaged with and its 95 % interval; null without messages. */
+export interface TimingCount {
+  readonly sends: number
+  readonly engaged: number
+  readonly rate: number | null
+  readonly interval: readonly [number, number] | null
+}
+
+/** A difference of two rates with its 95 % interval; null where one of them has no messages. */
+export interface TimingDifference {
+  readonly difference: number
+  readonly interval: readonly [number, number]
+}
+
+export interface TimingResults {
+  /** Sent at the advised time, which was the best hour. */
+  readonly followed: TimingCount
+  /** Sent at the advised time, which was drawn evenly: what sending at any allowed time brings. */
+  readonly explored: TimingCount
+  /** Advised, and sent at another time. */
+  readonly missed: TimingCount
+  /** `followed` against `explored`: chance alone decided which messages are which. */
+  readonly gain: TimingDifference | null
+  /** `followed` against `missed`: whoever keeps to advice may differ in other ways. */
+  readonly followed_against_missed: TimingDifference | null
+}
+
+const z = 1.959963984540054
+
+/** Wilson's interval of a rate. */
+export const wilson = (engaged: number, sends: number): readonly [number, number] => {
+  const rate = engaged / sends
+  const spread = z * z / sends
+  const middle = (rate + spread / 2) / (1 + spread)
+  const half = z * Math.sqrt(rate * (1 - rate) / sends + spread / (4 * sends)) / (1 + spread)
+  return [Math.max(0, middle - half), Math.min(1, middle + half)]
+}
+
+const countOf = ({ engaged, sends }: { readonly engaged: number; readonly sends: number }): TimingCount => ({
+  sends,
+  engaged,
+  rate: sends === 0 ? null : engaged / sends,
+  interval: sends === 0 ? null : wilson(engaged, sends),
+})
+
+/** The difference of two rates, by Newcombe's hybrid of Wilson's intervals. */
+export const differenceOf = (a: TimingCount, b: TimingCount): TimingDifference | null => {
+  if (a.rate === null || b.rate === null) return null
+  const [lowA, highA] = a.interval!
+  const [lowB, highB] = b.interval!
+  const difference = a.rate - b.rate
+  return {
+    difference,
+    interval: [
+      difference - Math.hypot(a.rate - lowA, highB - b.rate),
+      difference + Math.hypot(highA - a.rate, b.rate - lowB),
+    ],
+  }
+}
+
+/** The timing of a template's messages decided in [from, to), by whole days (UTC), once they are four days old. */
+export const timing = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  from: Date,
+  to: Date,
+): Effect.fn.Return<TimingResults, SqlError> {
+  const rows = yield* sql<
+    { readonly followed: boolean; readonly explored: boolean; readonly sends: number; readonly engaged: number }
+  >`
+    SELECT t.followed, t.explored, sum(t.sends)::float8 AS sends, sum(t.engaged)::float8 AS engaged
+    FROM timing_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.day >= ${from} AND t.day < ${to}
+    GROUP BY t.followed, t.explored`
+  const of = (followed: boolean, explored?: boolean) =>
+    countOf(
+      rows.filter((row) => row.followed === followed && (explored === undefined || row.explored === explored))
+        .reduce((sum, row) => ({ sends: sum.sends + row.sends, engaged: sum.engaged + row.engaged }), {
+          sends: 0,
+          engaged: 0,
+        }),
+    )
+  const [followed, explored, missed] = [of(true, false), of(true, true), of(false)]
+  return {
+    followed,
+    explored,
+    missed,
+    gain: differenceOf(followed, explored),
+    followed_against_missed: differenceOf(followed, missed),
+  }
+})
