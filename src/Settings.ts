@@ -28,6 +28,12 @@ const config = {
   adminToken: secret("ADMIN_TOKEN"),
   /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
   secretKey: secret("SECRET_KEY"),
+  /** `OIDC_ISSUER`: URL of an OpenID Connect provider to sign in to the console with. Unset: passwords alone. */
+  oidcIssuer: Config.option(Config.URL("OIDC_ISSUER")),
+  /** `OIDC_CLIENT_ID`: what the provider knows this installation as. */
+  oidcClientId: Config.option(Config.NonEmptyString("OIDC_CLIENT_ID")),
+  /** `OIDC_CLIENT_SECRET`: its secret there. */
+  oidcClientSecret: secret("OIDC_CLIENT_SECRET"),
   /** `SERVICE_WORDS`: name of the member of the Delay answer. Default `service_words`. */
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
@@ -38,6 +44,23 @@ const config = {
   decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
   /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
   storeTimeout: Config.Duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
+  /** `DELIVERY_RATE`: messages a second that leave for one organization at most, 1 to 10,000. Default 100. */
+  deliveryRate: Config.schema(
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 10_000 })),
+    "DELIVERY_RATE",
+  ).pipe(Config.withDefault(100)),
+  /** `DELIVERY_ATTEMPTS`: attempts with one message before it has failed. Default 12. */
+  deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(12)),
+  /** `DELIVERY_RETRY_DELAY`: pause after the first attempt that failed; doubles with each, up to an hour. Default 5 seconds. */
+  deliveryRetryDelay: Config.Duration("DELIVERY_RETRY_DELAY").pipe(Config.withDefault(Duration.seconds(5))),
+  /**
+   * `OUTBOUND_ALLOW`: address ranges that connections may reach although they are private or of this machine, such as
+   * `10.0.0.0/8,127.0.0.1/32`. Default none.
+   */
+  outboundAllow: Config.String("OUTBOUND_ALLOW").pipe(
+    Config.withDefault(""),
+    Config.map((text) => text.split(",").map((range) => range.trim()).filter((range) => range !== "")),
+  ),
   /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
   headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */
@@ -90,6 +113,10 @@ const read = Effect.gen(function* () {
     Option.exists(settings.databaseUrl, (url) => !isPostgresUrl(Redacted.value(url)))
   ) {
     faults.push("DATABASE_URL: must be a URL such as postgres://user:password@host:5432/database")
+  }
+  const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]
+  if (oidc.every((one) => one !== undefined) && new Set(oidc.map(({ _tag }) => _tag)).size > 1) {
+    faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
   return faults.length === 0 ? settings : yield* new SettingsFaulty({ faults })
 })

@@ -63,3 +63,27 @@ export class SourceNotFound extends Schema.TaggedError<SourceNotFound>()("Source
     return `There is no webhook source ${JSON.stringify(this.id)} here.`
   }
 }
+
+/** The organization has no such connection. */
+export class ConnectionNotFound
+  extends Schema.TaggedError<ConnectionNotFound>()("ConnectionNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no connection ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** The organization has no such delivery. */
+export class DeliveryNotFound
+  extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no delivery ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** The delivery is in a state in which that cannot be done. */
+export class DeliveryFixed
+  extends Schema.TaggedError<DeliveryFixed>()("DeliveryFixed", { id: Schema.String, reason: Schema.String }) {
+  override get message() {
+    return `The delivery ${JSON.stringify(this.id)} ${this.reason}`
+  }
+}

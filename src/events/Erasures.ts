@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { forgetHistories } from "../delay/Histories.ts"
 import { lockEvents } from "./EventLock.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 
@@ -16,6 +17,7 @@ export interface Erased {
   readonly profiles: number
   readonly decisions: number
   readonly events: number
+  readonly deliveries: number
   readonly bodies: number
 }
 
@@ -25,8 +27,8 @@ const needlesOf = (name: string): ReadonlyArray<string> =>
 
 /**
  * Forgets a person: the profile goes, decisions and events lose the identifier (and events the link), received bodies that
- * held an event of theirs lose their content. Counts stay, which name nobody. A body that is pending is not touched: what
- * is in it comes after.
+ * held an event of theirs lose their content, deliveries their address and words; what is queued does not leave. Counts
+ * stay, which name nobody. A body that is pending is not touched: what is in it comes after.
  */
 export class Erasures extends Context.Service<Erasures, {
   /** Inside a transaction that holds the lock of the organization's events. */
@@ -49,12 +51,13 @@ export class Erasures extends Context.Service<Erasures, {
         const names = [
           ...new Set([user, email, ...known.flatMap((row) => [row.userId, row.email])].filter((name) => name != null)),
         ] as Array<string>
-        if (names.length === 0) return { profiles: 0, decisions: 0, events: 0, bodies: 0 }
+        if (names.length === 0) return { profiles: 0, decisions: 0, events: 0, deliveries: 0, bodies: 0 }
         const count = (rows: unknown) => (rows as { readonly rowCount: number }).rowCount
         const gone = count(
           yield* sql`DELETE FROM profiles p WHERE p.org_slug = ${org} AND p.user_id IN ${sql.in(names)}`.raw,
         )
         yield* sql`DELETE FROM sticky_choices s WHERE s.org_slug = ${org} AND s.user_id IN ${sql.in(names)}`
+        yield* forgetHistories(sql, org, names)
         // Events are found by their user, and by the decisions made for the person.
         const bodies = yield* sql<{ inboxId: number }>`
           SELECT DISTINCT e.inbox_id::float8 AS inbox_id FROM events e WHERE e.org_slug = ${org} AND (
@@ -76,6 +79,14 @@ export class Erasures extends Context.Service<Erasures, {
           yield* sql`
             UPDATE decisions d SET user_id = NULL WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}`.raw,
         )
+        // What has not left does not leave; of what has, only that it did is kept.
+        const messages = count(
+          yield* sql`
+            UPDATE deliveries d SET email = NULL, vars = NULL, message_id = NULL,
+              state = CASE WHEN d.state = 'queued' THEN 'cancelled' ELSE d.state END,
+              finished_at = CASE WHEN d.state = 'sending' THEN NULL ELSE COALESCE(d.finished_at, now()) END, reason = CASE WHEN d.reason IS NULL THEN NULL ELSE 'Erased' END
+            WHERE d.org_slug = ${org} AND d.email IN ${sql.in(names)}`.raw,
+        )
         const note = JSON.stringify([{
           pointer: "",
           reason: `Erased at ${new Date(clock.currentTimeMillisUnsafe()).toISOString()}`,
@@ -90,7 +101,7 @@ export class Erasures extends Context.Service<Erasures, {
                 WHERE position(convert_to(n.text, 'UTF8') IN i.body) > 0))`.raw,
         )
         for (const name of names) profiles.forget(org, name)
-        return { profiles: gone, decisions, events, bodies: emptied }
+        return { profiles: gone, decisions, events, deliveries: messages, bodies: emptied }
       })
 
       const eraseNow = Effect.fn("Erasures.eraseNow")(

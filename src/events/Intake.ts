@@ -14,7 +14,7 @@ import { lockEvents } from "./EventLock.ts"
 import { type Incoming, storeEvents } from "./EventStore.ts"
 import { Inbox } from "./Inbox.ts"
 import { type JustDecided, matchWaiting } from "./Matching.ts"
-import type { Normalize } from "./Sources.ts"
+import { deliverSource, type Normalize, normalizeReports } from "./Sources.ts"
 import { WebhookSources } from "./WebhookSources.ts"
 
 /** Bytes of bodies in one transaction at most: on the embedded store decisions wait as long as one lasts. */
@@ -144,7 +144,9 @@ export class Intake extends Context.Service<Intake, {
           const reports = new Map<number, Report>()
           for (const body of bodies) {
             const segment = segmentOf(body.source)
-            const normalize = segment && webhooks.normalize(body.orgSlug, segment)
+            const normalize = body.source === deliverSource
+              ? normalizeReports
+              : segment && webhooks.normalize(body.orgSlug, segment)
             reports.set(body.id, readInto(contents, body, normalize))
           }
           yield* lockEvents(sql, bodies.map(({ orgSlug }) => orgSlug))

@@ -54,6 +54,12 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
   events: customEvents,
 }
 
+/** What the service itself reports about the messages it sends stands in the inbox under this name. */
+export const deliverSource = "deliver"
+
+/** How those reports are read: as custom events of the default shape. */
+export const normalizeReports: Normalize = customEvents(defaultReading)
+
 /** Items read of one body at most: a hostile one of 8 MiB could have millions, and would hold everything else up. */
 const maxItems = 20_000
 

@@ -4,10 +4,14 @@ import { Store } from "./Store.ts"
 
 /** Tables whose rows come and go, the liveliest first. */
 const tables = [
+  "deliveries",
   "tally_ledger",
   "decisions",
   "tracking_aliases",
   "sticky_choices",
+  "send_times",
+  "send_advice",
+  "timing_tallies",
   "models",
   "bandit_states",
   "tallies",
@@ -15,6 +19,9 @@ const tables = [
   "inbox",
   "events",
   "attribute_counts",
+  "idempotency_keys",
+  "dispatch_lanes",
+  "delivery_counts",
   "organizations",
   "api_keys",
 ]

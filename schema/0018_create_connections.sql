@@ -1,0 +1,17 @@
+CREATE TABLE IF NOT EXISTS connections (
+  org_slug text NOT NULL REFERENCES organizations (slug),
+  name text NOT NULL,
+  platform text NOT NULL,
+  settings json NOT NULL,
+  -- Sealed under SECRET_KEY, each by its name.
+  secrets json NOT NULL,
+  enabled boolean NOT NULL,
+  paused boolean NOT NULL,
+  -- Of the enabled ones the one that carries what is delivered.
+  is_default boolean NOT NULL,
+  -- What its lane last saw of it: null while all is well.
+  trouble json,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  PRIMARY KEY (org_slug, name)
+);

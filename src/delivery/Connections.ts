@@ -1,0 +1,257 @@
+import { Clock, Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
+import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Changes } from "../store/Changes.ts"
+import { AddressGuard } from "./AddressGuard.ts"
+import type { Connection } from "./Connection.ts"
+import { type PlatformName, platforms } from "./connections/Platforms.ts"
+
+/** What an administrator enters. What is absent stays as it is; secrets are merged by name, the others replaced whole. */
+export const ConnectionChange = Schema.Struct({
+  /** The messaging platform; cannot be changed afterwards. */
+  platform: Schema.optionalKey(Schema.Literals(Object.keys(platforms) as [PlatformName, ...Array<PlatformName>])),
+  settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** A text sets a secret, null takes it away. */
+  secrets: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
+  /** False: nothing leaves through it, and it does not count as a connection. Default true. */
+  enabled: Schema.optionalKey(Schema.Boolean),
+  /** True: what is due waits. Default false. */
+  paused: Schema.optionalKey(Schema.Boolean),
+  /**
+   * True: it carries what is delivered, instead of the one that did. The first one is the default by itself; while the
+   * default one is switched off, the first of the others by name carries.
+   */
+  default: Schema.optionalKey(Schema.Boolean),
+})
+export type ConnectionChange = typeof ConnectionChange.Type
+
+/** Why nothing leaves through a connection now, as its lane saw it last. */
+export interface Trouble {
+  /** `slow-down`: the platform asked for less; `failing`: attempt after attempt failed; `broken`: it takes nothing from us. */
+  readonly state: "slow-down" | "failing" | "broken"
+  readonly reason: string
+  readonly since: string
+  /** When it is tried again, ISO 8601. */
+  readonly until: string
+}
+
+/** A connection as it is set up, without its secrets. */
+export interface ConnectionSetup {
+  readonly name: string
+  readonly platform: PlatformName
+  readonly settings: Readonly<Record<string, unknown>>
+  /** Names of the secrets that are set. */
+  readonly secrets: ReadonlyArray<string>
+  readonly enabled: boolean
+  readonly paused: boolean
+  readonly isDefault: boolean
+  readonly trouble: Trouble | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** The connection that carries an organization's deliveries. */
+export interface ActiveConnection {
+  readonly name: string
+  readonly platform: PlatformName
+  readonly paused: boolean
+  /** Changes whenever anything is entered anew. */
+  readonly version: string
+}
+
+interface Row {
+  readonly name: string
+  readonly platform: PlatformName
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly secrets: Readonly<Record<string, string>>
+  readonly enabled: boolean
+  readonly paused: boolean
+  readonly isDefault: boolean
+  readonly trouble: Trouble | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
+
+const fromRow = ({ secrets, ...row }: Row): ConnectionSetup => ({ ...row, secrets: Object.keys(secrets).sort() })
+
+/** Names of connections in paths. */
+const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
+
+/** The ways out of an organization: messaging platforms with its credentials, of which one carries what is delivered. */
+export class Connections extends Context.Service<Connections, {
+  /** Sets a connection up, or changes it; refuses what is not valid with every fault. */
+  readonly put: (
+    org: OrgSlug,
+    name: string,
+    change: ConnectionChange,
+  ) => Effect.Effect<ConnectionSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<ConnectionSetup>>
+  readonly get: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
+  readonly remove: (org: OrgSlug, name: string) => Effect.Effect<void, ConnectionNotFound>
+  /** Opens a connection; it closes with the scope. */
+  readonly open: (
+    org: OrgSlug,
+    name: string,
+  ) => Effect.Effect<Connection, ConnectionNotFound | NotOpened, Scope.Scope>
+  /** The connection in use, from memory; undefined where there is no enabled one. */
+  readonly active: (org: string) => ActiveConnection | undefined
+  /** Notes what is the matter with a connection, for people to see; null when it works again. */
+  readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>
+}>()("parlance/delivery/Connections") {
+  static readonly layer = Layer.effect(
+    Connections,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const box = yield* SecretBox
+      const changes = yield* Changes
+      const guard = yield* AddressGuard
+      const inUse = new Map<string, ActiveConnection>()
+
+      const rows = (org: OrgSlug) =>
+        sql<Row>`
+          SELECT c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble, c.created_at,
+            c.updated_at
+          FROM connections c WHERE c.org_slug = ${org} ORDER BY c.name`
+
+      const one = (org: OrgSlug, name: string) => Effect.map(rows(org), (all) => all.find((row) => row.name === name))
+
+      yield* changes.subscribe(Effect.fnUntraced(function* (org) {
+        const enabled = (yield* rows(org)).filter((row) => row.enabled)
+        const row = enabled.find(({ isDefault }) => isDefault) ?? enabled[0]
+        if (row === undefined) inUse.delete(org)
+        else {
+          const { name, paused, platform, updatedAt } = row
+          inUse.set(org, { name, platform, paused, version: `${name} ${updatedAt.getTime()}` })
+        }
+      }))
+
+      /** The secrets of a row in clear, but for those that cannot be read any more. */
+      const opened = Effect.fnUntraced(function* (org: OrgSlug, { name, secrets }: Pick<Row, "name" | "secrets">) {
+        const clear: Record<string, string> = {}
+        const unreadable: Array<string> = []
+        for (const [secret, sealed] of Object.entries(secrets)) {
+          yield* box.open(purposeOf(org, name, secret), sealed).pipe(Effect.match({
+            onFailure: (error) => void unreadable.push(error.message),
+            onSuccess: (text) => void (clear[secret] = Redacted.value(text)),
+          }))
+        }
+        return { clear, unreadable }
+      })
+
+      const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
+        const now = new Date(clock.currentTimeMillisUnsafe())
+        const row = yield* sql.withTransaction(Effect.gen(function* () {
+          // Two who change it at once take turns.
+          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          const all = yield* rows(org)
+          const before = all.find((one) => one.name === name)
+          const faults: Array<Fault> = []
+          if (!isName(name)) {
+            faults.push({
+              pointer: "name",
+              detail:
+                "must be 1 to 63 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
+            })
+          }
+          const platform = before?.platform ?? change.platform
+          if (platform === undefined) {
+            faults.push({ pointer: "/platform", detail: `is required: one of ${Object.keys(platforms).join(", ")}` })
+          } else if (change.platform !== undefined && change.platform !== platform) {
+            faults.push({
+              pointer: "/platform",
+              detail: `is ${platform} and stays so: make another connection, and remove this one`,
+            })
+          }
+          const known = before === undefined ? { clear: {}, unreadable: [] } : yield* opened(org, before)
+          const secrets: Record<string, string> = { ...known.clear }
+          for (const [secret, text] of Object.entries(change.secrets ?? {})) {
+            if (text === null) delete secrets[secret]
+            else Object.defineProperty(secrets, secret, { value: text, enumerable: true, configurable: true })
+          }
+          const settings = change.settings ?? before?.settings ?? {}
+          if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
+          if (faults.length > 0) return yield* new InvalidInput({ faults })
+          const sealed: Record<string, string> = {}
+          for (const [secret, text] of Object.entries(secrets)) {
+            sealed[secret] = yield* box.seal(purposeOf(org, name, secret), Redacted.make(text))
+          }
+          const enabled = change.enabled ?? before?.enabled ?? true
+          const others = all.filter((one) => one.name !== name)
+          const isDefault = change.default ??
+            (before?.isDefault === true || !others.some((one) => one.enabled && one.isDefault))
+          if (isDefault) yield* sql`UPDATE connections c SET is_default = FALSE WHERE c.org_slug = ${org}`
+          const [after] = yield* sql<Row>`
+            INSERT INTO connections AS c (org_slug, name, platform, settings, secrets, enabled, paused, is_default,
+              created_at, updated_at)
+            VALUES (${org}, ${name}, ${platform!}, ${JSON.stringify(settings)}::text::json,
+              ${JSON.stringify(sealed)}::text::json, ${enabled}, ${change.paused ?? before?.paused ?? false},
+              ${isDefault}, ${now}, ${now})
+            ON CONFLICT (org_slug, name) DO UPDATE SET settings = EXCLUDED.settings, secrets = EXCLUDED.secrets,
+              enabled = EXCLUDED.enabled, paused = EXCLUDED.paused, is_default = EXCLUDED.is_default,
+              updated_at = EXCLUDED.updated_at, trouble = NULL
+            RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
+              c.created_at, c.updated_at`
+          yield* changes.bump(org)
+          return after!
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        yield* changes.refresh
+        return fromRow(row)
+      })
+
+      const list = Effect.fn("Connections.list")((org: OrgSlug) =>
+        Effect.map(Effect.orDie(rows(org)), (all) => all.map(fromRow))
+      )
+
+      const found = Effect.fnUntraced(function* (org: OrgSlug, name: string) {
+        const row = yield* Effect.orDie(one(org, name))
+        return row ?? (yield* new ConnectionNotFound({ id: name }))
+      })
+
+      const get = Effect.fn("Connections.get")((org: OrgSlug, name: string) => Effect.map(found(org, name), fromRow))
+
+      const remove = Effect.fn("Connections.remove")(function* (org: OrgSlug, name: string) {
+        const gone = yield* sql.withTransaction(Effect.gen(function* () {
+          const deleted = yield* sql`
+            DELETE FROM connections c WHERE c.org_slug = ${org} AND c.name = ${name} RETURNING c.name`
+          yield* changes.bump(org)
+          return deleted
+        })).pipe(Effect.orDie)
+        if (gone.length === 0) return yield* new ConnectionNotFound({ id: name })
+        yield* changes.refresh
+      })
+
+      const open = Effect.fn("Connections.open")(function* (org: OrgSlug, name: string) {
+        const { platform, secrets, settings } = yield* found(org, name)
+        const { clear, unreadable } = yield* opened(org, { name, secrets })
+        if (unreadable.length > 0) return yield* new NotOpened({ reason: unreadable.join(" ") })
+        return yield* platforms[platform].make({ settings, secrets: clear }).pipe(
+          Effect.mapError((faults) =>
+            new NotOpened({
+              reason: "The connection is not set up as this release wants it: " +
+                faults.map(({ detail, pointer }) => `${pointer} ${detail}`).join("; "),
+            })
+          ),
+          Effect.provideService(AddressGuard, guard),
+        )
+      })
+
+      const note = Effect.fn("Connections.note")(function* (org: OrgSlug, name: string, trouble: Trouble | null) {
+        yield* sql`
+          UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
+          WHERE c.org_slug = ${org} AND c.name = ${name}`.pipe(
+          Effect.catch((error) => Effect.logDebug("The state of a connection could not be noted", error.message)),
+        )
+      })
+
+      return Connections.of({ put, list, get, remove, open, active: (org) => inUse.get(org), note })
+    }),
+  )
+}
+
+/** A connection cannot be opened as it is set up. */
+export class NotOpened extends Schema.TaggedError<NotOpened>()("NotOpened", { reason: Schema.String }) {}

@@ -1,0 +1,134 @@
+import { Context, Effect, Layer, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import { DeliveryFixed, DeliveryNotFound } from "../domain/Errors.ts"
+import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import type { Delivery, DeliveryDetail, DeliveryState, DeliverySummary } from "./Delivery.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
+import { report } from "./Outbox.ts"
+
+/** Which deliveries to list. */
+export interface Listing {
+  readonly state: DeliveryState | undefined
+  readonly email: string | undefined
+  /** The id of the last one of the page before. */
+  readonly before: string | undefined
+  readonly limit: number
+}
+
+/** Why a delivery in this state cannot be cancelled. */
+const notCancelled: { readonly [state in DeliveryState]?: string } = {
+  sending: "is leaving right now and cannot be cancelled.",
+  sent: "has been sent and cannot be cancelled.",
+  failed: "has failed already; there is nothing to cancel.",
+}
+
+/** Why it cannot be sent again. */
+const notRetried: { readonly [state in DeliveryState]?: string } = {
+  queued: "is waiting to be sent already.",
+  sending: "is leaving right now.",
+  sent: "has been sent; it would arrive twice.",
+  cancelled: "was cancelled; ask Deliver for a new message.",
+  failed: "belonged to a person who has been erased; there is nothing left to send.",
+}
+
+/** What is queued, on its way and gone, for people to look at and to change. */
+export class Deliveries extends Context.Service<Deliveries, {
+  /** The latest first. */
+  readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
+  readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
+  /** Keeps a queued message from leaving. One that is cancelled already stays so. */
+  readonly cancel: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
+  /** Queues a failed message again, with all its attempts. */
+  readonly retry: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
+  readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
+}>()("parlance/delivery/Deliveries") {
+  static readonly layer = Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const queue = yield* DeliveryQueue
+
+      const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state, d.due_at, d.queued_at, d.attempts,
+        d.connection, d.message_id, d.reason, d.finished_at`
+
+      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, email, limit, state }: Listing) =>
+        Effect.orDie(sql<Delivery>`
+          SELECT ${columns} FROM deliveries d
+          WHERE d.org_slug = ${org}
+            AND ${state === undefined ? sql`TRUE` : sql`d.state = ${state}`}
+            AND ${email === undefined ? sql`TRUE` : sql`d.email = ${email}`}
+            AND ${before === undefined ? sql`TRUE` : sql`d.id < ${before}`}
+          ORDER BY d.id DESC LIMIT ${limit}`)
+      )
+
+      const get = Effect.fn("Deliveries.get")(function* (org: OrgSlug, id: string) {
+        const [row] = yield* Effect.orDie(sql<DeliveryDetail>`
+          SELECT ${columns}, d.vars, d.formats FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id}`)
+        return row ?? (yield* new DeliveryNotFound({ id }))
+      })
+
+      /** The delivery, locked against whoever would send it now. */
+      const locked = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+        const [row] = yield* sql<Delivery>`
+          SELECT ${columns} FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id} FOR UPDATE`
+        return row ?? (yield* new DeliveryNotFound({ id }))
+      })
+
+      const cancel = Effect.fn("Deliveries.cancel")((org: OrgSlug, id: string) =>
+        sql.withTransaction(Effect.gen(function* () {
+          const found = yield* locked(org, id)
+          if (found.state === "cancelled") return found
+          const reason = notCancelled[found.state]
+          if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
+          const [after] = yield* sql<Delivery>`
+            UPDATE deliveries d SET state = 'cancelled', reason = 'Cancelled before it left', finished_at = now()
+            WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
+          yield* sql`
+            INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+            VALUES (${org}, date_bin('1 hour', now(), 'epoch'), 'cancelled', 1)
+            ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + 1`
+          yield* report(sql, org, [{ id, templateId: found.templateId as TemplateId, _tag: "cancelled" }])
+          return after!
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+      )
+
+      const retry = Effect.fn("Deliveries.retry")(function* (org: OrgSlug, id: string) {
+        const after = yield* sql.withTransaction(Effect.gen(function* () {
+          const found = yield* locked(org, id)
+          const reason = found.state === "failed" && found.email !== null ? undefined : notRetried[found.state]
+          if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
+          const [after] = yield* sql<Delivery>`
+            UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, finished_at = NULL, fence = NULL
+            WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
+          yield* sql`
+            UPDATE delivery_counts c SET count = c.count - 1
+            WHERE c.org_slug = ${org} AND c.state = 'failed'
+              AND c.hour = date_bin('1 hour', ${found.finishedAt!}, 'epoch')`
+          return after!
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        Queue.offerUnsafe(queue.due, org)
+        return after
+      })
+
+      const summary = Effect.fn("Deliveries.summary")(function* (org: OrgSlug) {
+        const [row] = yield* sql<DeliverySummary>`
+          SELECT q.due::float8 AS queued, q.later::float8 AS scheduled,
+            (SELECT count(*) FROM deliveries s WHERE s.org_slug = ${org} AND s.state = 'sending')::float8 AS sending,
+            c.sent::float8 AS sent, c.failed::float8 AS failed, c.cancelled::float8 AS cancelled,
+            GREATEST(0, COALESCE(extract(epoch FROM now() - q.oldest), 0))::float8 AS oldest_due_seconds,
+            COALESCE((SELECT l.sent_per_second FROM dispatch_lanes l
+              WHERE l.org_slug = ${org} AND l.lease_until > now()), 0) AS sent_per_second
+          FROM (SELECT count(*) FILTER (WHERE d.due_at <= now()) AS due, count(*) FILTER (WHERE d.due_at > now()) AS later,
+              min(d.due_at) AS oldest
+            FROM deliveries d WHERE d.org_slug = ${org} AND d.state = 'queued') q
+          CROSS JOIN (SELECT COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0) AS sent,
+              COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0) AS failed,
+              COALESCE(sum(n.count) FILTER (WHERE n.state = 'cancelled'), 0) AS cancelled
+            FROM delivery_counts n WHERE n.org_slug = ${org}) c`
+        return row!
+      }, Effect.orDie)
+
+      return Deliveries.of({ list, get, cancel, retry, summary })
+    }),
+  )
+}

@@ -1,0 +1,64 @@
+import { Schema } from "effect"
+import type { OrgSlug } from "../domain/Ids.ts"
+
+/**
+ * What became of a message.
+ *
+ *     queued ──claimed──► sending ──accepted──► sent
+ *       │  ▲                 │  └──refused, out of attempts──► failed ──retry──► queued
+ *       │  └──attempt failed─┘
+ *       └──cancel──► cancelled
+ */
+export const DeliveryState = Schema.Literals(["queued", "sending", "sent", "failed", "cancelled"])
+export type DeliveryState = typeof DeliveryState.Type
+
+/** A message on its way, as people look at it. */
+export interface Delivery {
+  /** A UUID, also the tracking id of its decision. */
+  readonly id: string
+  readonly templateId: string
+  readonly copyId: string
+  /** Null once the person has been erased. */
+  readonly email: string | null
+  readonly state: DeliveryState
+  /** Not before this it leaves, or its next attempt does. */
+  readonly dueAt: Date
+  readonly queuedAt: Date
+  /** Attempts that ended without an acceptance. */
+  readonly attempts: number
+  /** The connection that carried it, or tried to. */
+  readonly connection: string | null
+  /** The platform's own name of it. */
+  readonly messageId: string | null
+  /** Why the last attempt failed, or why it was cancelled. */
+  readonly reason: string | null
+  readonly finishedAt: Date | null
+}
+
+/** A delivery with its words. */
+export interface DeliveryDetail extends Delivery {
+  readonly vars: Readonly<Record<string, string>> | null
+  readonly formats: Readonly<Record<string, "text" | "html">>
+}
+
+/** How an organization's queue stands. */
+export interface DeliverySummary {
+  /** Due now. */
+  readonly queued: number
+  /** Due later: scheduled, or waiting for another attempt. */
+  readonly scheduled: number
+  readonly sending: number
+  readonly sent: number
+  readonly failed: number
+  readonly cancelled: number
+  /** How long the oldest that is due has waited. Unit: seconds. */
+  readonly oldestDueSeconds: number
+  /** Messages sent per second in the last seconds. */
+  readonly sentPerSecond: number
+}
+
+/** Where deliveries of an organization are named. */
+export interface DeliveryKey {
+  readonly org: OrgSlug
+  readonly id: string
+}

@@ -1,0 +1,374 @@
+import { Clock, Context, Duration, Effect, Layer, Metric, Queue, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Decision } from "../decisions/Decision.ts"
+import { type Ask, Decider, NotRendered, type Outcome } from "../decisions/Decider.ts"
+import { SendTime } from "../delay/SendTime.ts"
+import { insertDecisions } from "../decisions/DecisionLog.ts"
+import { TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+import { Views } from "../templates/Views.ts"
+import { Connections } from "./Connections.ts"
+import { transaction } from "./Outbox.ts"
+
+/** What a caller wants delivered. */
+export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace"> {
+  /** The recipient's address; also the user of the decision. */
+  readonly email: UserId
+  /** Not before then. Unix milliseconds; undefined: now. */
+  readonly sendAt: number | undefined
+  /** At the best time for this recipient, from `sendAt` on. */
+  readonly optimizeSendTime: boolean
+  /** At most 255 characters; the same key and body within 24 hours is the same delivery. */
+  readonly idempotency: { readonly key: string; readonly digest: string } | undefined
+}
+
+/** A message that is safely queued. */
+export interface Queued {
+  readonly id: string
+  /** It was so already: the request is a repetition of an earlier one. */
+  readonly repeated: boolean
+}
+
+/** The organization has no connection that is switched on. */
+export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", { org: Schema.String }) {
+  override get message() {
+    return `The organization ${JSON.stringify(this.org)} is not enabled for delivery: it has no connection that is ` +
+      "switched on. Set one up in the console under Connections, or with `parlance connection set`."
+  }
+}
+
+/** No variant may be shown to this recipient now; nothing was queued. */
+export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate", { templateId: Schema.String }) {
+  override get message() {
+    return `No candidates found: no variant of the template ${
+      JSON.stringify(this.templateId)
+    } is active, in season and ` +
+      "open to these attributes. Nothing was queued."
+  }
+}
+
+/** The key was used for another request in the last 24 hours; nothing was queued. */
+export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
+  override get message() {
+    return `The Idempotency-Key ${JSON.stringify(this.key)} came with another body in the last 24 hours. Nothing was ` +
+      "queued: send another message under another key."
+  }
+}
+
+export type EnqueueError =
+  | NotEnabled
+  | NoCandidate
+  | KeyReused
+  | NotRendered
+  | TemplateNotFound
+  | VariantNotFound
+  | GroupCommit.BufferFull
+
+/** A message with its decision, to be stored together. */
+interface Entry {
+  readonly id: string
+  readonly org: OrgSlug
+  /** Undefined for the repetition of a sticky choice, which is no new decision. */
+  readonly decision: Decision | undefined
+  readonly templateId: string
+  readonly copyId: CopyId
+  readonly email: string
+  readonly vars: Readonly<Record<string, string>>
+  readonly formats: Readonly<Record<string, "text" | "html">>
+  readonly sendAt: number | undefined
+  readonly idempotency: DeliverAsk["idempotency"]
+}
+
+type Stored = "queued" | "repeated" | "reused"
+
+/** An idempotency key that is asked for. */
+interface Asked {
+  readonly org: OrgSlug
+  readonly key: string
+}
+
+/** The message a key stands for, and the request it came with. */
+interface Standing {
+  readonly digest: string
+  readonly deliveryId: string
+}
+
+/** Messages queued by this process. */
+const queued = Metric.counter("parlance_deliveries_queued_total", { incremental: true })
+
+/** For how long an idempotency key is kept, in hours. */
+const keptHours = 24
+
+const keyOf = ({ idempotency, org }: Pick<Entry, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
+
+/** Stores messages and decisions; call it inside a transaction. */
+const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: ReadonlyArray<Entry>) {
+  const refused = yield* claimKeys(sql, entries)
+  const accepted = refused.size === 0 ? entries : entries.filter((entry) => !refused.has(entry))
+  const decisions = accepted.flatMap(({ decision }) => decision === undefined ? [] : [decision])
+  if (decisions.length > 0) yield* insertDecisions(sql, decisions)
+  if (accepted.length > 0) {
+    const rows = accepted.map((entry) => ({
+      org_slug: entry.org,
+      id: entry.id,
+      template_id: entry.templateId,
+      copy_id: entry.copyId,
+      email: entry.email,
+      vars: JSON.stringify(entry.vars),
+      formats: JSON.stringify(entry.formats),
+      send_at: entry.sendAt,
+    }))
+    // Due by the clock of the store, which is the same for all nodes.
+    yield* sql`
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at)
+      SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.vars::json, r.formats::json, 'queued',
+        GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()
+      FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
+        copy_id text, email text, vars text, formats text, send_at float8)`
+  }
+  return entries.map((entry): Stored => refused.get(entry) ?? "queued")
+})
+
+/** Takes the idempotency keys of new messages, and tells which messages are no new ones. */
+const claimKeys = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  entries: ReadonlyArray<Entry>,
+): Effect.fn.Return<ReadonlyMap<Entry, Stored>, SqlError> {
+  const refused = new Map<Entry, Stored>()
+  const first = new Map<string, Entry>()
+  for (const entry of entries) {
+    if (entry.idempotency !== undefined && !first.has(keyOf(entry))) first.set(keyOf(entry), entry)
+  }
+  if (first.size === 0) return refused
+  // In the order of the keys, so that two nodes that hold the same ones wait for each other instead of deadlocking.
+  const rows = [...first.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, { id, idempotency, org }]) => ({
+    org_slug: org,
+    key: idempotency!.key,
+    digest: idempotency!.digest,
+    delivery_id: id,
+  }))
+  const standing = yield* sql<{ orgSlug: string; key: string; digest: string; deliveryId: string }>`
+    WITH given AS MATERIALIZED (
+      SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, key text, digest text,
+        delivery_id text)
+    ), taken AS (
+      INSERT INTO idempotency_keys AS k (org_slug, key, digest, delivery_id, created_at)
+      SELECT g.org_slug, g.key, g.digest, g.delivery_id, now() FROM given g
+      ON CONFLICT (org_slug, key) DO UPDATE SET
+        digest = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.digest ELSE k.digest END,
+        delivery_id = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.delivery_id
+          ELSE k.delivery_id END,
+        created_at = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.created_at
+          ELSE k.created_at END
+      RETURNING k.org_slug, k.key, k.digest, k.delivery_id
+    )
+    SELECT t.org_slug, t.key, t.digest, t.delivery_id FROM taken t`
+  const byKey = new Map(standing.map((row) => [`${row.orgSlug}\0${row.key}`, row]))
+  for (const entry of entries) {
+    if (entry.idempotency === undefined) continue
+    const row = byKey.get(keyOf(entry))!
+    if (row.deliveryId === entry.id) continue
+    refused.set(entry, row.digest === entry.idempotency.digest ? "repeated" : "reused")
+  }
+  return refused
+})
+
+/** The queue's entrance: decides, renders, and stores decision and message in one transaction. */
+export class DeliveryQueue extends Context.Service<DeliveryQueue, {
+  /** Answers once the message is committed. Whatever it fails with, nothing is queued. */
+  readonly enqueue: (org: OrgSlug, ask: DeliverAsk) => Effect.Effect<Queued, EnqueueError>
+  /** Organizations for which something was queued on this node. */
+  readonly due: Queue.Queue<OrgSlug>
+}>()("parlance/delivery/DeliveryQueue") {
+  static readonly layer = Layer.effect(
+    DeliveryQueue,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const settings = yield* Settings
+      const decider = yield* Decider
+      const views = yield* Views
+      const connections = yield* Connections
+      const sendTime = yield* SendTime
+      // Whoever consumes it looks for what is due from time to time as well.
+      const due = yield* Queue.sliding<OrgSlug>(1000)
+
+      const commit = yield* GroupCommit.make<Entry, Stored>({
+        write: (entries) => transaction(sql, insert(sql, entries)),
+        onSettled: () => {},
+        maxGroup: 500,
+        maxWeight: { limit: 8 * 1024 * 1024, of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0) },
+        // What was refused must not leave afterwards.
+        bufferSize: 0,
+        bufferAge: Duration.seconds(1),
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      const stored = Effect.fnUntraced(function* (entry: Entry) {
+        const ticket = commit.submit(entry)
+        if (ticket === undefined) return yield* new GroupCommit.BufferFull()
+        const committed = yield* commit.settled(ticket)
+        if (!committed.durable) return yield* new GroupCommit.BufferFull()
+        return committed.value
+      })
+
+      /** Lookups of keys that come in while one is under way share the next one. */
+      const lookUp = yield* GroupCommit.make<Asked, Standing | undefined>({
+        write: (asked) => {
+          const rows = asked.map(({ key, org }, n) => ({ n, org_slug: org, key }))
+          return Effect.map(
+            sql<Standing & { n: number }>`
+              SELECT r.n, k.digest, k.delivery_id
+              FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, key text)
+              CROSS JOIN LATERAL (
+                SELECT i.digest, i.delivery_id FROM idempotency_keys i
+                WHERE i.org_slug = r.org_slug AND i.key = r.key
+                  AND i.created_at >= now() - ${keptHours} * interval '1 hour'
+                LIMIT 1) k`,
+            (found) => {
+              const standing = new Array<Standing | undefined>(asked.length)
+              for (const row of found) standing[row.n] = row
+              return standing
+            },
+          )
+        },
+        onSettled: () => {},
+        maxGroup: 500,
+        bufferSize: 0,
+        bufferAge: Duration.seconds(1),
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      /** The message of a key, if that was used before; asked first, so that a repetition decides nothing. */
+      const standing = Effect.fnUntraced(function* (org: OrgSlug, { digest, key }: { key: string; digest: string }) {
+        const ticket = lookUp.submit({ org, key })
+        const found = ticket === undefined ? undefined : yield* lookUp.settled(ticket)
+        if (found?.durable !== true) return yield* new GroupCommit.BufferFull()
+        if (found.value === undefined) return undefined
+        return found.value.digest === digest ? found.value.deliveryId : yield* new KeyReused({ key })
+      })
+
+      /** When the message is to leave. */
+      const sendAtOf = (org: OrgSlug, { email, optimizeSendTime, sendAt, templateId }: DeliverAsk, copyId: CopyId) =>
+        optimizeSendTime
+          ? sendTime.advise({
+            org,
+            templateId,
+            copyId,
+            userId: undefined,
+            email,
+            trace: false,
+            ...(sendAt === undefined ? {} : { notBefore: sendAt }),
+          }).pipe(
+            Effect.map(({ at }): number | undefined => at),
+            // The variant was removed a moment ago: there is nothing to know about it.
+            Effect.catch(() => Effect.succeed(sendAt)),
+          )
+          : Effect.succeed(sendAt)
+
+      const entryOf = (
+        org: OrgSlug,
+        ask: DeliverAsk,
+        id: string,
+        copyId: CopyId,
+        vars: Entry["vars"],
+        sendAt: number | undefined,
+        decision: Decision | undefined,
+      ): Entry => ({
+        id,
+        org,
+        // The tracking id is ours, so that no event can have come in before.
+        decision: decision === undefined ? undefined : { ...decision, trackingIdGiven: false },
+        templateId: ask.templateId,
+        copyId,
+        email: ask.email,
+        vars,
+        formats: views.template(org, ask.templateId)?.variantsById.get(copyId)?.formats ?? {},
+        sendAt,
+        idempotency: ask.idempotency,
+      })
+
+      const refusal = (ask: DeliverAsk, outcome: Exclude<Outcome, { readonly _tag: "Chosen" }>) => {
+        if (outcome._tag === "NotRendered") return outcome.error
+        switch (outcome.reason) {
+          case "no-candidate":
+            return new NoCandidate({ templateId: ask.templateId })
+          case "template-not-found":
+            return new TemplateNotFound({ id: ask.templateId })
+          case "variant-not-found":
+            return new VariantNotFound({ id: ask.copyId ?? "" })
+        }
+      }
+
+      /** Of a template that is not sticky: the decision shares a commit with others. */
+      const enqueueFresh = Effect.fnUntraced(function* (org: OrgSlug, ask: DeliverAsk, decided: Ask, id: string) {
+        let result: Stored = "queued"
+        const outcome = yield* decider.decideInto(
+          org,
+          decided,
+          (decision, vars) =>
+            sendAtOf(org, ask, decision.copyId).pipe(
+              Effect.flatMap((sendAt) => stored(entryOf(org, ask, id, decision.copyId, vars, sendAt, decision))),
+              Effect.map((answer) => {
+                result = answer
+                return { copyId: decision.copyId, durable: true }
+              }),
+            ),
+        )
+        if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
+        return result
+      })
+
+      /** Of a sticky one: the choice is claimed and the message stored in a transaction of their own. */
+      const enqueueSticky = (org: OrgSlug, ask: DeliverAsk, decided: Ask, id: string) =>
+        transaction(
+          sql,
+          Effect.gen(function* () {
+            const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
+            if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
+            if (!outcome.durable) return yield* new GroupCommit.BufferFull()
+            const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
+            const [result] = yield* insert(sql, [
+              entryOf(org, ask, id, outcome.copyId, outcome.vars, sendAt, undefined),
+            ])
+            // Rolls back: choice and alias are those of the first request.
+            if (result !== "queued") return yield* new Repetition({ result: result! })
+            return result
+          }),
+        ).pipe(
+          Effect.catchTag("Repetition", ({ result }) => Effect.succeed(result)),
+          Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
+        )
+
+      const enqueue = Effect.fn("DeliveryQueue.enqueue")(function* (org: OrgSlug, ask: DeliverAsk) {
+        if (connections.active(org) === undefined) return yield* new NotEnabled({ org })
+        if (ask.idempotency !== undefined) {
+          const earlier = yield* standing(org, ask.idempotency)
+          if (earlier !== undefined) return { id: earlier, repeated: true }
+        }
+        const id = SecureRandom.uuidV7Unsafe()
+        const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
+        const decided: Ask = { ...ask, trackingId: id, userId: ask.email }
+        const result = yield* (sticky ? enqueueSticky : enqueueFresh)(org, ask, decided, id)
+        if (result === "reused") return yield* new KeyReused({ key: ask.idempotency!.key })
+        if (result === "repeated") return { id: (yield* standing(org, ask.idempotency!)) ?? id, repeated: true }
+        yield* Metric.update(queued, 1)
+        if (!ask.optimizeSendTime && (ask.sendAt ?? 0) <= clock.currentTimeMillisUnsafe()) Queue.offerUnsafe(due, org)
+        return { id, repeated: false }
+      })
+
+      return DeliveryQueue.of({ enqueue, due })
+    }),
+  )
+}
+
+/** Ends the transaction of a message that is no new one. */
+class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
+  result: Schema.Literals(["repeated", "reused"]),
+}) {}

@@ -1,0 +1,71 @@
+import { Duration, Effect, FiberMap, Latch, Layer, Queue, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Settings } from "../Settings.ts"
+import { Connections } from "./Connections.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
+import * as Lane from "./Lane.ts"
+import { Outbox } from "./Outbox.ts"
+
+/** How often it is looked for lanes that nobody holds. */
+const lookEvery = Duration.seconds(1)
+
+/** Idempotency keys that have expired are removed this many at a time. */
+const removedAtOnce = 10_000
+
+/**
+ * Sends what is queued. Of each organization there is one lane, which one process of the installation holds at a time:
+ * whichever finds it free. When that process dies, another takes the lane over as soon as its lease has run out.
+ */
+export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const connections = yield* Connections
+  const queue = yield* DeliveryQueue
+  const settings = yield* Settings
+  const sql = yield* SqlClient.SqlClient
+  const due = new Map<OrgSlug, Latch.Latch>()
+
+  const surroundings: Lane.Surroundings = {
+    outbox,
+    connections,
+    settings,
+    owner: randomUUID(),
+  }
+
+  const lanes = yield* FiberMap.make<OrgSlug, void>()
+  const carried = (org: OrgSlug) => connections.active(org)?.paused === false
+
+  const start = Effect.fnUntraced(function* (org: OrgSlug) {
+    if (!carried(org)) return
+    let latch = due.get(org)
+    if (latch === undefined) due.set(org, latch = yield* Latch.make(false))
+    latch.openUnsafe()
+    yield* FiberMap.run(
+      lanes,
+      org,
+      Lane.run(org, latch, surroundings).pipe(
+        Effect.catch((error) => Effect.logWarning("A lane stopped and is taken up again", error.message)),
+      ),
+      { onlyIfMissing: true },
+    )
+  })
+
+  // A process that has just come up finds what was left to do.
+  yield* outbox.idle.pipe(
+    Effect.flatMap((orgs) => Effect.forEach(orgs, start, { discard: true })),
+    Effect.catch((error) => Effect.logDebug("The store was not asked for lanes", error.message)),
+    Effect.repeat(Schedule.spaced(lookEvery)),
+    Effect.forkScoped,
+  )
+  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(queue.due), start)))
+
+  yield* sql`
+    DELETE FROM idempotency_keys k WHERE (k.org_slug, k.key) IN (
+      SELECT o.org_slug, o.key FROM idempotency_keys o WHERE o.created_at < now() - interval '24 hours'
+      ORDER BY o.created_at LIMIT ${removedAtOnce})`.pipe(
+    Effect.catch((error) => Effect.logDebug("Expired idempotency keys were not removed", error.message)),
+    Effect.repeat(Schedule.spaced("1 minute")),
+    Effect.forkScoped,
+  )
+}))

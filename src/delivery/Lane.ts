@@ -1,0 +1,324 @@
+import { Cause, Clock, Duration, Effect, Exit, FiberSet, Latch, Metric, Queue, Random, Schedule, Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Settings } from "../Settings.ts"
+import type { Connection, Message, SendResult } from "./Connection.ts"
+import type { ActiveConnection, Connections } from "./Connections.ts"
+import { Health } from "./Health.ts"
+import { leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
+import { type Departure, Pace } from "./Pace.ts"
+
+/** Messages sent by this process, by platform; and what else became of attempts. */
+const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
+const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
+const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
+
+/** How often the lease is renewed. */
+const renewEvery = "1 second"
+
+/** Sending ends this long before the lease does, for what a send takes to start. Unit: milliseconds. */
+const marginMillis = 500
+
+/** A lane with nothing to do is left after this long. Unit: milliseconds. */
+const idleMillis = 5_000
+
+/** How often it is looked whether something has become due. */
+const lookEvery = Duration.millis(200)
+
+/** No connection takes longer than this with one message. */
+const sendTimeout = Duration.seconds(45)
+
+/** The longest pause between two attempts. Unit: milliseconds. */
+const longestRetryMillis = 3_600_000
+
+/** What a lane needs of the process it runs in. */
+export interface Surroundings {
+  readonly outbox: Outbox["Service"]
+  readonly connections: Connections["Service"]
+  readonly settings: Pick<
+    Settings["Service"],
+    "deliveryRate" | "deliveryAttempts" | "deliveryRetryDelay" | "shutdownTimeout"
+  >
+  /** Names this process among others. */
+  readonly owner: string
+}
+
+/** Text as the store can keep it. */
+const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd").slice(0, 1000)
+
+/**
+ * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
+ *
+ *     claim ──► buffer ──► pace (ceiling) ──► send, several at once ──► settle, in groups
+ *
+ * Messages leave in the order in which they are due. What was accepted by the platform is recorded at once; while that
+ * fails, nothing further leaves. `due` wakes it when something was queued on this node.
+ */
+export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Latch, surroundings: Surroundings) {
+  const { connections, outbox, owner, settings } = surroundings
+  const clock = yield* Clock.Clock
+  const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const asked = monotonic()
+  const lane = yield* outbox.take(org, owner)
+  if (lane === undefined) return
+
+  const pace = new Pace(settings.deliveryRate)
+  let health = new Health()
+  const buffer: Array<Message> = []
+  const settling = yield* Queue.unbounded<Settled>()
+  /** Something ended: a message, a record, a wait. */
+  const moved = yield* Latch.make(false)
+  let heldUntil = asked + leaseSeconds * 1000 - marginMillis
+  let lost = false
+  let inFlight = 0
+  let unsettled = 0
+  let recording = true
+  let told: string | null = null
+  let sentLately = 0
+
+  const now = () => clock.currentTimeMillisUnsafe()
+  const wait = (millis: number) =>
+    Effect.suspend(() => {
+      moved.closeUnsafe()
+      return Effect.timeoutOption(moved.await, Duration.millis(Math.max(1, Math.ceil(millis))))
+    })
+
+  const renewer = Effect.suspend(() => {
+    const at = monotonic()
+    const perSecond = sentLately
+    sentLately = 0
+    return Effect.map(outbox.renew(lane, perSecond), (held) => {
+      lost = !held
+      if (held) heldUntil = at + leaseSeconds * 1000 - marginMillis
+    })
+  }).pipe(
+    Effect.catch((error) => Effect.logDebug("The lease of a lane could not be renewed", error.message)),
+    Effect.andThen(Effect.sleep(renewEvery)),
+    Effect.forever,
+  )
+
+  /** Records what has gathered since the last record; comes back until the store has taken it. */
+  const record = Effect.gen(function* () {
+    const settled = yield* Queue.takeAll(settling)
+    yield* Effect.suspend(() => outbox.settle(lane, settled)).pipe(
+      Effect.tapError((error: SqlError) => {
+        const first = recording
+        recording = false
+        return first ? Effect.logWarning("What was sent could not be recorded yet", error.message) : Effect.void
+      }),
+      Effect.retry(Schedule.spaced("250 millis")),
+    )
+    recording = true
+    unsettled -= settled.length
+    moved.openUnsafe()
+  })
+
+  const tell = (active: ActiveConnection) => {
+    const { trouble } = health
+    const text = trouble === null ? null : `${trouble.state} ${trouble.until}`
+    if (text === told) return Effect.void
+    told = text
+    return connections.note(org, active.name, trouble)
+  }
+
+  const retryMillis = (attempt: number) =>
+    Effect.map(
+      Random.next,
+      (jitter) =>
+        Math.min(longestRetryMillis, Duration.toMillis(settings.deliveryRetryDelay) * 2 ** (attempt - 1)) *
+        (0.5 + jitter),
+    )
+
+  /** What is to be recorded of an attempt, and what it says about the platform. */
+  const judge = Effect.fnUntraced(function* (
+    message: Message,
+    departure: Departure,
+    result: SendResult,
+    connection: string,
+    health: Health,
+  ) {
+    const { attempt, id, templateId } = message
+    const known = { id, templateId: templateId as Settled["templateId"], connection }
+    switch (result._tag) {
+      case "accepted":
+        health.accepted(now())
+        pace.speedUp(monotonic())
+        sentLately++
+        yield* Metric.update(sent, 1)
+        return { ...known, _tag: "sent", messageId: result.messageId, links: result.links } satisfies Settled
+      case "refused":
+        health.refused(now())
+        yield* Metric.update(failed, 1)
+        return { ...known, _tag: "failed", reason: storable(result.reason) } satisfies Settled
+      case "slow-down":
+        health.slowedDown(
+          result.reason,
+          result.wait === undefined ? undefined : Duration.toMillis(result.wait),
+          now(),
+        )
+        pace.slowDown(departure, monotonic())
+        return {
+          ...known,
+          _tag: "again",
+          reason: storable(result.reason),
+          delayMillis: 0,
+          burned: false,
+        } satisfies Settled
+      case "broken":
+        health.broken(result.reason, now())
+        return {
+          ...known,
+          _tag: "again",
+          reason: storable(result.reason),
+          delayMillis: 0,
+          burned: false,
+        } satisfies Settled
+      case "retry": {
+        health.failed(result.reason, now())
+        if (attempt >= settings.deliveryAttempts) {
+          yield* Metric.update(failed, 1)
+          return {
+            ...known,
+            _tag: "failed",
+            reason: storable(`Given up after ${attempt} attempts: ${result.reason}`),
+          } satisfies Settled
+        }
+        yield* Metric.update(repeated, 1)
+        const delayMillis = yield* retryMillis(attempt)
+        return { ...known, _tag: "again", reason: storable(result.reason), delayMillis, burned: true } satisfies Settled
+      }
+    }
+  })
+
+  /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
+  const send = (
+    message: Message,
+    departure: Departure,
+    active: ActiveConnection,
+    connection: Connection,
+    seen: Health,
+  ) =>
+    connection.send(message).pipe(
+      Effect.timeoutOrElse({ duration: sendTimeout, orElse: () => Effect.succeed(unanswered("No answer in time")) }),
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.succeed(unanswered("The attempt was broken off"))
+          : Effect.as(Effect.logError("A connection failed unexpectedly", cause), unanswered("An internal error"))
+      ),
+      Effect.flatMap((result) => {
+        pace.end(departure, monotonic())
+        return judge(message, departure, result, active.name, seen)
+      }),
+      Effect.flatMap((settled) => {
+        inFlight--
+        Queue.offerUnsafe(settling, settled)
+        moved.openUnsafe()
+        return seen === health ? tell(active) : Effect.void
+      }),
+    )
+
+  const putBack = Effect.suspend(() => outbox.giveBack(lane, buffer.splice(0).map(({ id }) => id)))
+
+  let opened: { readonly version: string; readonly connection: Connection; readonly scope: Scope.Closeable } | undefined
+  const closeConnection = Effect.suspend(() => {
+    const scope = opened?.scope
+    opened = undefined
+    return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
+  })
+  yield* Effect.addFinalizer(() => closeConnection)
+
+  const flights = yield* FiberSet.make<void>()
+  const fly = yield* FiberSet.runtime(flights)()
+  yield* Effect.forkScoped(renewer)
+  yield* Effect.forkScoped(Effect.forever(record))
+  /** What is under way has arrived and is recorded. */
+  const landed = Effect.andThen(
+    FiberSet.awaitEmpty(flights),
+    Effect.whileLoop({ while: () => unsettled > 0, body: () => wait(100), step: () => {} }),
+  )
+  /** The store's failure ends the lane, but not before what has left is recorded, however long that takes: it would leave again. */
+  const orLand = <A>(effect: Effect.Effect<A, SqlError>) =>
+    Effect.catch(effect, (error) => Effect.andThen(landed, Effect.fail(error)))
+  // Before all that ends: what is under way arrives and is recorded, what has not left goes back.
+  yield* Effect.addFinalizer(() =>
+    landed.pipe(
+      Effect.timeoutOption(settings.shutdownTimeout),
+      Effect.andThen(putBack),
+      Effect.andThen(outbox.release(lane)),
+      Effect.timeoutOption(settings.shutdownTimeout),
+      Effect.catch((error) => Effect.logWarning("A lane was left without a word to the store", error.message)),
+    )
+  )
+
+  /** The connection in use; undefined while it cannot be opened. */
+  const connect = Effect.fnUntraced(function* (active: ActiveConnection) {
+    if (opened?.version === active.version) return opened.connection
+    // What is under way still uses the old one.
+    yield* FiberSet.awaitEmpty(flights)
+    yield* closeConnection
+    const scope = yield* Scope.make()
+    const result = yield* Effect.result(Scope.provide(connections.open(org, active.name), scope))
+    if (result._tag === "Failure") {
+      yield* Scope.close(scope, Exit.void)
+      health.broken(result.failure._tag === "NotOpened" ? result.failure.reason : "It has just been removed", now())
+      yield* tell(active)
+      return undefined
+    }
+    opened = { version: active.version, connection: result.success, scope }
+    return result.success
+  })
+
+  if (lane.quietMillis > 0) yield* Effect.sleep(Duration.millis(lane.quietMillis))
+  const claimSize = Math.min(500, Math.max(10, Math.ceil(settings.deliveryRate / 2)))
+  let busyAt = monotonic()
+  let version: string | undefined
+
+  while (!lost) {
+    const active = connections.active(org)
+    if (active === undefined || active.paused) break
+    if (version !== active.version) {
+      // Entered anew: whatever was the matter may be mended.
+      version = active.version
+      health = new Health()
+      told = null
+    }
+    const pause = health.resumesAt - now()
+    if (pause > 0) {
+      yield* orLand(putBack)
+      yield* wait(Math.min(pause, 250))
+      continue
+    }
+    const connection = yield* connect(active)
+    if (connection === undefined) continue
+    if (!recording || unsettled > 2 * claimSize || inFlight >= (health.probing ? 1 : connection.concurrency)) {
+      yield* wait(250)
+      continue
+    }
+    if (buffer.length === 0) {
+      due.closeUnsafe()
+      buffer.push(...yield* orLand(outbox.claim(lane, health.probing ? 1 : claimSize)))
+      if (buffer.length === 0) {
+        if (inFlight === 0 && unsettled === 0 && monotonic() - busyAt > idleMillis) break
+        yield* Effect.timeoutOption(due.await, lookEvery)
+        continue
+      }
+    }
+    busyAt = monotonic()
+    const at = pace.next(busyAt)
+    if (at > busyAt) {
+      yield* at === Infinity ? wait(250) : Effect.sleep(Duration.millis(at - busyAt))
+      continue
+    }
+    // The clock of the lease, just before the message starts.
+    if (busyAt >= heldUntil) {
+      yield* wait(100)
+      continue
+    }
+    const message = buffer.shift()!
+    inFlight++
+    unsettled++
+    fly(send(message, pace.start(busyAt), active, connection, health))
+  }
+}, Effect.scoped)
+
+const unanswered = (reason: string): SendResult => ({ _tag: "retry", reason, uncertain: true })

@@ -1,0 +1,240 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { deliverSource } from "../events/Sources.ts"
+import type { Message, MessageLink } from "./Connection.ts"
+
+/** A lane this process holds: nobody else sends for the organization while it does. */
+export interface Lane {
+  readonly org: OrgSlug
+  readonly fence: number
+}
+
+/** What became of a message that was claimed. */
+export type Settled =
+  & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
+  & (
+    | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
+    | { readonly _tag: "failed"; readonly reason: string }
+    /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
+    | { readonly _tag: "again"; readonly reason: string; readonly delayMillis: number; readonly burned: boolean }
+  )
+
+/**
+ * A transaction that fails with `SqlError` when its connection breaks: the ROLLBACK that cannot be sent any more is a defect
+ * to the client, which would end whoever tries again after a failure.
+ */
+export const transaction = <A, E, R>(
+  sql: SqlClient.SqlClient,
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E | SqlError, R> =>
+  Effect.catchDefect(
+    sql.withTransaction(effect),
+    (defect) => isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect),
+  )
+
+const states = { sent: "sent", failed: "failed", again: "queued" } as const
+
+/** For how long a lane is held without being renewed. Unit: seconds. */
+export const leaseSeconds = 4
+
+/**
+ * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
+ * with every owner, so that a late hand cannot change what a later owner has claimed. A message whose person was erased
+ * while it was under way does not come back into the queue.
+ */
+export class Outbox extends Context.Service<Outbox, {
+  /** Organizations with something to do whose lane nobody holds. */
+  readonly idle: Effect.Effect<ReadonlyArray<OrgSlug>, SqlError>
+  /**
+   * Takes the lane of an organization unless somebody holds it, and puts back what its last owner left under way. The
+   * first message may leave after `quietMillis`: until then one of the last owner's may still be arriving.
+   */
+  readonly take: (
+    org: OrgSlug,
+    owner: string,
+  ) => Effect.Effect<(Lane & { readonly quietMillis: number }) | undefined, SqlError>
+  /** Holds the lane for another while; false when it has been lost. */
+  readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
+  readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
+  /** The messages that are due, the longest due first, at most `limit`. */
+  readonly claim: (lane: Lane, limit: number) => Effect.Effect<ReadonlyArray<Message>, SqlError>
+  /** Puts claimed messages back as they were. */
+  readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
+  /** Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. */
+  readonly settle: (lane: Lane, settled: ReadonlyArray<Settled>) => Effect.Effect<void, SqlError>
+}>()("parlance/delivery/Outbox") {
+  static readonly layer = Layer.effect(
+    Outbox,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const idle = Effect.map(
+        sql<{ slug: OrgSlug }>`
+          SELECT o.slug FROM organizations o
+          LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
+          WHERE (l.org_slug IS NULL OR l.lease_until < now()) AND (
+            EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
+            OR EXISTS (SELECT 1 FROM deliveries d
+              WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()))`,
+        (rows) => rows.map(({ slug }) => slug),
+      )
+
+      const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
+        transaction(
+          sql,
+          Effect.gen(function* () {
+            // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
+            const [before] = yield* sql<{ quietMillis: number }>`
+            SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
+            FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
+            const [taken] = yield* sql<{ fence: number }>`
+            INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
+            VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
+            ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
+              lease_until = EXCLUDED.lease_until, sent_per_second = 0
+              WHERE l.lease_until < now()
+            RETURNING l.fence::float8 AS fence`
+            if (taken === undefined) return undefined
+            yield* sql`
+            UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
+            WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${taken.fence}`
+            return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0) }
+          }),
+        )
+      )
+
+      const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
+        Effect.map(
+          sql`
+            UPDATE dispatch_lanes l SET lease_until = now() + ${leaseSeconds} * interval '1 second',
+              sent_per_second = ${sentPerSecond}
+            WHERE l.org_slug = ${org} AND l.fence = ${fence} RETURNING l.fence`,
+          (rows) => rows.length > 0,
+        )
+
+      const release = ({ fence, org }: Lane) =>
+        Effect.asVoid(sql`
+          UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
+          WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
+
+      const claim = Effect.fn("Outbox.claim")(function* ({ fence, org }: Lane, limit: number) {
+        const rows = yield* sql<{
+          id: string
+          templateId: TemplateId
+          copyId: CopyId
+          email: string
+          vars: Message["vars"]
+          formats: Message["formats"]
+          attempts: number
+          dueAt: Date
+          queuedAt: Date
+        }>`
+          UPDATE deliveries d SET state = 'sending', fence = ${fence}
+          WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
+              SELECT c.id FROM deliveries c
+              WHERE c.org_slug = ${org} AND c.state = 'queued' AND c.due_at <= now()
+              ORDER BY c.org_slug, c.due_at, c.id LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+            AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
+          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at`
+        return [...rows]
+          .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1))
+          .map(({ attempts, dueAt: _, queuedAt, ...row }): Message => ({
+            ...row,
+            org,
+            attempt: attempts + 1,
+            queuedAt: queuedAt.getTime(),
+          }))
+      })
+
+      const giveBack = ({ fence, org }: Lane, ids: ReadonlyArray<string>) =>
+        ids.length === 0 ? Effect.void : Effect.asVoid(sql`
+          UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
+          WHERE d.org_slug = ${org} AND d.id = ANY(${ids}::text[]) AND d.state = 'sending' AND d.fence = ${fence}`)
+
+      const settle = Effect.fn("Outbox.settle")(function* ({ fence, org }: Lane, settled: ReadonlyArray<Settled>) {
+        const rows = settled.map((one) => ({
+          id: one.id,
+          state: states[one._tag],
+          connection: one.connection,
+          message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
+          reason: one._tag === "sent" ? undefined : one.reason,
+          burned: one._tag === "again" ? Number(one.burned) : one._tag === "failed" ? 1 : 0,
+          delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
+        }))
+        yield* transaction(
+          sql,
+          Effect.gen(function* () {
+            // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
+            const done = yield* sql<{ id: string; state: "sent" | "failed" | "queued" }>`
+            WITH given AS MATERIALIZED (
+              SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, state text,
+                connection text, message_id text, reason text, burned integer, delay_seconds float8)
+            ), updated AS (
+              UPDATE deliveries d SET connection = g.connection, message_id = g.message_id,
+                reason = g.reason, attempts = d.attempts + g.burned,
+                state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
+                due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
+                finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
+              FROM given g
+              WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
+                AND d.fence = ${fence} AND d.state IN ('sending', 'queued')
+              RETURNING d.id, d.state
+            ), counted AS (
+              INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+              SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
+              WHERE u.state <> 'queued' GROUP BY u.state
+              ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
+            )
+            SELECT u.id, u.state FROM updated u`
+            const ended = new Map(done.map(({ id, state }) => [id, state]))
+            yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
+            yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
+          }),
+        )
+      })
+
+      /** The platform's webhooks name a message in its own way. */
+      const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) => {
+        const rows = sent.flatMap((one) =>
+          one._tag !== "sent" ? [] : one.links.map(({ messageKey, source }) => ({
+            source,
+            message_key: messageKey,
+            tracking_id: one.id,
+          }))
+        )
+        return rows.length === 0 ? Effect.void : sql`
+          INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
+          SELECT ${org}, r.source, r.message_key, r.tracking_id, now()
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(source text, message_key text,
+            tracking_id text)
+          ORDER BY 1, 2, 3
+          ON CONFLICT DO NOTHING`
+      }
+
+      return Outbox.of({ idle, take, renew, release, claim, giveBack, settle })
+    }),
+  )
+}
+
+/**
+ * Puts into the inbox what became of messages, so that it is learned from as if a platform had reported it: `sent`, or
+ * `failed` for one that never left. Call it inside the transaction that changes their state.
+ */
+export const report = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  ended: ReadonlyArray<{ readonly id: string; readonly templateId: TemplateId; readonly _tag: string }>,
+): Effect.Effect<void, SqlError> => {
+  if (ended.length === 0) return Effect.void
+  const items = ended.map(({ _tag, id, templateId }) => ({
+    event: _tag === "sent" ? "sent" : "failed",
+    event_id: `${id} ${_tag}`,
+    tracking_id: id,
+    template_id: templateId,
+  }))
+  return Effect.asVoid(sql`
+    INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+    VALUES (${org}, ${deliverSource}, now(), '{}', convert_to(${JSON.stringify(items)}::text, 'UTF8'), 'pending')`)
+}

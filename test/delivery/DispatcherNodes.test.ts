@@ -1,0 +1,94 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Scope } from "effect"
+import { describe } from "vitest"
+import { org } from "../events/support.ts"
+import { Deliveries } from "../../src/delivery/Deliveries.ts"
+import { scopedProcess, waitUntil } from "../support/service.ts"
+import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { receiver } from "./receiver.ts"
+import {
+  assertArrived,
+  deliveryEnvironment,
+  densestSecond,
+  enqueueMany,
+  furnish,
+  layerQueue,
+  layerSending,
+  untilDone,
+} from "./support.ts"
+
+describe.runIf(hasPostgres())("Two dispatchers on one Postgres", () => {
+  it.live(
+    "send every message once, and no more than the ceiling in any second, also across a handover",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* temporaryEnvironment("postgres")
+        const server = yield* receiver({ before: (n) => new Promise((resolve) => setTimeout(resolve, (n * 7) % 60)) })
+        const scopes = yield* Effect.all([Scope.make(), Scope.make()])
+        const [one, two] = yield* Effect.all(
+          scopes.map((scope) => Scope.provide(Layer.build(layerSending(env)), scope)),
+          { concurrency: 2 },
+        )
+        yield* Effect.addFinalizer(() => Effect.forEach(scopes, (scope) => Scope.close(scope, Exit.void)))
+        const ids = yield* Effect.provideContext(
+          Effect.gen(function* () {
+            yield* furnish("pair", { url: server.url })
+            return yield* enqueueMany("pair", 250)
+          }),
+          one!,
+        )
+        const more = yield* Effect.provideContext(enqueueMany("pair", 250), two!)
+        yield* Effect.promise(() => server.until(() => server.arrivals.length >= 150))
+        // The one that sends now ends (or the one that does not): the other goes on.
+        yield* Scope.close(scopes[0]!, Exit.void)
+        yield* Effect.provideContext(untilDone("pair"), two!)
+        assertArrived(server, [...ids, ...more])
+        assert.strictEqual(server.repeated.size, 0)
+        assert.isAtMost(densestSecond(server.arrivals), 100)
+        const summary = yield* Effect.provideContext(
+          Effect.flatMap(Deliveries, (deliveries) => deliveries.summary(org("pair"))),
+          two!,
+        )
+        assert.deepInclude(summary, { queued: 0, sending: 0, sent: 500 })
+      })),
+    120_000,
+  )
+
+  it.live(
+    "go on where a process that was killed (kill -9) left off: all arrives, and the ceiling holds",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = { ...(yield* temporaryEnvironment("postgres")), ...deliveryEnvironment, LOG_LEVEL: "Warn" }
+        // The first one is kept waiting until the second one is up.
+        let goOn = () => {}
+        const both = new Promise<void>((resolve) => goOn = resolve)
+        const server = yield* receiver({ before: (n) => n < 30 ? undefined : both })
+        const context = yield* Layer.build(layerQueue(env))
+        const ids = yield* Effect.provideContext(
+          Effect.gen(function* () {
+            yield* furnish("killed", { url: server.url })
+            return yield* enqueueMany("killed", 400)
+          }),
+          context,
+        )
+        const first = yield* scopedProcess(env)
+        yield* Effect.promise(() => server.until(() => server.arrivals.length >= 30))
+        yield* scopedProcess(env)
+        goOn()
+        yield* Effect.promise(() => server.until(() => server.arrivals.length >= 80))
+        const beforeKill = server.arrivals.length
+        yield* Effect.promise(async () => {
+          first.kill("SIGKILL")
+          await first.ended
+          await waitUntil("the other has gone on", () => server.arrivals.length > beforeKill + 30)
+        })
+        yield* Effect.provideContext(untilDone("killed", 60), context)
+        assertArrived(server, ids)
+        const repeated = [...server.repeated.values()].reduce((sum, n) => sum + n, 0)
+        console.info(`kill -9 of a dispatcher: ${beforeKill} had arrived, ${repeated} arrived again`)
+        assert.isAtMost(repeated, 40, "only what was under way at that moment, or not recorded yet")
+        assert.isAtMost(densestSecond(server.arrivals), 100)
+      })),
+    180_000,
+  )
+})

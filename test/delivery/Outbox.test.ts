@@ -1,0 +1,290 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
+import type { TemplateId } from "../../src/domain/Ids.ts"
+import { Intake } from "../../src/events/Intake.ts"
+import { settle as learn } from "../learning/support.ts"
+import { org, tallies } from "../events/support.ts"
+import { describeOnStores } from "../support/stores.ts"
+import { deliveriesOf, enqueue, enqueueMany, furnish, layerQueue, statesOf } from "./support.ts"
+
+const templateId = "t" as TemplateId
+const sent = (id: string, more: Partial<Settled> = {}) =>
+  ({ id, templateId, connection: "main", _tag: "sent", messageId: `m-${id}`, links: [], ...more }) as Settled
+const failed = (id: string, reason = "refused"): Settled => ({
+  id,
+  templateId,
+  connection: "main",
+  _tag: "failed",
+  reason,
+})
+const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
+  id,
+  templateId,
+  connection: "main",
+  _tag: "again",
+  reason: "later",
+  delayMillis,
+  burned,
+})
+
+describeOnStores("Outbox", (_, environment) => {
+  layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
+    /** Lets the lease of a lane end `seconds` from now, as if nobody had renewed it. */
+    const leaseEnds = Effect.fnUntraced(function* (slug: string, seconds: number) {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        UPDATE dispatch_lanes l SET lease_until = now() + ${seconds}::float8 * interval '1 second'
+        WHERE l.org_slug = ${slug}`
+    })
+    const take = Effect.fnUntraced(function* (slug: string, owner = "one") {
+      return (yield* (yield* Outbox).take(org(slug), owner))!
+    })
+    const countsOf = Effect.fnUntraced(function* (slug: string) {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ state: string; count: number }>`
+        SELECT c.state, sum(c.count)::float8 AS count FROM delivery_counts c WHERE c.org_slug = ${slug} GROUP BY c.state`
+      return Object.fromEntries(rows.map(({ count, state }) => [state, count]))
+    })
+    const reports = Effect.fnUntraced(function* (slug: string) {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ body: string }>`
+        SELECT convert_from(i.body, 'UTF8') AS body FROM inbox i WHERE i.org_slug = ${slug} ORDER BY i.id`
+      return rows.flatMap(({ body }) => JSON.parse(body) as ReadonlyArray<Record<string, string>>)
+    })
+    const idle = Effect.flatMap(Outbox, (outbox) => outbox.idle)
+
+    it.effect("gives a lane to one of many who want it, and to the next when it is released", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("one-owner")
+        const lane = org("one-owner")
+        const all = yield* Effect.all(
+          Array.from({ length: 8 }, (_, i) => outbox.take(lane, `owner ${i}`)),
+          { concurrency: "unbounded" },
+        )
+        const [first, ...others] = all.filter((one) => one !== undefined)
+        assert.deepStrictEqual(others, [])
+        assert.deepStrictEqual([first!.fence, first!.quietMillis], [1, 0], "nobody has sent before")
+        assert.isUndefined(yield* outbox.take(lane, "late"))
+        assert.isTrue(yield* outbox.renew(first!, 3))
+        assert.isUndefined(yield* outbox.take(lane, "late"))
+        yield* outbox.release(first!)
+        const second = yield* take("one-owner", "late")
+        assert.strictEqual(second.fence, 2)
+        assert.isTrue(second.quietMillis > 0 && second.quietMillis <= 1_000, "what left last may still be arriving")
+        assert.isFalse(yield* outbox.renew(first!, 3))
+        yield* outbox.release(first!)
+        assert.isUndefined(yield* outbox.take(lane, "third"), "an owner of old releases nothing")
+      }))
+
+    it.effect("gives the lane of an owner that died away once its lease has ended, quiet until a second after", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("takeover")
+        const first = yield* take("takeover")
+        yield* leaseEnds("takeover", 1)
+        assert.isUndefined(yield* outbox.take(org("takeover"), "two"))
+        yield* leaseEnds("takeover", -0.4)
+        const second = yield* take("takeover", "two")
+        assert.strictEqual(second.fence, first.fence + 1)
+        assert.isTrue(second.quietMillis > 0 && second.quietMillis <= 600, String(second.quietMillis))
+        yield* leaseEnds("takeover", -2)
+        assert.strictEqual((yield* take("takeover", "three")).quietMillis, 0)
+        assert.deepStrictEqual([yield* outbox.renew(first, 0), yield* outbox.renew(second, 0)], [false, false])
+      }))
+
+    it.effect("claims what is due, the longest due first, and what is due later not at all", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("order")
+        const ids = yield* enqueueMany("order", 20)
+        const shuffled = ids.map((id, i) => ({ id, ago: (i * 7) % 20 }))
+        for (const { ago, id } of shuffled) {
+          yield* sql`UPDATE deliveries d SET due_at = now() - ${
+            ago + 1
+          }::float8 * interval '1 second' WHERE d.id = ${id}`
+        }
+        yield* enqueue("order", "later@example.com", { sendAt: Date.now() + 3_600_000 })
+        const lane = yield* take("order")
+        const claimed = [
+          ...yield* outbox.claim(lane, 7),
+          ...yield* outbox.claim(lane, 7),
+          ...yield* outbox.claim(lane, 9),
+        ]
+        assert.deepStrictEqual(
+          claimed.map(({ id }) => id),
+          shuffled.sort((a, b) => b.ago - a.ago).map(({ id }) => id),
+        )
+        assert.deepStrictEqual(yield* outbox.claim(lane, 10), [])
+        assert.deepStrictEqual(yield* statesOf("order"), { sending: 20, queued: 1 })
+        const [message] = claimed
+        assert.deepInclude(message, {
+          org: "order",
+          templateId: "t",
+          copyId: "a",
+          attempt: 1,
+          vars: { subject: `a for ${message!.email}`, body: `<p>${message!.email}</p>` },
+        })
+      }))
+
+    it.effect("claims each message once, however many claim at once, and of its own organization only", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("disjoint")
+        yield* furnish("disjoint-other")
+        const ids = yield* enqueueMany("disjoint", 100)
+        const others = yield* enqueueMany("disjoint-other", 5)
+        const lane = yield* take("disjoint")
+        const claims = yield* Effect.all(Array.from({ length: 12 }, () => outbox.claim(lane, 10)), {
+          concurrency: "unbounded",
+        })
+        const claimed = claims.flat().map(({ id }) => id)
+        assert.strictEqual(new Set(claimed).size, claimed.length)
+        claimed.push(...(yield* outbox.claim(lane, 100)).map(({ id }) => id))
+        assert.deepStrictEqual(claimed.sort(), [...ids].sort())
+        const foreign = yield* take("disjoint-other")
+        yield* outbox.settle(foreign, claimed.map((id) => sent(id)))
+        yield* outbox.giveBack(foreign, claimed)
+        assert.deepStrictEqual(yield* statesOf("disjoint"), { sending: 100 })
+        assert.deepStrictEqual((yield* outbox.claim(foreign, 10)).map(({ id }) => id).sort(), [...others].sort())
+      }))
+
+    it.effect("puts back what is given back, as it was", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("back")
+        yield* enqueueMany("back", 4)
+        const before = yield* deliveriesOf("back")
+        const lane = yield* take("back")
+        const claimed = yield* outbox.claim(lane, 10)
+        yield* outbox.giveBack(lane, claimed.slice(1).map(({ id }) => id))
+        yield* outbox.giveBack(lane, [])
+        assert.deepStrictEqual(yield* statesOf("back"), { sending: 1, queued: 3 })
+        yield* outbox.giveBack(lane, [claimed[0]!.id])
+        assert.deepStrictEqual(yield* deliveriesOf("back"), before)
+        assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ attempt }) => attempt), [1, 1, 1, 1])
+      }))
+
+    it.effect("keeps an owner of old from changing what a later one has claimed", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("fence")
+        const ids = yield* enqueueMany("fence", 6)
+        const first = yield* take("fence")
+        assert.strictEqual((yield* outbox.claim(first, 6)).length, 6)
+        yield* leaseEnds("fence", -2)
+        const second = yield* take("fence", "two")
+        assert.deepStrictEqual(yield* statesOf("fence"), { queued: 6 }, "what was under way is put back")
+        assert.deepStrictEqual(yield* outbox.claim(first, 6), [])
+        assert.strictEqual((yield* outbox.claim(second, 6)).length, 6)
+        yield* outbox.giveBack(first, ids)
+        yield* outbox.settle(first, [sent(ids[0]!), failed(ids[1]!), again(ids[2]!, true)])
+        assert.deepStrictEqual(yield* statesOf("fence"), { sending: 6 })
+        assert.deepStrictEqual(yield* countsOf("fence"), {})
+        assert.deepStrictEqual(yield* reports("fence"), [])
+        yield* outbox.settle(second, ids.map((id) => sent(id)))
+        assert.deepStrictEqual(yield* statesOf("fence"), { sent: 6 })
+        yield* outbox.settle(first, ids.map((id) => failed(id)))
+        yield* outbox.settle(second, ids.map((id) => sent(id)))
+        assert.deepStrictEqual(yield* statesOf("fence"), { sent: 6 })
+        assert.deepStrictEqual(yield* countsOf("fence"), { sent: 6 }, "counted once")
+        assert.strictEqual((yield* reports("fence")).length, 6)
+      }))
+
+    it.effect("lets the late answer to a message count that nobody has claimed since", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("late")
+        const ids = yield* enqueueMany("late", 3)
+        const first = yield* take("late")
+        yield* outbox.claim(first, 3)
+        yield* leaseEnds("late", -2)
+        const second = yield* take("late", "two")
+        yield* outbox.settle(first, [sent(ids[0]!), failed(ids[1]!)])
+        assert.deepStrictEqual((yield* outbox.claim(second, 3)).map(({ id }) => id), [ids[2]])
+        assert.deepStrictEqual(yield* countsOf("late"), { sent: 1, failed: 1 })
+      }))
+
+    it.effect("records what became of messages: state, reason, the platform's name, attempts and when to try again", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("settle")
+        const [a, b, c, d] = yield* enqueueMany("settle", 4)
+        const lane = yield* take("settle")
+        yield* outbox.claim(lane, 4)
+        yield* outbox.settle(lane, [
+          sent(a!),
+          failed(b!, "no such mailbox"),
+          again(c!, true, 3_600_000),
+          again(d!, false),
+        ])
+        const rows = new Map((yield* deliveriesOf("settle")).map((row) => [row.id, row]))
+        assert.deepInclude(rows.get(a!), { state: "sent", messageId: `m-${a}`, connection: "main", attempts: 0 })
+        assert.deepInclude(rows.get(b!), { state: "failed", reason: "no such mailbox", attempts: 1, messageId: null })
+        assert.deepInclude(rows.get(c!), { state: "queued", reason: "later", attempts: 1, finishedAt: null })
+        assert.deepInclude(rows.get(d!), { state: "queued", reason: "later", attempts: 0, finishedAt: null })
+        assert.isNotNull(rows.get(a!)!.finishedAt)
+        assert.isAbove(rows.get(c!)!.dueAt.getTime(), Date.now() + 1_800_000)
+        const claimed = yield* outbox.claim(lane, 4)
+        assert.deepStrictEqual(claimed.map(({ attempt, id }) => [id, attempt]), [[d, 1]])
+        assert.deepStrictEqual(yield* countsOf("settle"), { sent: 1, failed: 1 })
+      }))
+
+    it.effect("reports to the inbox, of which the decision learns: sent ones count, failed ones are no trial", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("report")
+        const [a, b, c] = yield* enqueueMany("report", 3)
+        const lane = yield* take("report")
+        yield* outbox.claim(lane, 3)
+        yield* outbox.settle(lane, [sent(a!), failed(b!), again(c!, true)])
+        assert.deepStrictEqual((yield* reports("report")).map(({ event, tracking_id }) => [event, tracking_id]), [
+          ["sent", a],
+          ["failed", b],
+        ])
+        yield* learn("report")
+        const [line, ...others] = yield* tallies("report")
+        assert.deepStrictEqual(others, [])
+        assert.match(line!, /^a \S* ?learned: decisions 3, failed 1, sent 1, voided 1$/)
+      }))
+
+    it.effect("links the platform's names to the message, so that its webhooks find the decision", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("links")
+        const [a, b] = yield* enqueueMany("links", 2)
+        const lane = yield* take("links")
+        yield* outbox.claim(lane, 2)
+        const links = [{ source: "provider_a", messageKey: "dispatch-1" }] as const
+        yield* outbox.settle(lane, [sent(a!, { links } as never), sent(b!, { links } as never)])
+        const rows = yield* sql`
+          SELECT l.source, l.message_key, l.tracking_id FROM attribution_links l WHERE l.org_slug = 'links'`
+        assert.strictEqual(rows.length, 1, "the first one keeps a name that is given out twice")
+        assert.deepInclude(rows[0], { source: "provider_a", messageKey: "dispatch-1" })
+        yield* (yield* Intake).drain
+        assert.deepStrictEqual(yield* statesOf("links"), { sent: 2 })
+      }))
+
+    it.effect("lists organizations with something due or left under way whose lane nobody holds", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        for (const slug of ["idle-due", "idle-later", "idle-held", "idle-left", "idle-done"]) yield* furnish(slug)
+        for (const slug of ["idle-due", "idle-held", "idle-left", "idle-done"]) yield* enqueueMany(slug, 1)
+        yield* enqueue("idle-later", "later@example.com", { sendAt: Date.now() + 3_600_000 })
+        yield* take("idle-held")
+        yield* outbox.claim(yield* take("idle-left"), 1)
+        yield* leaseEnds("idle-left", -2)
+        const done = yield* take("idle-done")
+        yield* outbox.settle(done, (yield* outbox.claim(done, 1)).map(({ id }) => sent(id)))
+        yield* leaseEnds("idle-done", -2)
+        assert.deepStrictEqual((yield* idle).filter((slug) => slug.startsWith("idle-")).sort(), [
+          "idle-due",
+          "idle-left",
+        ])
+      }))
+  })
+})

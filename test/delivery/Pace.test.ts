@@ -1,0 +1,223 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { Pace } from "../../src/delivery/Pace.ts"
+import { seeded } from "../../src/demo/Chance.ts"
+
+/** What a message meets on its way. Milliseconds; each part takes its least time and up to its jitter more. */
+interface Network {
+  readonly forward: number
+  readonly forwardJitter: number
+  readonly processing: number
+  readonly processingJitter: number
+  readonly back: number
+  readonly backJitter: number
+  /** Share of messages that stall for up to `stallMillis`, and on which part of their way. */
+  readonly stalls: number
+  readonly stallMillis: number
+  /** Share of messages that never arrive and are given up after `timeoutMillis`. */
+  readonly losses: number
+  readonly timeoutMillis: number
+  /** Timers fire up to this late. */
+  readonly lateTimers: number
+  /** Messages in flight at most. */
+  readonly concurrency: number
+  readonly seed: number
+}
+
+const still: Network = {
+  forward: 0,
+  forwardJitter: 0,
+  processing: 0,
+  processingJitter: 0,
+  back: 0,
+  backJitter: 0,
+  stalls: 0,
+  stallMillis: 0,
+  losses: 0,
+  timeoutMillis: 0,
+  lateTimers: 0,
+  concurrency: Infinity,
+  seed: 1,
+}
+
+/** Sends `messages` as fast as the pace lets them go, on a clock that stands still between events; answers arrivals and departures. */
+const simulate = (ceiling: number, network: Network, messages: number) => {
+  const random = seeded(network.seed)
+  const pace = new Pace(ceiling)
+  const answers: Array<{ readonly at: number; readonly end: () => void }> = []
+  const arrivals: Array<number> = []
+  const departures: Array<number> = []
+  let now = 0
+  let inFlight = 0
+  let most = 0
+  const settle = () => {
+    while (answers.length > 0 && answers[0]!.at <= now) answers.shift()!.end()
+  }
+  const answerAt = (at: number, end: () => void) => {
+    let place = answers.length
+    while (place > 0 && answers[place - 1]!.at > at) place--
+    answers.splice(place, 0, { at, end })
+  }
+  while (departures.length < messages) {
+    settle()
+    const at = inFlight >= network.concurrency ? Infinity : pace.next(now)
+    if (at > now) {
+      const answer = answers[0]?.at ?? Infinity
+      assert.isTrue(at < Infinity || answer < Infinity, "nothing would ever leave again")
+      now = answer <= at ? answer : at + network.lateTimers * random()
+      continue
+    }
+    const part = (least: number, jitter: number, share: number) =>
+      least + jitter * random() + (random() < network.stalls * share ? network.stallMillis * random() : 0)
+    const started = pace.start(now)
+    departures.push(now)
+    inFlight++
+    most = Math.max(most, inFlight)
+    const end = () => {
+      inFlight--
+      pace.end(started, now)
+    }
+    const arrival = now + part(network.forward, network.forwardJitter, 0.5)
+    const answered = arrival + part(network.processing, network.processingJitter, 0.3) +
+      part(network.back, network.backJitter, 0.2)
+    if (random() < network.losses) answerAt(now + network.timeoutMillis, end)
+    else {
+      arrivals.push(arrival)
+      answerAt(answered, end)
+    }
+  }
+  return { arrivals: arrivals.sort((a, b) => a - b), departures, most }
+}
+
+/** The most that any half-open second holds; what is nearer to its ends than the last digits of a sum does not count. */
+const densest = (ascending: ReadonlyArray<number>): number => {
+  let most = 0
+  for (let last = 0, first = 0; last < ascending.length; last++) {
+    while (ascending[last]! - ascending[first]! >= 1000 - 1e-6) first++
+    most = Math.max(most, last - first + 1)
+  }
+  return most
+}
+
+const network = (ceiling: number): fc.Arbitrary<Network> => {
+  const millis = (max: number) => fc.double({ min: 0, max, noNaN: true })
+  return fc.record({
+    forward: millis(300),
+    forwardJitter: fc.oneof(fc.constant(0), millis(200)),
+    processing: millis(200),
+    processingJitter: fc.oneof(fc.constant(0), millis(200)),
+    back: millis(300),
+    backJitter: fc.oneof(fc.constant(0), millis(200)),
+    stalls: fc.oneof(fc.constant(0), millis(0.2)),
+    stallMillis: millis(5_000),
+    losses: fc.oneof(fc.constant(0), millis(0.2)),
+    timeoutMillis: millis(5_000),
+    lateTimers: fc.oneof(fc.constant(0), millis(20)),
+    concurrency: fc.oneof(fc.constant(Infinity), fc.integer({ min: 1, max: 2 * ceiling })),
+    seed: fc.integer(),
+  })
+}
+
+describe("Pace", () => {
+  for (
+    const [ceiling, messages, runs] of [[1, 200, 500], [5, 400, 300], [100, 1_500, 60], [1_000, 6_000, 12]] as const
+  ) {
+    it(`lets no second of arrivals hold more than ${ceiling}, whatever the network does`, () => {
+      fc.assert(
+        fc.property(network(ceiling), (one) => {
+          const { arrivals } = simulate(ceiling, one, messages)
+          assert.isAtMost(densest(arrivals), ceiling)
+        }),
+        { numRuns: runs },
+      )
+    })
+
+    it(`keeps at 99 % of ${ceiling} with answers that always take the same time, and no more than ${ceiling} in flight`, () => {
+      fc.assert(
+        fc.property(fc.double({ min: 0, max: 950, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (
+          latency,
+          way,
+        ) => {
+          const one = { ...still, forward: latency * way, back: latency * (1 - way) }
+          const first = Math.max(60, 3 * ceiling)
+          const { departures, most } = simulate(ceiling, one, first + Math.max(100, 5 * ceiling))
+          assert.isAtMost(most, ceiling)
+          const rate = (sent: ReadonlyArray<number>) => (sent.length - 1) / ((sent.at(-1)! - sent[0]!) / 1000)
+          assert.isAtLeast(rate(departures.slice(first)), 0.99 * ceiling)
+          // The first of them find out how long a message takes.
+          assert.isAtLeast(rate(departures), 0.99 * ceiling / (1 + latency / 1000))
+        }),
+        { numRuns: 30 },
+      )
+    })
+  }
+  it("spaces messages evenly, and makes up for a late start with two of them, never with a burst", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(5, 10, 100), fc.integer({ min: 0, max: 100_000 }), (ceiling, idle) => {
+        const spacing = 1000 / ceiling
+        const pace = new Pace(ceiling)
+        pace.end(pace.start(0), 0)
+        const begin = spacing + idle
+        const departures: Array<number> = []
+        for (let now = begin; departures.length < ceiling; now = pace.next(now)) {
+          if (pace.next(now) > now) continue
+          departures.push(now)
+          pace.end(pace.start(now), now)
+        }
+        const atOnce = departures.filter((at) => at === begin).length
+        assert.isAtMost(atOnce, 3)
+        const gaps = departures.slice(atOnce + 1).map((at, i) => at - departures[atOnce + i]!)
+        for (const gap of gaps) assert.isAtLeast(gap, spacing - 1e-6)
+      }),
+    )
+  })
+
+  it("halves its rate when the platform asks for less, once for all that was under way, and never below one a second", () => {
+    const pace = new Pace(100)
+    const flight = Array.from({ length: 20 }, (_, i) => pace.start(10 * i))
+    for (const departure of flight) {
+      pace.end(departure, 300)
+      pace.slowDown(departure, 300)
+    }
+    assert.strictEqual(pace.perSecond, 50)
+    let now = 300
+    for (let i = 0; i < 20; i++) {
+      now = pace.next(now)
+      const departure = pace.start(now)
+      pace.end(departure, now)
+      pace.slowDown(departure, now)
+    }
+    assert.strictEqual(pace.perSecond, 1)
+    assert.strictEqual(Math.round(pace.next(now) - now), 1_000)
+  })
+
+  it("comes back to the ceiling within twenty seconds of acceptances, and not beyond", () => {
+    const pace = new Pace(100)
+    let now = 0
+    while (pace.perSecond > 1) {
+      now = pace.next(now)
+      const departure = pace.start(now)
+      pace.end(departure, now)
+      pace.slowDown(departure, now)
+    }
+    const rates: Array<number> = []
+    const end = now + 20_000
+    while (now <= end) {
+      now = Math.max(now + 1, pace.next(now))
+      pace.end(pace.start(now), now)
+      pace.speedUp(now)
+      rates.push(pace.perSecond)
+    }
+    assert.strictEqual(pace.perSecond, 100)
+    assert.isTrue(rates.every((rate, i) => rate >= (rates[i - 1] ?? 0) && rate <= (rates[i - 1] ?? 1) + 5))
+  })
+
+  it("waits for an answer when as many as the ceiling are under way", () => {
+    const pace = new Pace(2)
+    const first = pace.start(0)
+    pace.start(500)
+    assert.strictEqual(pace.next(5_000), Infinity)
+    pace.end(first, 5_000)
+    assert.isAtMost(pace.next(5_000), 6_000)
+  })
+})
