@@ -1,5 +1,6 @@
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import * as AccountServices from "./accounts/AccountServices.ts"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
@@ -9,6 +10,17 @@ import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
 import { Previews } from "./decisions/Previews.ts"
 import { StickyChoices } from "./decisions/StickyChoices.ts"
+import { AdviceLog } from "./delay/AdviceLog.ts"
+import { Groups } from "./delay/Groups.ts"
+import { People } from "./delay/People.ts"
+import { SendTime } from "./delay/SendTime.ts"
+import { Settling } from "./delay/Settling.ts"
+import { AddressGuard } from "./delivery/AddressGuard.ts"
+import { Connections } from "./delivery/Connections.ts"
+import { Deliveries } from "./delivery/Deliveries.ts"
+import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
+import * as Dispatcher from "./delivery/Dispatcher.ts"
+import { Outbox } from "./delivery/Outbox.ts"
 import { DecisionHistory } from "./events/DecisionHistory.ts"
 import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
@@ -16,9 +28,13 @@ import { Erasures } from "./events/Erasures.ts"
 import { EventHistory } from "./events/EventHistory.ts"
 import { Rebuild } from "./events/Rebuild.ts"
 import { WebhookSources } from "./events/WebhookSources.ts"
+import * as AccountsRoutes from "./http/AccountsRoutes.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
 import * as Envelope from "./http/Envelope.ts"
+import * as DelayRoutes from "./http/DelayRoutes.ts"
+import * as DeliverRoutes from "./http/DeliverRoutes.ts"
+import * as DeliveryRoutes from "./http/DeliveryRoutes.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
 import * as LearningRoutes from "./http/LearningRoutes.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
@@ -41,6 +57,7 @@ import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { Results } from "./results/Results.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
+import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
 import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
@@ -55,9 +72,24 @@ const layerLearning = Policies.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer)),
 )
 
+/** Where connections may go. */
+const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => AddressGuard.layer(outboundAllow)))
+
+/** What is sent: the queue, and the ways out of it. */
+const layerDelivery = Layer.mergeAll(Deliveries.layer, Outbox.layer).pipe(
+  Layer.provideMerge(DeliveryQueue.layer),
+  Layer.provideMerge(Connections.layer),
+  Layer.provideMerge(layerGuard),
+)
+
+/** When to send. */
+const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(People.layer, Groups.layer, AdviceLog.layer)),
+)
+
 /** Everything but HTTP, over a migrated store. */
 export const layerServices = Layer.mergeAll(
-  Decider.layer,
+  layerDelivery,
   Intake.layer,
   Rebuild.layer,
   DecisionHistory.layer,
@@ -68,6 +100,8 @@ export const layerServices = Layer.mergeAll(
   Keys.layer,
   Organizations.layer,
 ).pipe(
+  Layer.provideMerge(Decider.layer),
+  Layer.provideMerge(layerSendTimes),
   Layer.provideMerge(
     Layer.mergeAll(StickyChoices.layer, DecisionLog.layer, Inbox.layer, WebhookSources.layer, layerLearning),
   ),
@@ -75,12 +109,19 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(Profiles.layer, Views.layer, KeyAuth.layer, AdminAuth.layer, SecretBox.layer, SourceCheck.layer),
   ),
+  Layer.provideMerge(AccountServices.layer),
   Layer.provideMerge(Changes.layer),
   Layer.provideMerge(StoreFromSettings.layerMigrated),
 )
 
 /** What a serving process does besides answering: commands that work on the store themselves leave it alone. */
-export const layerJobs = Layer.mergeAll(Intake.layerRunning, Sweep.layer, Upkeep.layer)
+export const layerJobs = Layer.mergeAll(
+  Intake.layerRunning,
+  Sweep.layer,
+  Upkeep.layer,
+  Dispatcher.layer,
+  Settling.layerRunning,
+)
 
 /** Every route, on top of the services. */
 export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
@@ -92,10 +133,14 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     ResultsRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,
+    DeliveryRoutes.layer,
+    AccountsRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),
   Layer.merge(GenerateRoutes.layer),
+  Layer.merge(DelayRoutes.layer),
+  Layer.merge(DeliverRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(Envelope.layer),
 )

@@ -1,7 +1,10 @@
 import { NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Layer, Logger, References } from "effect"
 import { Command } from "effect/cli"
+import { accountCommand } from "./cli/AccountCommand.ts"
 import * as Connection from "./cli/Connection.ts"
+import { connectionCommand } from "./cli/ConnectionCommand.ts"
+import { deliverCommand } from "./cli/DeliverCommand.ts"
 import { eventCommand } from "./cli/EventCommand.ts"
 import { inboxCommand } from "./cli/InboxCommand.ts"
 import { keyCommand } from "./cli/KeyCommand.ts"
@@ -55,11 +58,14 @@ const program = root.pipe(
     serveCommand,
     migrateCommand,
     orgCommand.pipe(Command.provide(managed)),
+    accountCommand.pipe(Command.provide(managed)),
     keyCommand.pipe(Command.provide(managed)),
     templateCommand.pipe(Command.provide(managed)),
     variantCommand.pipe(Command.provide(managed)),
     resultsCommand.pipe(Command.provide(managed)),
     webhookCommand.pipe(Command.provide(managed)),
+    connectionCommand.pipe(Command.provide(managed)),
+    deliverCommand.pipe(Command.provide(managed)),
     eventCommand.pipe(Command.provide(managed)),
     personCommand.pipe(Command.provide(managed)),
     inboxCommand.pipe(Command.provide(managed)),

@@ -25,8 +25,8 @@ const erase = Command.make(
     })
     yield* print(
       erased,
-      `Erased ${erased.profiles} profiles; ${erased.decisions} decisions, ${erased.events} events and ${erased.bodies} ` +
-        "received bodies no longer name the person. Counts are as they were.",
+      `Erased ${erased.profiles} profiles; ${erased.decisions} decisions, ${erased.events} events, ${erased.deliveries} ` +
+        `deliveries and ${erased.bodies} received bodies no longer name the person. Counts are as they were.`,
     )
   }),
 ).pipe(Command.withDescription("Forget a person; counts stay"))

@@ -1,7 +1,13 @@
 import { encodeCell } from "../bandit/Cells.ts"
 import { stoppingRule } from "../bandit/Winner.ts"
 import type { Objective } from "../domain/Template.ts"
-import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus } from "../results/TemplateResults.ts"
+import type {
+  OutcomeCounts,
+  TemplateResults,
+  TimedTemplateResults,
+  VariantResults,
+  VariantStatus,
+} from "../results/TemplateResults.ts"
 import { table } from "./Table.ts"
 
 // The results of a template as a terminal shows them. Pure.
@@ -189,8 +195,28 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   ]
 }
 
+const timingText = ({ explored, followed, gain, missed }: TimedTemplateResults["timing"]): ReadonlyArray<string> => {
+  if (followed.sends + explored.sends + missed.sends === 0) return []
+  const rate = ({ rate, sends }: typeof followed) => rate === null ? "none" : `${percent(rate)} of ${sends}`
+  const points = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)}`
+  return [
+    `Send times: engaged with ${rate(followed)} sent as advised, ${rate(explored)} sent at times drawn evenly, ${
+      rate(missed)
+    } sent otherwise${
+      gain === null
+        ? ""
+        : `; timing gained ${points(gain.difference)} points (${points(gain.interval[0])} to ${
+          points(gain.interval[1])
+        })`
+    }.`,
+  ]
+}
+
 /** All of it; with `segments` a table for each of them. */
-export const resultsText = (results: TemplateResults, options: { readonly segments: boolean }): string => {
+export const resultsText = (
+  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing">>,
+  options: { readonly segments: boolean },
+): string => {
   const { decisions, objective, segment, segments, template_id, variants, window } = results
   const restricted = Object.keys(segment).length > 0
   const apart = apartText(results)
@@ -209,6 +235,7 @@ export const resultsText = (results: TemplateResults, options: { readonly segmen
       ? ["No decision was made in this segment. Without --segment, --segments names those there are."]
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
+    ...(results.timing === undefined ? [] : timingText(results.timing)),
   ]
   if (options.segments) {
     for (const one of segments) {

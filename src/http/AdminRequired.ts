@@ -1,26 +1,100 @@
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { Buffer } from "node:buffer"
+import { timingSafeEqual } from "node:crypto"
+import { type Actor, CurrentActor } from "../accounts/Actor.ts"
+import { Audit, AuditNote } from "../accounts/Audit.ts"
+import { refusal } from "../accounts/Policy.ts"
+import { SessionCookie } from "../accounts/SessionCookie.ts"
+import { Sessions } from "../accounts/Sessions.ts"
 import { AdminAuth } from "../auth/AdminAuth.ts"
-import { Unauthorized } from "./Problems.ts"
+import { Forbidden, Unauthorized } from "./Problems.ts"
 
-/** Lets a management request pass that carries the admin token as a Bearer token. */
-export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired>()("parlance/http/AdminRequired", {
-  error: Unauthorized,
-  security: { AdminToken: HttpApiSecurity.bearer },
-}) {
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+export const sameText = (one: string, other: string): boolean => {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/**
+ * Lets a management request pass that carries the admin token as a Bearer token, or the cookie of a console session whose
+ * role allows it (see `policy`); the latter needs `X-CSRF-Token` for what changes something. What has changed goes to
+ * the audit log.
+ */
+export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
+  "parlance/http/AdminRequired",
+  {
+    error: [Unauthorized, Forbidden],
+    security: {
+      AdminToken: HttpApiSecurity.bearer,
+      ConsoleSession: HttpApiSecurity.apiKey({ in: "cookie", key: "parlance_session" }),
+    },
+  },
+) {
   static readonly layer = Layer.effect(
     AdminRequired,
     Effect.gen(function* () {
       const admin = yield* AdminAuth
+      const audit = yield* Audit
+      const sessions = yield* Sessions
+      const cookie = yield* SessionCookie
+
+      /** Runs the handler as `actor`, and records what it changed. */
+      const as = <E, R>(
+        next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        actor: Actor,
+        endpoint: string,
+        method: string,
+      ) =>
+        Effect.flatMap(HttpRouter.params, (params) => {
+          const asked: { body: unknown } = { body: undefined }
+          const handled = next.pipe(
+            Effect.provideService(CurrentActor, actor),
+            Effect.provideService(AuditNote, asked),
+          )
+          if (method === "GET") return handled
+          return Effect.tap(handled, ({ status }) =>
+            status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body }))
+        })
+
       return AdminRequired.of({
-        AdminToken: (next, { credential }) => {
-          if (admin.accepts(credential)) return next
-          return new Unauthorized({
-            detail: Redacted.value(credential) === ""
-              ? "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN"
-              : "The Bearer token is not the admin token of this service",
-          })
-        },
+        AdminToken: (next, { credential, endpoint }) =>
+          admin.accepts(credential)
+            ? as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
+            : new Unauthorized({ detail: "The Bearer token is not the admin token of this service" }),
+        ConsoleSession: (next, { endpoint }) =>
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            const authorization = request.headers["authorization"]
+            const token = cookie.read(request)
+            if (authorization !== undefined || token === undefined) {
+              return yield* new Unauthorized({
+                detail: authorization !== undefined && /^bearer \S/i.test(authorization)
+                  ? "The Bearer token is not the admin token of this service"
+                  : "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console",
+              })
+            }
+            const session = yield* sessions.resolve(token)
+            if (session === undefined) {
+              return yield* new Unauthorized({ detail: "The session has ended: sign in to the console again" })
+            }
+            const isWrite = endpoint.method !== "GET"
+            if (
+              isWrite && !(cookie.isSameOrigin(request) &&
+                sameText(request.headers["x-csrf-token"] ?? "", session.csrfToken))
+            ) {
+              return yield* new Forbidden({
+                detail:
+                  "A request with a session's cookie that changes something must come from this origin and carry " +
+                  "`X-CSRF-Token` with the value that GET /console/api/session answers",
+              })
+            }
+            const actor: Actor = { kind: "session", session }
+            const refused = refusal(actor, endpoint.identifier, yield* HttpRouter.params)
+            if (refused !== undefined) return yield* new Forbidden({ detail: refused })
+            return yield* as(next, actor, endpoint.identifier, endpoint.method)
+          }),
       })
     }),
   )

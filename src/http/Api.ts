@@ -13,7 +13,11 @@ import {
   VariantPatch,
   Vars,
 } from "../domain/Template.ts"
+import { AccountsGroup } from "./AccountsApi.ts"
 import { AdminRequired } from "./AdminRequired.ts"
+import { DelayGroup } from "./DelayApi.ts"
+import { DeliverBody } from "./DeliverWire.ts"
+import { DeliveryGroup } from "./DeliveryApi.ts"
 import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
@@ -105,6 +109,36 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
     ),
   )
   .annotate(OpenApi.Description, "Events") {}
+
+/** Managed delivery. */
+export class DeliverGroup extends HttpApiGroup.make("deliver")
+  .add(
+    HttpApiEndpoint.post("deliver", "/api/deliver/:org", {
+      params: path,
+      headers: {
+        "idempotency-key": Schema.optionalKey(Schema.String).annotate({
+          description: "1 to 255 printable ASCII characters: within 24 hours the same key and body is the same message",
+        }),
+      },
+      payload: DeliverBody,
+      success: Schema.Struct({ status: Schema.Literal("ok") }),
+      error: [
+        ...bodyProblems,
+        ...keyProblems,
+        Problems.TemplateNotFound,
+        Problems.VariantNotFound,
+        Problems.IdempotencyKeyReused,
+        Problems.Unprocessable,
+      ],
+    }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }] } }))
+      .annotate(OpenApi.Summary, "Decides, renders and queues one e-mail")
+      .annotate(
+        OpenApi.Description,
+        "Answered once the message is safely queued; it leaves through the organization's connection, at most 100 a second. " +
+          "The key comes in X-Api-Key only.",
+      ),
+  )
+  .annotate(OpenApi.Description, "Managed delivery") {}
 
 class OrganizationsGroup extends HttpApiGroup.make("organizations")
   .add(
@@ -297,16 +331,20 @@ export class ServedApi extends HttpApi.make("parlance")
     ResultsGroup,
     LearningGroup,
     WebhooksManagementGroup,
+    DeliveryGroup,
+    AccountsGroup,
     OperationsGroup,
   ) {}
 
 /**
- * Everything this service answers, for the document and for clients. The generate group is served by plain routes
- * (GenerateRoutes.ts), which saves a tenth of the cost of a call.
+ * Everything this service answers, for the document and for clients. The groups generate and delay are served by plain routes
+ * (GenerateRoutes.ts, DelayRoutes.ts), which saves a tenth of the cost of a call.
  */
 export class Api extends HttpApi.make("parlance")
   .add(
     GenerateGroup,
+    DelayGroup,
+    DeliverGroup,
     WebhooksGroup,
     OrganizationsGroup,
     KeysGroup,
@@ -315,6 +353,8 @@ export class Api extends HttpApi.make("parlance")
     ResultsGroup,
     LearningGroup,
     WebhooksManagementGroup,
+    DeliveryGroup,
+    AccountsGroup,
     OperationsGroup,
   )
   .annotateMerge(OpenApi.annotations({

@@ -47,6 +47,11 @@ export const RebuildResult = Schema.Struct({
   decisions: Schema.Int,
   templates: Schema.Int,
   written: Schema.Boolean,
+  send_times: Schema.NullOr(Schema.Struct({ people: Schema.Int, differences: Schema.Int })).annotate({
+    description:
+      "People with decisions, and how many of their histories were not as decisions and events have them; null " +
+      "where the rebuild was for one template, since histories span all",
+  }),
   differences: Schema.Array(Schema.Struct({
     template_id: Schema.String,
     copy_id: Schema.String,
@@ -111,7 +116,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     }).annotate(
       OpenApi.Description,
       "Recomputes tallies from decisions and events, of one template or all, and lists what had been counted otherwise. " +
-        "With `check` nothing is written. On the embedded store decisions wait while it runs.",
+        "Without `template_id` also the histories that send times are learned from. With `check` nothing is written. On the embedded store decisions wait while it runs.",
     ),
   )
   .middleware(AdminRequired)

@@ -19,6 +19,10 @@ const eventsWaiting = Metric.gauge("parlance_events_waiting")
 /** Changes of counts that no model knows yet. */
 const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
 
+/** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
+const deliveriesDue = Metric.gauge("parlance_deliveries_due")
+const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
+
 /** The document of this API. */
 export const document = OpenApi.fromApi(Api)
 
@@ -50,15 +54,22 @@ export const layer = HttpApiBuilder.group(
     )
 
     /** What waits in the store; as last known while that does not answer. */
-    const measureBacklog = sql<{ inbox: number; waiting: number; ledger: number }>`
+    const measureBacklog = sql<{ inbox: number; waiting: number; ledger: number; due: number; oldest: number }>`
       SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
         (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
-        (SELECT count(*)::int FROM tally_ledger) AS ledger`.pipe(
+        (SELECT count(*)::int FROM tally_ledger) AS ledger,
+        (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
+          LIMIT 100000) q) AS due,
+        (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
+          SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
+          ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`.pipe(
       Effect.tap(([row]) =>
         Effect.all([
           Metric.update(inboxPending, row!.inbox),
           Metric.update(eventsWaiting, row!.waiting),
           Metric.update(ledgerRows, row!.ledger),
+          Metric.update(deliveriesDue, row!.due),
+          Metric.update(oldestDue, row!.oldest),
         ])
       ),
       Effect.timeoutOption("1 second"),

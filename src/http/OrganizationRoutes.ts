@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { CurrentActor, may } from "../accounts/Actor.ts"
 import { Keys } from "../auth/Keys.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Organizations } from "../organizations/Organizations.ts"
@@ -24,7 +25,10 @@ export const organizationsLayer = HttpApiBuilder.group(
             toProblems,
           ),
       )
-      .handle("listOrganizations", () => Effect.map(organizations.list, (all) => ({ organizations: all })))
+      .handle("listOrganizations", () =>
+        Effect.zipWith(organizations.list, CurrentActor, (all, actor) => ({
+          organizations: all.filter(({ slug }) => may(actor, slug, "viewer")),
+        })))
       .handle(
         "getOrganization",
         ({ params }) =>

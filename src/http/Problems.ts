@@ -60,9 +60,10 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
   declare(
     "forbidden",
     403,
-    "The key does not allow this",
+    "The key or the role does not allow this",
     "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
-      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver, `events` for custom events.",
+      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver, `events` for custom events. In the " +
+      "console, an admin of the organization can give you another role.",
   ),
 ) {}
 
@@ -117,6 +118,35 @@ export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>
   ),
 ) {}
 
+/** 404: there is no such account, or no such member of the organization. */
+export class AccountNotFound extends HttpApiError.Problem<AccountNotFound>()(
+  "AccountNotFound",
+  declare(
+    "account-not-found",
+    404,
+    "There is no such account",
+    "Accounts are listed by `parlance account list`, by their id; the members of an organization in the console under " +
+      "Settings, Members.",
+  ),
+) {}
+
+/** 404: there is no such invitation that could still be accepted. */
+export class InvitationNotFound extends HttpApiError.Problem<InvitationNotFound>()(
+  "InvitationNotFound",
+  declare(
+    "invitation-not-found",
+    404,
+    "There is no such invitation",
+    "It may have been accepted or withdrawn, or its 7 days are over. Invite the person again.",
+  ),
+) {}
+
+/** 404: the account has no such session. */
+export class SessionNotFound extends HttpApiError.Problem<SessionNotFound>()(
+  "SessionNotFound",
+  declare("session-not-found", 404, "There is no such session", "It has ended already, or is somebody else's."),
+) {}
+
 /** 404: the organization has no such webhook source. */
 export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
   "SourceNotFound",
@@ -126,6 +156,28 @@ export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
     "There is no such webhook source",
     "Sources are listed by `parlance webhook list`; their names are provider_a (braze), provider_b (iterable), provider_c " +
       "(customerio), provider_d (segment), provider_e (sfmc) and events.",
+  ),
+) {}
+
+/** 404: the organization has no such connection. */
+export class ConnectionNotFound extends HttpApiError.Problem<ConnectionNotFound>()(
+  "ConnectionNotFound",
+  declare(
+    "connection-not-found",
+    404,
+    "There is no such connection",
+    "Connections are listed by `parlance connection list`, by their name.",
+  ),
+) {}
+
+/** 404: the organization has no such delivery. */
+export class DeliveryNotFound extends HttpApiError.Problem<DeliveryNotFound>()(
+  "DeliveryNotFound",
+  declare(
+    "delivery-not-found",
+    404,
+    "There is no such delivery",
+    "Deliveries are listed by `parlance deliver list`, by their id.",
   ),
 ) {}
 
@@ -150,6 +202,29 @@ export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
 export class Conflict extends HttpApiError.Problem<Conflict>()(
   "Conflict",
   declare("conflict", 409, "The id is already taken", "Choose another id, or change what exists under it with PATCH."),
+) {}
+
+/** 409: the delivery is in a state in which that cannot be done. */
+export class DeliveryFixed extends HttpApiError.Problem<DeliveryFixed>()(
+  "DeliveryFixed",
+  declare(
+    "delivery-fixed",
+    409,
+    "The delivery can no longer be changed so",
+    "Only what is queued can be cancelled, and only what has failed can be sent again. The detail says where it stands.",
+  ),
+) {}
+
+/** 409: the idempotency key came with another body. */
+export class IdempotencyKeyReused extends HttpApiError.Problem<IdempotencyKeyReused>()(
+  "IdempotencyKeyReused",
+  declare(
+    "idempotency-key-reused",
+    409,
+    "The idempotency key belongs to another request",
+    "For 24 hours a key stands for one message: the same key with the same body gives the first answer again. Send another " +
+      "message under another key.",
+  ),
 ) {}
 
 /** 413: the body is larger than the limit. */
@@ -195,6 +270,18 @@ export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
     "The detail says what stands in the way, such as a variable that a strict template needs and `fields` lacks.",
   ),
   { errors: Schema.optionalKey(Schema.Array(Fault)) },
+) {}
+
+/** 429: too many attempts at a password. */
+export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
+  "TooManyAttempts",
+  declare(
+    "too-many-attempts",
+    429,
+    "Too many attempts",
+    "Try again after the seconds in Retry-After. An administrator can make a link to choose a new password: " +
+      "`parlance account reset`.",
+  ),
 ) {}
 
 /** 500: a fault of this service. The request id finds it in the logs. */

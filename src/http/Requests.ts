@@ -1,12 +1,13 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { note } from "../accounts/Audit.ts"
 import { NoSecretKey, SecretFileFaulty } from "../auth/SecretBox.ts"
 import { NotRendered } from "../decisions/Decider.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import * as Body from "./Body.ts"
 import type { Organizations } from "../organizations/Organizations.ts"
+import * as Body from "./Body.ts"
 import * as Problems from "./Problems.ts"
 
 /** A 400 with every fault. */
@@ -28,7 +29,6 @@ export const lookedUp = (text: string): string =>
 /** The organization a management path names. A path that is no slug names none: it is looked up and not found. */
 export const slugOf = (params: { readonly org: string }): OrgSlug => lookedUp(params.org) as OrgSlug
 
-/** Reads the body as JSON and decodes it, or fails with every fault. */
 /** The organization a management path names, which must exist. */
 export const existing = (
   organizations: Organizations["Service"],
@@ -36,13 +36,14 @@ export const existing = (
 ): Effect.Effect<OrgSlug, Errors.OrganizationNotFound> =>
   Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
 
+/** Reads the body as JSON and decodes it, or fails with every fault. */
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
   decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
 ) =>
   Effect.flatMap(Body.json(request), (input) => {
     const decoded = decode(input)
-    return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(invalid(decoded.failure))
+    return Result.isSuccess(decoded) ? Effect.as(note(input), decoded.success) : Effect.fail(invalid(decoded.failure))
   })
 
 /** A 422 that names what of which variable stands in the way. */
@@ -60,7 +61,6 @@ export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchPa
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
 }
 
-/** What a domain error is on the wire; anything else stays what it is. */
 /** The query's `limit`, a whole number from 1 to `most`; `otherwise` when it is not given. */
 export const limitOf = (
   asked: URLSearchParams,
@@ -74,12 +74,16 @@ export const limitOf = (
     : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
 }
 
+/** What a domain error is on the wire; anything else stays what it is. */
 type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
   : E extends Errors.KeyNotFound ? Problems.KeyNotFound
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
+  : E extends Errors.ConnectionNotFound ? Problems.ConnectionNotFound
+  : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
+  : E extends Errors.DeliveryFixed ? Problems.DeliveryFixed
   : E extends NoSecretKey | SecretFileFaulty ? Problems.Unprocessable
   : E extends Errors.AlreadyExists ? Problems.Conflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
@@ -93,6 +97,9 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
+  if (error instanceof Errors.ConnectionNotFound) return new Problems.ConnectionNotFound({ detail: error.message })
+  if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })
+  if (error instanceof Errors.DeliveryFixed) return new Problems.DeliveryFixed({ detail: error.message })
   if (error instanceof NoSecretKey || error instanceof SecretFileFaulty) {
     return new Problems.Unprocessable({ detail: error.message })
   }

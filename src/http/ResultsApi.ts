@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { TemplateResults } from "../results/TemplateResults.ts"
+import { TimedTemplateResults } from "../results/TemplateResults.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import * as Problems from "./Problems.ts"
 
@@ -22,7 +22,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
             "joined by `&` (encoded as a parameter's value: `segment=plan%3Dpro%26daypart%3Dmorning`) or repeated",
         }),
       },
-      success: TemplateResults,
+      success: TimedTemplateResults,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "How the variants of a template do, and whether one has won").annotate(
       OpenApi.Description,

@@ -110,13 +110,14 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
         profiles: Schema.Int,
         decisions: Schema.Int,
         events: Schema.Int,
+        deliveries: Schema.Int,
         bodies: Schema.Int,
       }),
       error: [...bodyProblems, Problems.OrganizationNotFound],
     }).annotate(
       OpenApi.Description,
-      "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content. Counts " +
-        "stay. It cannot be undone.",
+      "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content, " +
+        "deliveries their address and words; what is queued does not leave. Counts stay. It cannot be undone.",
     ),
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
       params: path,

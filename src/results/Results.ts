@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { defaultFloor } from "../bandit/Policy.ts"
 import { measures } from "../bandit/Tally.ts"
 import { bucketAt, windowBounds } from "../bandit/Window.ts"
+import { timing } from "../delay/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { DecisionWindow } from "../learning/DecisionWindow.ts"
@@ -11,9 +12,10 @@ import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
 import { type CountedSegment, prepare } from "./Composition.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
-import type { TemplateResults } from "./TemplateResults.ts"
+import type { TimedTemplateResults } from "./TemplateResults.ts"
 
-const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): DecisionWindow | undefined =>
+/** The window that is asked for; undefined for the adaptive mode. */
+export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): DecisionWindow | undefined =>
   lookbackDays === undefined && offsetDays === undefined
     ? undefined
     : { lookbackDays: lookbackDays ?? 14, offsetDays: offsetDays ?? 3 }
@@ -36,7 +38,7 @@ export class Results extends Context.Service<Results, {
     org: OrgSlug,
     template: string,
     options: ResultsOptions,
-  ) => Effect.Effect<TemplateResults, TemplateNotFound>
+  ) => Effect.Effect<TimedTemplateResults, TemplateNotFound>
 }>()("parlance/results/Results") {
   static readonly layer = Layer.effect(
     Results,
@@ -82,7 +84,10 @@ export class Results extends Context.Service<Results, {
           segment: options.segment ?? new Map(),
           nowMillis,
         })
-        return compose(yield* learning.report(request))
+        return {
+          ...compose(yield* learning.report(request)),
+          timing: yield* Effect.orDie(timing(sql, org, template.id, new Date(from), new Date(to))),
+        }
       })
 
       return Results.of({ results })

@@ -106,6 +106,28 @@ export type WinnerResults = typeof WinnerResults.Type
 
 const AttributeValues = Schema.Record(Schema.String, Schema.String)
 
+const TimingCount = Schema.Struct({
+  sends: Schema.Finite,
+  engaged: Schema.Finite,
+  rate: Schema.NullOr(Schema.Finite),
+  interval: described(Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])), "95 % interval of `rate`"),
+})
+const TimingDifference = Schema.NullOr(Schema.Struct({
+  difference: Schema.Finite,
+  interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "95 % interval of `difference`"),
+}))
+
+export const TimingResults = Schema.Struct({
+  followed: described(TimingCount, "Messages sent at the time that Delay advised, within minutes"),
+  explored: described(
+    TimingCount,
+    "The same where the advised time was drawn evenly from all allowed ones, to have something to compare with",
+  ),
+  missed: described(TimingCount, "Messages with advice that were sent at another time"),
+  gain: described(TimingDifference, "Engagement of `followed` less that of `explored`, which chance alone told apart"),
+  followed_against_missed: described(TimingDifference, "Whoever keeps to advice may differ in other ways as well"),
+})
+
 /** The results of a template. */
 export const TemplateResults = Schema.Struct({
   template_id: Schema.String,
@@ -136,3 +158,7 @@ export const TemplateResults = Schema.Struct({
   winner: WinnerResults,
 })
 export type TemplateResults = typeof TemplateResults.Type
+
+/** The same with what keeping to advised send times gained, of decisions of the window that are four days old or older. */
+export const TimedTemplateResults = Schema.Struct({ ...TemplateResults.fields, timing: TimingResults })
+export type TimedTemplateResults = typeof TimedTemplateResults.Type

@@ -136,6 +136,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
           decisions: 200,
           templates: 1,
           written: false,
+          send_times: { people: 0, differences: 0 },
           differences: [],
         })
       })),

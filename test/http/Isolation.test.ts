@@ -205,6 +205,11 @@ suiteOnStores("Isolation", (bench) => {
       slug: "not-found",
       segment: "provider_a",
       id: "1",
+      account: "acc_none",
+      invitation: "inv_none",
+      session: "ses_none",
+      connection: "main",
+      delivery: "00000000-0000-7000-8000-000000000000",
     }
     const found = await routes()
     for (const { method, path } of found) {

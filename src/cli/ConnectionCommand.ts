@@ -1,0 +1,147 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { ConnectionChange } from "../delivery/Connections.ts"
+import { platforms } from "../delivery/connections/Platforms.ts"
+import { ManagementClient } from "./Connection.ts"
+import { decodeInput, readJson, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const name = Argument.String("name").pipe(Argument.withDescription("What you call the connection, such as main"))
+
+const change = Effect.fnUntraced(function* (connection: string, input: unknown) {
+  const client = yield* ManagementClient
+  const payload = yield* decodeInput(ConnectionChange, input)
+  return yield* client.delivery.putConnection({ params: { org: yield* organization, connection }, payload })
+})
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const client = yield* ManagementClient
+    const { connections } = yield* client.delivery.listConnections({ params: { org: yield* organization } })
+    yield* print(
+      connections,
+      connections.length === 0 ? "No connection is set up; `parlance connection set --help` tells how" : table(
+        ["name", "platform", "on", "paused", "in use", "secrets", "trouble"],
+        connections.map((one) => [
+          one.name,
+          one.platform,
+          one.enabled,
+          one.paused,
+          one.in_use,
+          one.secrets.join(", "),
+          one.trouble === null ? null : `${one.trouble.state}: ${one.trouble.reason}`.slice(0, 120),
+        ]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("List connections and how they do"))
+
+const set = Command.make(
+  "set",
+  {
+    name,
+    platform: Flag.String("platform").pipe(
+      Flag.withDescription(`${Object.keys(platforms).join(", ")}; needed for a new connection`),
+      Flag.optional,
+    ),
+    settings: Flag.String("settings").pipe(
+      Flag.withDescription('As JSON, such as \'{"host":"smtp.example.com","from":"Shop <news@example.com>"}\''),
+      Flag.optional,
+    ),
+    secretsStdin: Flag.Boolean("secrets-stdin").pipe(
+      Flag.withDescription('Read secrets from standard input, as JSON: {"password":"…"}'),
+      Flag.withDefault(false),
+    ),
+    makeDefault: Flag.Boolean("default").pipe(
+      Flag.withDescription("Let it carry what is delivered from now on"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ makeDefault, name, platform, secretsStdin, settings }) {
+    const secrets = secretsStdin ? yield* readJson("--secrets-stdin", yield* readText("-")) : undefined
+    const options = Option.isSome(settings) ? yield* readJson("--settings", settings.value) : undefined
+    const connection = yield* change(name, {
+      enabled: true,
+      ...(Option.isSome(platform) ? { platform: platform.value } : {}),
+      ...(options === undefined ? {} : { settings: options }),
+      ...(secrets === undefined ? {} : { secrets }),
+      ...(makeDefault ? { default: true } : {}),
+    })
+    yield* print(
+      connection,
+      connection.in_use
+        ? `Deliveries leave through ${connection.name}; \`parlance connection test ${connection.name}\` tries it out`
+        : `${connection.name} is set up; --default lets it carry what is delivered`,
+    )
+  }),
+).pipe(
+  Command.withDescription("Set a connection up, or change it"),
+  Command.withExamples([{
+    command:
+      'parlance connection set main --platform smtp --settings "$(cat smtp.json)" --secrets-stdin < secrets.json',
+  }]),
+)
+
+const test = Command.make(
+  "test",
+  { name },
+  Effect.fnUntraced(function* ({ name }) {
+    const client = yield* ManagementClient
+    const result = yield* client.delivery.testConnection({ params: { org: yield* organization, connection: name } })
+    yield* print(result, `${result.ok ? "It works" : "It does not work"}: ${result.detail}`)
+    if (!result.ok) process.exitCode = 1
+  }),
+).pipe(
+  Command.withDescription("Try credentials and settings, without sending anything; exits with 1 if they do not work"),
+)
+
+const switched = (
+  command: string,
+  description: string,
+  input: ConnectionChange,
+  said: (name: string) => string,
+) =>
+  Command.make(
+    command,
+    { name },
+    Effect.fnUntraced(function* ({ name }) {
+      const connection = yield* change(name, input)
+      yield* print(connection, said(connection.name))
+    }),
+  ).pipe(Command.withDescription(description))
+
+const pause = switched(
+  "pause",
+  "Let everything that is due wait",
+  { paused: true },
+  (name) => `Nothing leaves through ${name} until \`parlance connection resume ${name}\``,
+)
+const resume = switched("resume", "Send again", { paused: false }, (name) => `${name} sends again`)
+const disable = switched(
+  "disable",
+  "Switch a connection off",
+  { enabled: false },
+  (name) => `${name} is switched off; \`parlance connection set ${name}\` switches it on`,
+)
+
+const remove = Command.make(
+  "remove",
+  { name },
+  Effect.fnUntraced(function* ({ name }) {
+    const client = yield* ManagementClient
+    yield* client.delivery.deleteConnection({ params: { org: yield* organization, connection: name } })
+    yield* print(
+      { name, removed: true },
+      `Removed ${name} with its secrets; what is queued waits for another connection`,
+    )
+  }),
+).pipe(Command.withDescription("Forget a connection and its secrets"))
+
+/** `parlance connection …` */
+export const connectionCommand = Command.make("connection").pipe(
+  Command.withDescription("Where deliveries leave through"),
+  Command.withSubcommands([list, set, test, pause, resume, disable, remove]),
+)

@@ -1,0 +1,106 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Delivery } from "../http/DeliveryApi.ts"
+import { ManagementClient } from "./Connection.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const ids = Argument.String("id").pipe(Argument.withDescription("Ids of deliveries"), Argument.variadic({ min: 1 }))
+
+const describe = (deliveries: ReadonlyArray<Delivery>) =>
+  table(
+    ["id", "state", "to", "template", "variant", "due", "attempts", "reason"],
+    deliveries.map((one) => [
+      one.id,
+      one.state,
+      one.email,
+      one.template_id,
+      one.copy_id,
+      one.due_at,
+      one.attempts,
+      one.reason?.slice(0, 120) ?? null,
+    ]),
+  )
+
+const list = Command.make(
+  "list",
+  {
+    state: Flag.String("state").pipe(Flag.withDescription("queued, sending, sent, failed or cancelled"), Flag.optional),
+    email: Flag.String("email").pipe(Flag.withDescription("Only to this address"), Flag.optional),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 500"), Flag.withDefault(50)),
+  },
+  Effect.fnUntraced(function* ({ email, limit, state }) {
+    const client = yield* ManagementClient
+    const { deliveries } = yield* client.delivery.listDeliveries({
+      params: { org: yield* organization },
+      query: {
+        limit: String(limit),
+        ...(Option.isSome(state) ? { state: state.value } : {}),
+        ...(Option.isSome(email) ? { email: email.value } : {}),
+      },
+    })
+    yield* print(deliveries, deliveries.length === 0 ? "There are no such deliveries" : describe(deliveries))
+  }),
+).pipe(Command.withDescription("List deliveries, the latest first"))
+
+const show = Command.make(
+  "show",
+  { id: Argument.String("id").pipe(Argument.withDescription("Id of a delivery")) },
+  Effect.fnUntraced(function* ({ id }) {
+    const client = yield* ManagementClient
+    const delivery = yield* client.delivery.getDelivery({ params: { org: yield* organization, delivery: id } })
+    const words = Object.entries(delivery.vars ?? {}).map(([name, text]) => `${name}:\n${text}`)
+    yield* print(delivery, [describe([delivery]), ...words].join("\n\n"))
+  }),
+).pipe(Command.withDescription("Show one delivery with its words"))
+
+const each = (
+  command: "cancelDelivery" | "retryDelivery",
+  name: string,
+  description: string,
+) =>
+  Command.make(
+    name,
+    { ids },
+    Effect.fnUntraced(function* ({ ids }) {
+      const client = yield* ManagementClient
+      const org = yield* organization
+      const changed: Array<Delivery> = []
+      for (const id of ids) changed.push(yield* client.delivery[command]({ params: { org, delivery: id } }))
+      yield* print(changed, describe(changed))
+    }),
+  ).pipe(Command.withDescription(description))
+
+const status = Command.make(
+  "status",
+  {},
+  Effect.fnUntraced(function* () {
+    const client = yield* ManagementClient
+    const summary = yield* client.delivery.deliverySummary({ params: { org: yield* organization } })
+    yield* print(
+      summary,
+      table(["queued", "scheduled", "sending", "sent", "failed", "cancelled", "oldest due s", "sent per s"], [[
+        summary.queued,
+        summary.scheduled,
+        summary.sending,
+        summary.sent,
+        summary.failed,
+        summary.cancelled,
+        Math.round(summary.oldest_due_seconds),
+        Math.round(summary.sent_per_second * 10) / 10,
+      ]]),
+    )
+  }),
+).pipe(Command.withDescription("Counts by state, the age of the oldest due, and the present rate"))
+
+/** `parlance deliver …` */
+export const deliverCommand = Command.make("deliver").pipe(
+  Command.withDescription("What is queued, on its way and gone"),
+  Command.withSubcommands([
+    list,
+    show,
+    each("cancelDelivery", "cancel", "Keep queued messages from leaving"),
+    each("retryDelivery", "retry", "Queue failed messages again"),
+    status,
+  ]),
+)

@@ -1,0 +1,68 @@
+import { Clock, Effect, Result } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { hash } from "node:crypto"
+import { KeyAuth } from "../auth/KeyAuth.ts"
+import { DeliveryQueue } from "../delivery/DeliveryQueue.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import * as Body from "./Body.ts"
+import { deliverBody } from "./DeliverWire.ts"
+import { authorize } from "./KeyRequired.ts"
+import { IdempotencyKeyReused, Unauthorized, Unavailable, Unprocessable } from "./Problems.ts"
+import { invalid, toProblems } from "./Requests.ts"
+
+/** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
+const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
+
+const ok = { status: "ok" }
+
+/** Deliver: decides, renders, and answers once the message is safely queued. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const keys = yield* KeyAuth
+  const queue = yield* DeliveryQueue
+  const clock = yield* Clock.Clock
+
+  yield* router.add(
+    "POST",
+    "/api/deliver/:org",
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { org = "" } = yield* HttpRouter.params
+      const { headers } = request
+      if (headers["x-api-key"] === undefined && headers["authorization"] !== undefined) {
+        return yield* new Unauthorized({
+          detail: "Deliver takes the API key in the header X-Api-Key only, not as `Authorization: Bearer`",
+        })
+      }
+      yield* authorize(keys, request, org, "deliver")
+      const { bytes, json } = yield* Body.rawJson(request, Body.maxBodyBytes)
+      const decoded = deliverBody(json, clock.currentTimeMillisUnsafe())
+      const key = headers["idempotency-key"]
+      const faults = [
+        ...(Result.isFailure(decoded) ? decoded.failure : []),
+        ...(key === undefined || isKey(key) ? [] : [{
+          pointer: "Idempotency-Key",
+          detail: "must have 1 to 255 printable ASCII characters",
+        }]),
+      ]
+      if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
+      const queued = yield* queue.enqueue(org as OrgSlug, {
+        ...decoded.success,
+        idempotency: key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") },
+      }).pipe(
+        Effect.catchTags({
+          NotEnabled: ({ message }) => new Unprocessable({ detail: message }),
+          NoCandidate: ({ message }) => new Unprocessable({ detail: message }),
+          KeyReused: ({ message }) => new IdempotencyKeyReused({ detail: message }),
+          BufferFull: () =>
+            new Unavailable({
+              detail: "The store does not take messages now: nothing was queued, send the request again",
+            }),
+        }),
+        toProblems,
+      )
+      return HttpServerResponse.jsonUnsafe(ok, {
+        headers: queued.repeated ? { "idempotent-replayed": "true" } : {},
+      })
+    }),
+  )
+}))

@@ -1,0 +1,134 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectionChange } from "../delivery/Connections.ts"
+import { DeliveryState } from "../delivery/Delivery.ts"
+import { AdminRequired } from "./AdminRequired.ts"
+import * as Problems from "./Problems.ts"
+
+// The part of the management API for managed delivery: the ways out, and what is on its way.
+
+const path = { org: Schema.String }
+const connectionPath = { ...path, connection: Schema.String }
+const deliveryPath = { ...path, delivery: Schema.String }
+const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+
+/** A connection without its secrets. */
+export const Connection = Schema.Struct({
+  name: Schema.String,
+  platform: Schema.String,
+  settings: Schema.Record(Schema.String, Schema.Unknown),
+  secrets: Schema.Array(Schema.String).annotate({ description: "Names of the secrets that are set" }),
+  enabled: Schema.Boolean,
+  paused: Schema.Boolean,
+  default: Schema.Boolean.annotate({ description: "Of the enabled ones the one that carries what is delivered" }),
+  in_use: Schema.Boolean,
+  trouble: Schema.NullOr(Schema.Struct({
+    state: Schema.Literals(["slow-down", "failing", "broken"]),
+    reason: Schema.String,
+    since: Schema.String,
+    until: Schema.String.annotate({ description: "When it is tried again" }),
+  })).annotate({ description: "Why nothing leaves now; null while all is well" }),
+  created_at: Schema.String,
+  updated_at: Schema.String,
+})
+export type Connection = typeof Connection.Type
+
+const delivery = {
+  id: Schema.String.annotate({ description: "Also the tracking id of its decision" }),
+  template_id: Schema.String,
+  copy_id: Schema.String,
+  email: Schema.NullOr(Schema.String).annotate({ description: "Null once the person has been erased" }),
+  state: DeliveryState,
+  due_at: Schema.String,
+  queued_at: Schema.String,
+  attempts: Schema.Int.annotate({ description: "Attempts that ended without an acceptance" }),
+  connection: Schema.NullOr(Schema.String),
+  message_id: Schema.NullOr(Schema.String).annotate({ description: "The platform's own name of it" }),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
+  finished_at: Schema.NullOr(Schema.String),
+}
+
+/** A message on its way, or gone. */
+export const Delivery = Schema.Struct(delivery)
+export type Delivery = typeof Delivery.Type
+
+/** The same with its words. */
+export const DeliveryDetail = Schema.Struct({
+  ...delivery,
+  vars: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
+  formats: Schema.Record(Schema.String, Schema.String),
+})
+
+/** How the queue stands. */
+export const DeliverySummary = Schema.Struct({
+  queued: Schema.Int.annotate({ description: "Due now" }),
+  scheduled: Schema.Int.annotate({ description: "Due later: scheduled, or waiting for another attempt" }),
+  sending: Schema.Int,
+  sent: Schema.Int,
+  failed: Schema.Int,
+  cancelled: Schema.Int,
+  oldest_due_seconds: Schema.Finite.annotate({ description: "How long the oldest that is due has waited" }),
+  sent_per_second: Schema.Finite.annotate({ description: "Of late" }),
+})
+
+export class DeliveryGroup extends HttpApiGroup.make("delivery")
+  .add(
+    HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
+      params: path,
+      success: Schema.Struct({ connections: Schema.Array(Connection) }),
+      error: Problems.OrganizationNotFound,
+    }),
+    HttpApiEndpoint.put("putConnection", "/organizations/:org/connections/:connection", {
+      params: connectionPath,
+      payload: ConnectionChange,
+      success: Connection,
+      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Unprocessable],
+    }).annotate(
+      OpenApi.Description,
+      "Sets a connection up or changes it; what is absent stays, `settings` are replaced whole, `secrets` are merged by " +
+        "name (null takes one away), stored encrypted and never shown again. `paused: true` lets everything that is due wait.",
+    ),
+    HttpApiEndpoint.delete("deleteConnection", "/organizations/:org/connections/:connection", {
+      params: connectionPath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+    }).annotate(OpenApi.Description, "What is queued waits for another connection."),
+    HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
+      params: connectionPath,
+      success: Schema.Struct({ ok: Schema.Boolean, detail: Schema.String }),
+      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+    }).annotate(OpenApi.Description, "Tries credentials and settings against the platform, without sending anything."),
+    HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
+      params: path,
+      query: {
+        state: Schema.optionalKey(Schema.String).annotate({ description: "Only these" }),
+        email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
+        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
+      },
+      success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Description, "The latest first."),
+    HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
+      params: path,
+      success: DeliverySummary,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Description, "Counts by state, the age of the oldest due and the present rate."),
+    HttpApiEndpoint.get("getDelivery", "/organizations/:org/deliveries/:delivery", {
+      params: deliveryPath,
+      success: DeliveryDetail,
+      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
+    }),
+    HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
+      params: deliveryPath,
+      success: Delivery,
+      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
+    }).annotate(OpenApi.Description, "Keeps a queued message from leaving."),
+    HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
+      params: deliveryPath,
+      success: Delivery,
+      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
+    }).annotate(OpenApi.Description, "Queues a failed message again, with all its attempts."),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

@@ -1,0 +1,129 @@
+import { Effect, Result } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { isStorable } from "../domain/Attributes.ts"
+import type { Fault } from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
+import { ConnectionChange, Connections, type ConnectionSetup } from "../delivery/Connections.ts"
+import { testConnection } from "../delivery/testConnection.ts"
+import { Deliveries } from "../delivery/Deliveries.ts"
+import { type Delivery, DeliveryState } from "../delivery/Delivery.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { ServedApi } from "./Api.ts"
+import type * as Wire from "./DeliveryApi.ts"
+import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
+
+const decodeChange = decoder(ConnectionChange)
+
+const isState = (text: string): text is DeliveryState =>
+  (DeliveryState.literals as ReadonlyArray<string>).includes(text)
+
+/** A delivery as the API shows it. */
+export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
+  id: delivery.id,
+  template_id: delivery.templateId,
+  copy_id: delivery.copyId,
+  email: delivery.email,
+  state: delivery.state,
+  due_at: delivery.dueAt.toISOString(),
+  queued_at: delivery.queuedAt.toISOString(),
+  attempts: delivery.attempts,
+  connection: delivery.connection,
+  message_id: delivery.messageId,
+  reason: delivery.reason,
+  finished_at: delivery.finishedAt?.toISOString() ?? null,
+})
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "delivery",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    const connections = yield* Connections
+    const deliveries = yield* Deliveries
+
+    const connectionToWire = (org: string, setup: ConnectionSetup): Wire.Connection => ({
+      name: setup.name,
+      platform: setup.platform,
+      settings: setup.settings,
+      secrets: setup.secrets,
+      enabled: setup.enabled,
+      paused: setup.paused,
+      default: setup.isDefault,
+      in_use: connections.active(org)?.name === setup.name,
+      trouble: setup.trouble,
+      created_at: setup.createdAt.toISOString(),
+      updated_at: setup.updatedAt.toISOString(),
+    })
+
+    return handlers
+      .handle("listConnections", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return { connections: (yield* connections.list(org)).map((setup) => connectionToWire(org, setup)) }
+        }).pipe(toProblems))
+      .handleRaw("putConnection", ({ params, request }) =>
+        Effect.gen(function* () {
+          const change = yield* body(request, decodeChange)
+          const org = yield* existing(organizations, params)
+          return connectionToWire(org, yield* connections.put(org, lookedUp(params.connection), change))
+        }).pipe(toProblems))
+      .handle("deleteConnection", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          yield* connections.remove(org, lookedUp(params.connection))
+        }).pipe(toProblems))
+      .handle("testConnection", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return yield* testConnection(connections, org, lookedUp(params.connection))
+        }).pipe(toProblems))
+      .handleRaw("listDeliveries", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const asked = query(request)
+          const limit = limitOf(asked, 500, 50)
+          const state = asked.get("state") ?? undefined
+          const email = asked.get("email") ?? undefined
+          const before = asked.get("cursor") ?? undefined
+          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
+          if (state !== undefined && !isState(state)) {
+            faults.push({ pointer: "state", detail: `must be one of ${DeliveryState.literals.join(", ")}` })
+          }
+          if (email !== undefined && !isStorable(email)) faults.push({ pointer: "email", detail: "must be an address" })
+          if (before !== undefined && !isStorable(before)) {
+            faults.push({ pointer: "cursor", detail: "must be the `next` of a page" })
+          }
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const found = yield* deliveries.list(org, {
+            state: state as DeliveryState | undefined,
+            email,
+            before,
+            limit: limit.success + 1,
+          })
+          const page = found.slice(0, limit.success)
+          return { deliveries: page.map(deliveryToWire), next: found.length > page.length ? page.at(-1)!.id : null }
+        }).pipe(toProblems))
+      .handle("deliverySummary", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const { oldestDueSeconds, sentPerSecond, ...counts } = yield* deliveries.summary(org)
+          return { ...counts, oldest_due_seconds: oldestDueSeconds, sent_per_second: sentPerSecond }
+        }).pipe(toProblems))
+      .handle("getDelivery", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const delivery = yield* deliveries.get(org, lookedUp(params.delivery))
+          return { ...deliveryToWire(delivery), vars: delivery.vars, formats: delivery.formats }
+        }).pipe(toProblems))
+      .handle("cancelDelivery", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return deliveryToWire(yield* deliveries.cancel(org, lookedUp(params.delivery)))
+        }).pipe(toProblems))
+      .handle("retryDelivery", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return deliveryToWire(yield* deliveries.retry(org, lookedUp(params.delivery)))
+        }).pipe(toProblems))
+  }),
+)

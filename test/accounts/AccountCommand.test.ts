@@ -1,0 +1,38 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { run } from "../support/service.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
+
+const parlance = (env: Environment, status: number, ...args: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const { child, ended, output } = run(args, { ...env, PUBLIC_URL: "https://words.example" })
+    child.stdin.end("")
+    const { code } = await ended
+    assert.strictEqual(code, status, output())
+    return output()
+  })
+
+describe("parlance account", () => {
+  it.live(
+    "creates, invites, resets, lists and removes accounts, without a service that runs",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* temporaryEnvironment("embedded")
+        yield* parlance(env, 0, "org", "create", "acme", "--name", "Acme")
+        const created = yield* parlance(env, 0, "account", "create", "Ann@example.com", "--administrator")
+        assert.match(created, /https:\/\/words\.example\/console\/password\?token=[\w-]{43}/)
+        const invited = yield* parlance(env, 0, "account", "invite", "bob@example.com", "--role", "editor")
+        assert.match(invited, /https:\/\/words\.example\/console\/invitation\?token=[\w-]{43}/)
+        const again = yield* parlance(env, 1, "account", "create", "ann@example.com")
+        assert.include(again, "already an account")
+        const reset = yield* parlance(env, 0, "account", "reset", "ann@example.com")
+        assert.match(reset, /console\/password\?token=/)
+        const listed = JSON.parse(yield* parlance(env, 0, "account", "list", "--json"))
+        assert.deepInclude(listed[0], { email: "ann@example.com", administrator: true, has_password: false })
+        assert.include(yield* parlance(env, 1, "account", "remove", "ann@example.com"), "--yes")
+        yield* parlance(env, 0, "account", "remove", "ann@example.com", "--yes")
+        assert.include(yield* parlance(env, 1, "account", "remove", "ann@example.com", "--yes"), "no account")
+      })),
+    400_000,
+  )
+})

@@ -1,0 +1,162 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { describe } from "vitest"
+import { receiver, signingSecret } from "../delivery/receiver.ts"
+import { deliveryEnvironment, enqueue, furnish, layerQueue } from "../delivery/support.ts"
+import { makeOrg } from "../events/support.ts"
+import type { Services } from "../learning/support.ts"
+import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
+
+// deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
+type Json = any
+
+/** Works on the store itself, as nobody serves it now. */
+const during = <A, E>(env: Environment, effect: Effect.Effect<A, E, Services>) =>
+  Effect.scoped(Effect.flatMap(Layer.build(layerQueue(env)), (context) => Effect.provideContext(effect, context)))
+
+const commands = (env: Environment) => {
+  const ended = (status: number) => (args: ReadonlyArray<string>, input = "") =>
+    Effect.promise(async () => {
+      const { child, ended, output } = run([...args, "--org", "acme"], env)
+      child.stdin.end(input)
+      assert.strictEqual((await ended).code, status, output())
+      assert.notInclude(output(), "    at ")
+      assert.notInclude(output(), signingSecret)
+      return output()
+    })
+  const text = ended(0)
+  return {
+    text,
+    fails: ended(1),
+    json: (args: ReadonlyArray<string>, input?: string) =>
+      Effect.map(text([...args, "--json"], input), (output): Json => JSON.parse(output)),
+  }
+}
+
+const secrets = JSON.stringify({ signing_secret: signingSecret })
+
+describe("parlance connection and deliver", () => {
+  it.live(
+    "work on the embedded store that nobody serves",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const server = yield* receiver()
+        const env = { ...(yield* temporaryEnvironment("embedded")), OUTBOUND_ALLOW: "127.0.0.1/32" }
+        yield* during(env, makeOrg("acme"))
+        const { fails, json, text } = commands(env)
+        assert.include(yield* text(["connection", "list"]), "parlance connection set")
+        const wrong = yield* fails(["connection", "set", "main", "--platform", "webhook"])
+        assert.include(wrong, "signing_secret")
+        assert.include(wrong, "url")
+        const settings = JSON.stringify({ url: server.url })
+        const set = ["connection", "set", "main", "--platform", "webhook", "--settings", settings, "--secrets-stdin"]
+        assert.include(yield* text(set, secrets), "leave through main")
+        assert.deepInclude((yield* json(["connection", "list"]))[0], {
+          name: "main",
+          platform: "webhook",
+          in_use: true,
+          secrets: ["signing_secret"],
+        })
+        assert.include(yield* text(["connection", "test", "main"]), "It works")
+        assert.include(yield* text(["connection", "pause", "main"]), "resume")
+        assert.isTrue((yield* json(["connection", "list"]))[0].paused)
+        assert.include(yield* text(["connection", "resume", "main"]), "sends again")
+        assert.include(yield* text(["connection", "disable", "main"]), "switched off")
+        assert.isFalse((yield* json(["connection", "list"]))[0].enabled)
+        const off = yield* text(["connection", "remove", "main"])
+        assert.include(off, "Removed main")
+        assert.include(yield* fails(["connection", "remove", "main"]), "main")
+        assert.include(yield* fails(["connection", "test", "main"]), "main")
+        assert.deepStrictEqual(server.arrivals, [])
+      })),
+    300_000,
+  )
+
+  it.live(
+    "list, show, cancel and count what is queued on the embedded store that nobody serves",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* temporaryEnvironment("embedded")
+        const [first, second] = yield* during(
+          env,
+          Effect.gen(function* () {
+            yield* furnish("acme")
+            const queued = [yield* enqueue("acme", "ada@example.com"), yield* enqueue("acme", "bob@example.com")]
+            const sql = yield* SqlClient.SqlClient
+            yield* sql`
+              UPDATE deliveries d SET state = 'failed', reason = 'no such mailbox', finished_at = now()
+              WHERE d.email = 'bob@example.com'`
+            return queued.map(({ id }) => id)
+          }),
+        )
+        const { fails, json, text } = commands({ ...env, ...deliveryEnvironment })
+        assert.deepStrictEqual((yield* json(["deliver", "list"])).map(({ id }: Json) => id), [second, first])
+        assert.match(yield* text(["deliver", "list", "--state", "failed"]), /bob@example\.com.*no such mailbox/)
+        assert.include(yield* text(["deliver", "list", "--email", "nobody@example.com"]), "no such deliveries")
+        assert.include(yield* fails(["deliver", "list", "--state", "lost"]), "queued")
+        assert.include(yield* text(["deliver", "show", first!]), "a for ada@example.com")
+        assert.deepInclude(yield* json(["deliver", "status"]), { queued: 1, scheduled: 0 })
+        assert.strictEqual((yield* json(["deliver", "cancel", first!]))[0].state, "cancelled")
+        assert.strictEqual((yield* json(["deliver", "retry", second!]))[0].state, "queued")
+        assert.include(yield* fails(["deliver", "retry", first!]), "cancelled")
+        assert.include(yield* fails(["deliver", "show", "none"]), "none")
+      })),
+    300_000,
+  )
+
+  it.live(
+    "work against a service that runs, which then sends",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const server = yield* receiver()
+        const env: Environment = yield* temporaryEnvironment("embedded") as Effect.Effect<
+          Environment,
+          never,
+          Scope.Scope
+        >
+        const service = yield* scopedProcess({ ...env, ...deliveryEnvironment })
+        yield* Effect.promise(async () => {
+          await service.manage("POST", "/organizations", { slug: "acme", name: "Acme" })
+          await service.manage("POST", "/organizations/acme/templates", {
+            id: "t",
+            name: "T",
+            variants: [{ id: "a", vars: { subject: "Hi" } }],
+          })
+        })
+        const key = yield* Effect.promise(async () =>
+          (await service.manage("POST", "/organizations/acme/keys", { name: "k" })).body.key
+        )
+        const { json, text } = commands({ PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken })
+        const settings = JSON.stringify({ url: server.url })
+        yield* text(
+          ["connection", "set", "main", "--platform", "webhook", "--settings", settings, "--secrets-stdin"],
+          secrets,
+        )
+        yield* text(["connection", "pause", "main"])
+        const answer = yield* Effect.promise(() =>
+          service.request("/api/deliver/acme", {
+            method: "POST",
+            headers: { "x-api-key": key, "content-type": "application/json" },
+            body: JSON.stringify({ template_id: "t", email: "ada@example.com" }),
+          })
+        )
+        assert.strictEqual(answer.status, 200)
+        yield* Effect.promise(() => answer.body!.cancel())
+        assert.deepInclude(yield* json(["deliver", "status"]), { queued: 1, sent: 0 })
+        yield* text(["connection", "resume", "main"])
+        yield* Effect.promise(() => waitUntil("it arrives", () => server.arrivals.length === 1))
+        yield* Effect.promise(() =>
+          waitUntil(
+            "it is recorded",
+            async () => (await service.manage("GET", "/organizations/acme/delivery-summary")).body.sent === 1,
+          )
+        )
+        const [sent] = yield* json(["deliver", "list", "--state", "sent"])
+        assert.strictEqual(sent.id, server.arrivals[0]!.id)
+        assert.notInclude(service.output(), signingSecret.slice(6))
+      })),
+    300_000,
+  )
+})

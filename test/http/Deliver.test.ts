@@ -1,0 +1,272 @@
+import { assert, it } from "@effect/vitest"
+import { adminToken, waitUntil } from "../support/service.ts"
+import { suiteOnSending } from "./deliverySuite.ts"
+import { assertProblem, type Json, parallel, pointersOf, read } from "./harness.ts"
+
+suiteOnSending("Deliver", (bench) => {
+  const message = { template_id: "t", email: "ada@example.com", fields: { name: "Ada" } }
+  const post = async (path: string, headers: Record<string, string>, body: BodyInit = JSON.stringify(message)) =>
+    read(await bench.service.request(path, { method: "POST", headers, body }))
+
+  it("answers ok once the message is queued, and it arrives with its words", async () => {
+    const org = await bench.sender("ok", { connection: { paused: false } })
+    const answer = await org.deliver(message)
+    assert.strictEqual(answer.status, 200, answer.text)
+    assert.deepStrictEqual(answer.json, { status: "ok" })
+    assert.isNull(answer.headers.get("idempotent-replayed"))
+    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    const arrived = bench.server.requests.find(({ json }) => json.data?.org === "ok")!.json.data
+    const [delivery] = await org.deliveries()
+    assert.deepInclude(arrived, {
+      tracking_id: delivery.id,
+      email: "ada@example.com",
+      template_id: "t",
+      copy_id: "a",
+      vars: { subject: "Hi Ada" },
+      attempt: 1,
+    })
+    assert.deepInclude(delivery, { state: "sent", connection: "main", message_id: `wm-${delivery.id}`, reason: null })
+  })
+
+  it("takes every field of the interface, null for an absent one, and ignores what it does not know", async () => {
+    const org = await bench.sender("fields")
+    const full = {
+      ...message,
+      copy_id: "a",
+      attrs: { tier: "gold", tags: ["x", 1, true] },
+      lookback_days: 7,
+      offset_days: 0,
+      use_cache: false,
+      epsilon: 0.1,
+      send_at: new Date(Date.now() + 3_600_000).toISOString(),
+      tracking_id: "mine",
+      user_id: "u",
+    }
+    const absent = { ...message, copy_id: null, attrs: null, fields: null, epsilon: null, send_at: null }
+    for (const body of [full, absent, { ...message, send_at: "2001-01-01T00:00:00+01:00" }]) {
+      const answer = await org.deliver(body)
+      assert.strictEqual(answer.status, 200, answer.text)
+    }
+    const rows = await org.deliveries()
+    assert.strictEqual(rows.length, 3)
+    assert.notInclude(rows.map(({ id }) => id), "mine", "the id of a delivery is ours")
+    assert.strictEqual(rows.filter(({ due_at }) => due_at === full.send_at).length, 1)
+  })
+
+  it("takes the key in X-Api-Key only, and tells who sends it as Bearer so", async () => {
+    const org = await bench.sender("bearer")
+    const bearer = await post("/api/deliver/bearer", { authorization: `Bearer ${org.key}` })
+    assertProblem(bearer, 401, "unauthorized")
+    assert.match(bearer.json.detail, /X-Api-Key.*Bearer/)
+    assert.match(bearer.headers.get("www-authenticate") ?? "", /\w/)
+    const cases: ReadonlyArray<Record<string, string>> = [
+      {},
+      { "x-api-key": "" },
+      { "x-api-key": `${org.key}x` },
+      { "x-api-key": adminToken },
+      { authorization: `Bearer ${adminToken}` },
+      { authorization: `Basic ${btoa(`${org.key}:`)}` },
+      { cookie: `session=${org.key}` },
+    ]
+    for (const headers of cases) {
+      const answer = await post("/api/deliver/bearer", headers, "{")
+      assertProblem(answer, 401, "unauthorized", JSON.stringify(headers))
+      assert.notInclude(answer.text, org.key)
+    }
+    assert.deepStrictEqual(await org.deliveries(), [])
+  })
+
+  it("refuses a key without the scope or of another organization, an unknown one alike", async () => {
+    const org = await bench.sender("own")
+    const other = await bench.sender("foreign")
+    const narrow = await bench.sender("narrow", { scopes: ["generate", "events"] })
+    const scope = await narrow.deliver(message)
+    assertProblem(scope, 403, "forbidden")
+    assert.include(scope.json.detail, "deliver")
+    const somebody = await post("/api/deliver/foreign", { "x-api-key": org.key })
+    const nobody = await post("/api/deliver/nobody-at-all", { "x-api-key": org.key })
+    assertProblem(somebody, 403, "forbidden")
+    assertProblem(nobody, 403, "forbidden")
+    assert.strictEqual(nobody.text.replaceAll("nobody-at-all", "X"), somebody.text.replaceAll("foreign", "X"))
+    for (const one of [org, other, narrow]) assert.deepStrictEqual(await one.deliveries(), [])
+  })
+
+  it("lists every fault of a request at once, with its pointer", async () => {
+    const org = await bench.sender("faults")
+    const soon = new Date(Date.now() + 8 * 86_400_000).toISOString()
+    const cases: ReadonlyArray<readonly [body: Json, pointers: ReadonlyArray<string>]> = [
+      [{}, ["/email", "/template_id"]],
+      [null, [""]],
+      [[], [""]],
+      [{ template_id: "", email: 5, copy_id: 1, fields: [], attrs: 2 }, [
+        "/attrs",
+        "/copy_id",
+        "/email",
+        "/fields",
+        "/template_id",
+      ]],
+      [{ ...message, lookback_days: 0, offset_days: -1, use_cache: "yes", epsilon: 2, send_at: 5 }, [
+        "/epsilon",
+        "/lookback_days",
+        "/offset_days",
+        "/send_at",
+        "/use_cache",
+      ]],
+      [{ ...message, attrs: { a: { b: 1 } }, send_at: "tomorrow" }, ["/attrs/a", "/send_at"]],
+      [{ ...message, send_at: "2026-05-04T09:30:00" }, ["/send_at"]],
+      [{ ...message, send_at: soon }, ["/send_at"]],
+    ]
+    for (const [body, pointers] of cases) {
+      const answer = await org.deliver(JSON.stringify(body))
+      assertProblem(answer, 400, "invalid-request", JSON.stringify(body))
+      assert.deepStrictEqual(pointersOf(answer), pointers, answer.text)
+    }
+    for (const key of ["", "ä", "x".repeat(256)]) {
+      const answer = await org.deliver({ ...message, email: "nobody" }, { "idempotency-key": key })
+      assertProblem(answer, 400, "invalid-request", key)
+      assert.deepStrictEqual(pointersOf(answer), ["/email", "Idempotency-Key"], key)
+    }
+    assert.deepStrictEqual(await org.deliveries(), [])
+  })
+
+  it("takes one address only, and nothing that could become another header", async () => {
+    const org = await bench.sender("addresses")
+    const wrong = [
+      "",
+      "ada",
+      "ada@",
+      "@example.com",
+      "ada@example.com, bob@example.com",
+      "ada@example.com;bob@example.com",
+      "Ada <ada@example.com>",
+      "ada@example.com\r\nBcc: bob@example.com",
+      "ada@example.com\n",
+      "ada\u0000@example.com",
+      "ada\u202e@example.com",
+      "ada @example.com",
+      `${"a".repeat(300)}@example.com`,
+    ]
+    for (const email of wrong) {
+      const answer = await org.deliver({ ...message, email })
+      assertProblem(answer, 400, "invalid-request", JSON.stringify(email))
+      assert.deepStrictEqual(pointersOf(answer), ["/email"])
+    }
+    for (const email of ["ada@example.com", "a.d+a@mail.example.com", "o'hara@example.com"]) {
+      assert.strictEqual((await org.deliver({ ...message, email })).status, 200, email)
+    }
+  })
+
+  it("refuses other media, larger bodies and what is no JSON, as everywhere", async () => {
+    const org = await bench.sender("media")
+    const headers = { "x-api-key": org.key, "content-type": "application/json" }
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"]) {
+      assertProblem(
+        await post("/api/deliver/media", { ...headers, "content-type": type }),
+        415,
+        "unsupported-media-type",
+      )
+    }
+    assertProblem(await post("/api/deliver/media", { ...headers, "content-encoding": "gzip" }), 415)
+    const large = JSON.stringify({ ...message, pad: "x".repeat(1024 * 1024) })
+    assertProblem(await post("/api/deliver/media", headers, large), 413, "payload-too-large")
+    for (const body of ["", "{", "nope", `${JSON.stringify(message)} x`]) {
+      assertProblem(await post("/api/deliver/media", headers, body), 400, "invalid-request", body)
+    }
+    const get = await read(await bench.service.request("/api/deliver/media", { headers }))
+    assertProblem(get, 405, "method-not-allowed")
+    assert.strictEqual(get.headers.get("allow"), "POST")
+    assert.deepStrictEqual(await org.deliveries(), [])
+  })
+
+  it("answers 422 where it can be understood but not done, and 404 where the template is unknown", async () => {
+    const none = await bench.sender("not-enabled", { connection: null })
+    const notEnabled = await none.deliver(message)
+    assertProblem(notEnabled, 422, "unprocessable")
+    assert.match(notEnabled.json.detail, /not enabled for delivery.*connection/)
+    const off = await bench.sender("switched-off", { connection: { enabled: false } })
+    assertProblem(await off.deliver(message), 422, "unprocessable")
+    const org = await bench.sender("undone", {
+      template: {
+        strict: true,
+        variants: [{
+          id: "a",
+          vars: { subject: "Hi {{ name }}" },
+          targeting: [{ attribute: "tier", op: "is", values: ["gold"] }],
+        }],
+      },
+    })
+    const noCandidate = await org.deliver(message)
+    assertProblem(noCandidate, 422, "unprocessable")
+    assert.match(noCandidate.json.detail, /No candidates found/)
+    const notRendered = await org.deliver({ ...message, fields: {}, attrs: { tier: "GOLD" } })
+    assertProblem(notRendered, 422, "unprocessable")
+    assert.include(notRendered.text, "name")
+    assertProblem(await org.deliver({ ...message, template_id: "none" }), 404, "template-not-found")
+    assertProblem(await org.deliver({ ...message, copy_id: "none" }), 404, "variant-not-found")
+    for (const one of [none, off, org]) assert.deepStrictEqual(await one.deliveries(), [])
+    assert.strictEqual((await org.deliver({ ...message, attrs: { tier: "GOLD" } })).status, 200)
+  })
+
+  it("sends one message for 1,000 parallel requests with one key, and says which are repetitions", async () => {
+    const org = await bench.sender("once", { connection: { paused: false } })
+    const before = bench.server.requests.length
+    const answers = await parallel(1_000, () => org.deliver(message, { "idempotency-key": "order 7: confirmed" }))
+    assert.deepStrictEqual(
+      new Set(answers.map(({ status, text }) => `${status} ${text}`)),
+      new Set(['200 {"status":"ok"}']),
+    )
+    const fresh = answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)
+    assert.strictEqual(fresh.length, 1)
+    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    assert.strictEqual((await org.deliveries()).length, 1)
+    assert.strictEqual(bench.server.requests.length - before, 1)
+  })
+
+  it("refuses a key that comes with another body, byte by byte", async () => {
+    const org = await bench.sender("reuse")
+    const key = { "idempotency-key": "k" }
+    assert.strictEqual((await org.deliver(message, key)).status, 200)
+    for (const body of [{ ...message, email: "bob@example.com" }, `${JSON.stringify(message)} `]) {
+      assertProblem(await org.deliver(body, key), 409, "idempotency-key-reused")
+    }
+    assert.strictEqual((await org.deliver(message, key)).headers.get("idempotent-replayed"), "true")
+    assert.strictEqual((await org.deliver(message)).headers.get("idempotent-replayed"), null)
+    assert.strictEqual((await org.deliveries()).length, 2)
+  })
+
+  it("answers 503 with Retry-After while the store takes nothing, and queues nothing of it afterwards", async () => {
+    const org = await bench.sender("outage")
+    await bench.run(bench.sql`ALTER TABLE deliveries RENAME TO deliveries_away`)
+    const answers = await parallel(10, () => org.deliver(message))
+    await bench.run(bench.sql`ALTER TABLE deliveries_away RENAME TO deliveries`)
+    for (const answer of answers) {
+      assertProblem(answer, 503, "unavailable")
+      assert.isNotNull(answer.headers.get("retry-after"))
+    }
+    await waitUntil("it takes messages again", async () => (await org.deliver(message)).status === 200)
+    assert.strictEqual((await org.deliveries()).length, 1)
+  })
+
+  it("is described with its fields, its answer and its refusals", async () => {
+    const { paths } = (await read(await bench.service.request("/openapi.json"))).json
+    const operation = paths["/api/deliver/{org}"].post
+    assert.includeMembers(Object.keys(operation.responses), [
+      "200",
+      "400",
+      "401",
+      "403",
+      "404",
+      "409",
+      "413",
+      "415",
+      "422",
+    ])
+    const text = JSON.stringify(operation)
+    for (
+      const name of ["template_id", "email", "copy_id", "fields", "attrs", "send_at", "epsilon", "Idempotency-Key"]
+    ) {
+      assert.include(text.toLowerCase(), name.toLowerCase(), name)
+    }
+    assert.deepStrictEqual(operation.security.flatMap(Object.keys), ["ApiKeyHeader"], "no Bearer key")
+  })
+})
