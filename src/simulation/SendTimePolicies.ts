@@ -1,0 +1,264 @@
+import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../delay/Attention.ts"
+import { choose } from "../delay/Choice.ts"
+import { encode, epochMillis, followedHours, noEngagement } from "../delay/Touch.ts"
+import { type Chance, chance, seedOf } from "./Chance.ts"
+import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
+import * as Clocks from "../delay/Clocks.ts"
+
+const hourMillis = 3_600_000
+const dayMillis = 24 * hourMillis
+export const horizonHours = 24
+
+/** One message of a policy. Unix milliseconds. */
+interface Sent {
+  readonly at: number
+  readonly engagedAt: number | undefined
+}
+
+/** What a policy sees: the messages it has sent so far, and the engagements up to now. */
+export interface History {
+  readonly of: (person: Person) => ReadonlyArray<Sent>
+  readonly people: ReadonlyArray<Person>
+}
+
+export interface SendTimePolicy {
+  readonly name: string
+  /** Makes the policy for one world. It answers when to send, within 24 hours. */
+  readonly make: (history: History, random: Chance) => (want: Want) => number
+}
+
+const knownEngagements = (sent: ReadonlyArray<Sent>, now: number): ReadonlyArray<number> =>
+  sent.flatMap(({ engagedAt }) => engagedAt !== undefined && engagedAt <= now ? [engagedAt] : [])
+
+/** The next time from `now` on at which the person's clocks show this hour: now, if they do. */
+const nextHour = (clocks: Clocks.Clocks, now: number, hour: number): number => {
+  for (let i = 0; i < horizonHours; i++) {
+    const at = now + i * hourMillis
+    if (((clocks.localHour(at) % 24) + 24) % 24 === hour) return at
+  }
+  return now
+}
+
+const atOnce: SendTimePolicy = { name: "at once", make: () => ({ at }) => at }
+
+const anyHour: SendTimePolicy = {
+  name: "random hour",
+  make: (_, { uniform }) => ({ at }) => at + uniform() * (horizonHours * hourMillis - 1),
+}
+
+const mode = (counts: ArrayLike<number>): number => {
+  let best = 0
+  for (let i = 1; i < counts.length; i++) if (counts[i]! > counts[best]!) best = i
+  return best
+}
+
+/** Something learned from everybody anew each day. */
+const daily = <A>(learn: (now: number) => A): (now: number) => A => {
+  let day = NaN
+  let learned: A
+  return (now) => {
+    if (Math.floor(now / dayMillis) !== day) {
+      day = Math.floor(now / dayMillis)
+      learned = learn(now)
+    }
+    return learned
+  }
+}
+
+/** The hour of the day in which most engagements of everybody came, on each person's clocks. */
+const popularHour = ({ of, people }: History) =>
+  daily((now) => {
+    const counts = new Float64Array(24)
+    for (const person of people) {
+      for (const at of knownEngagements(of(person), now)) {
+        const hour = ((person.clocks.localHour(at) % 24) + 24) % 24
+        counts[hour]! += 1
+      }
+    }
+    return counts.some((count) => count > 0) ? mode(counts) : undefined
+  })
+
+const organizationHour: SendTimePolicy = {
+  name: "organization's best hour",
+  make: (history) => {
+    const popular = popularHour(history)
+    return ({ at, person }) => {
+      const hour = popular(at)
+      return hour === undefined ? at : nextHour(person.clocks, at, hour)
+    }
+  },
+}
+
+/** As Braze describes it: the hour of most engagements, with few of them everybody's. */
+const engagedHour: SendTimePolicy = {
+  name: "most engaged hour",
+  make: (history) => {
+    const popular = popularHour(history)
+    return ({ at, person }) => {
+      const own = knownEngagements(history.of(person), at)
+      const counts = new Float64Array(24)
+      for (const time of own) {
+        const local = person.clocks.localHour(time)
+        for (const near of [-1, 0, 1]) counts[(((local + near) % 24) + 24) % 24]! += near === 0 ? 1 : 0.5
+      }
+      const hour = own.length >= 3 ? mode(counts) : popular(at)
+      return hour === undefined ? at : nextHour(person.clocks, at, hour)
+    }
+  },
+}
+
+/** As Aampe describes it: 35 slots a week, a Beta for each and each person, drawn by Thompson sampling. */
+const ownSlots: SendTimePolicy = {
+  name: "per-user slots",
+  make: ({ of }, { gamma, uniform }) => {
+    const slotOf = (local: number) => {
+      const hour = ((local % 24) + 24) % 24
+      const part = hour < 6 ? 0 : hour < 10 ? 1 : hour < 14 ? 2 : hour < 18 ? 3 : 4
+      return (((Math.floor(local / 24) % 7) + 7) % 7) * 5 + part
+    }
+    return ({ at, person }) => {
+      const won = new Float64Array(35)
+      const lost = new Float64Array(35)
+      for (const sent of of(person)) {
+        const slot = slotOf(person.clocks.localHour(sent.at))
+        if (sent.engagedAt !== undefined && sent.engagedAt <= at) won[slot]! += 1
+        else if (at - sent.at >= dayMillis) lost[slot]! += 1
+      }
+      const draws = new Map<number, number>()
+      let best = { at, draw: -1 }
+      for (let i = 0; i < horizonHours; i++) {
+        const time = at + i * hourMillis
+        const slot = slotOf(person.clocks.localHour(time))
+        if (draws.has(slot)) continue
+        const a = gamma(1 + won[slot]!)
+        const draw = a / (a + gamma(3 + lost[slot]!))
+        draws.set(slot, draw)
+        if (draw > best.draw) best = { at: time + uniform() * hourMillis * 0.99, draw }
+      }
+      return Math.min(best.at, at + horizonHours * hourMillis - 1)
+    }
+  },
+}
+
+/** A person's touches as the store would have them at `now`. */
+const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
+  Float64Array.from(sent, (one, i) => {
+    const hour = Math.floor((one.at - epochMillis) / hourMillis)
+    const delay = one.engagedAt !== undefined && one.engagedAt <= now
+      ? Math.floor((one.engagedAt - epochMillis) / hourMillis) - hour
+      : noEngagement
+    return encode({ hour, delay: Math.min(delay, followedHours), variant: 0 }, String(i))
+  })
+
+/** The product's own arithmetic. `isPersonal` false: everybody is treated as a stranger. */
+const attention = (name: string, isPersonal: boolean, zoned = true): SendTimePolicy => ({
+  name,
+  make: ({ of, people }, { uniform }) => {
+    const clocksOf = ({ clocks }: Person) => zoned ? clocks : Clocks.of("Europe/Berlin")
+    const learned = daily((now) => {
+      const cells = new Cells()
+      for (const person of people) {
+        for (const code of codesOf(of(person), now)) cells.add(code, clocksOf(person), now)
+      }
+      const tau = cells.tau()
+      return { tau, known: cells.count > 0, fresh: freshness(tau), everybody: everybody(smooth(cells.histogram(tau))) }
+    })
+    return ({ at, person }) => {
+      const all = learned(at)
+      const clocks = clocksOf(person)
+      let own = all.everybody
+      if (isPersonal) {
+        const histogram = emptyHistogram()
+        addTouches(histogram, codesOf(of(person), at), clocks, all.fresh, at)
+        own = personal(histogram, all.everybody)
+      }
+      return choose({
+        attention: all.known ? own : undefined,
+        tau: all.tau,
+        clocks,
+        permission: { quiet: undefined, days: undefined },
+        from: at,
+        until: at + horizonHours * hourMillis,
+        draws: [uniform(), uniform(), uniform()],
+      }).at
+    }
+  },
+})
+
+export const ours: SendTimePolicy = attention("Parlance", true)
+export const organizationCurve: SendTimePolicy = attention("organization's curve", false)
+
+export const sendTimePolicies: ReadonlyArray<SendTimePolicy> = [
+  atOnce,
+  anyHour,
+  organizationHour,
+  organizationCurve,
+  engagedHour,
+  ownSlots,
+  ours,
+  attention("Parlance without zones", true, false),
+]
+
+/** Who a message went to, by what its policy knew of them. */
+export const groups = ["all", "newcomers", "no engagement yet", "1 to 19", "20 or more", "second half"] as const
+export type Group = (typeof groups)[number]
+
+/** Engagements expected under a policy, when sending at once and at the best hour, by group. */
+export interface Captured {
+  count: number
+  chosen: number
+  atOnce: number
+  best: number
+}
+
+/** The best that can be had for each message of a world: sending at once, and at the best of the hours. */
+export const bounds = (world: SendTimeWorld) =>
+  world.wants.map(({ at, person }) => {
+    const now = engagement(person, at)
+    let best = now
+    for (let i = 1; i < horizonHours; i++) best = Math.max(best, engagement(person, at + i * hourMillis))
+    return { now, best }
+  })
+
+/** Lets a policy send all messages of a world, learning from what it sent itself. */
+export const runSendTimes = (
+  world: SendTimeWorld,
+  limits: ReturnType<typeof bounds>,
+  policy: SendTimePolicy,
+  seed: number,
+): ReadonlyMap<Group, Captured> => {
+  const sent = new Map<Person, Array<Sent>>(world.people.map((person) => [person, []]))
+  const choosing = policy.make(
+    { of: (person) => sent.get(person)!, people: world.people },
+    chance(seedOf(seed, policy.name)),
+  )
+  const { uniform } = chance(seedOf(seed, `engagement ${policy.name}`))
+  const captured = new Map<Group, Captured>(
+    groups.map((group) => [group, { count: 0, chosen: 0, atOnce: 0, best: 0 }]),
+  )
+  const half = (world.from + world.until) / 2
+  world.wants.forEach((want, i) => {
+    const { at, person, place } = want
+    const own = sent.get(person)!
+    // Only what is known by now: a message can be under way, its hour not yet come.
+    const engagements = knownEngagements(own, at).length
+    const chosenAt = choosing(want)
+    const chosen = engagement(person, chosenAt)
+    const add = (group: Group) => {
+      const sum = captured.get(group)!
+      sum.count++
+      sum.chosen += chosen
+      sum.atOnce += limits[i]!.now
+      sum.best += limits[i]!.best
+    }
+    add("all")
+    if (at >= half) add("second half")
+    if (place === 0 && person.isNewcomer) add("newcomers")
+    add(engagements === 0 ? "no engagement yet" : engagements < 20 ? "1 to 19" : "20 or more")
+    own.push({ at: chosenAt, engagedAt: engagedAt(person, chosenAt, uniform) })
+  })
+  return captured
+}
+
+/** The share of the way from sending at once to the best hour. */
+export const shareOf = ({ atOnce, best, chosen }: Captured): number => (chosen - atOnce) / (best - atOnce)

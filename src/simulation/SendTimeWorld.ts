@@ -1,0 +1,155 @@
+import { foldedHour, foldedHours } from "../delay/Attention.ts"
+import * as Clocks from "../delay/Clocks.ts"
+import { followedHours } from "../delay/Touch.ts"
+import { type Chance, chance, seedOf } from "./Chance.ts"
+
+// People who look at their messages at hours of their own, and the messages of an organization to them.
+
+const hourMillis = 3_600_000
+const dayMillis = 24 * hourMillis
+
+/** How fast a message loses its freshness in this world, in hours. No policy is told. */
+const trueTau = 6
+
+/** The organization's zone; its own people mostly live there. */
+export const organizationZone = "Europe/Berlin"
+const otherZones = ["America/New_York", "Asia/Kolkata", "Australia/Sydney", "America/Los_Angeles"]
+
+export interface Person {
+  readonly id: number
+  readonly clocks: Clocks.Clocks
+  /** Engagements per hour with a fresh message by folded local hour, before and (for some) after a change of habits. */
+  readonly habits: Float64Array
+  readonly laterHabits: Float64Array | undefined
+  /** When the habits change, Unix milliseconds; Infinity for most. */
+  readonly changesAt: number
+  /** Nothing was sent to this person in the first 100 days. */
+  readonly isNewcomer: boolean
+}
+
+/** A message that wants to be sent at `at` or within the hours after it. */
+export interface Want {
+  readonly person: Person
+  /** Unix milliseconds. */
+  readonly at: number
+  /** Place among the person's messages, from 0. */
+  readonly place: number
+}
+
+export interface SendTimeWorld {
+  readonly people: ReadonlyArray<Person>
+  /** In the order of time. */
+  readonly wants: ReadonlyArray<Want>
+  readonly from: number
+  readonly until: number
+}
+
+/** An hour of the day off `hour` that a habit with this spread puts weight on. */
+const bump = (at: number, hour: number, spread: number) => {
+  const off = Math.abs(((at - hour) % 24 + 36) % 24 - 12)
+  return Math.exp(-0.5 * (off / spread) ** 2) / spread
+}
+
+/** A week of one person: two or three times of the day, others on the weekend, and a little at any waking hour. */
+const habitsOf = ({ gamma, normal, uniform }: Chance, level: number): Float64Array => {
+  const isNightly = uniform() < 0.08
+  const shift = isNightly ? 11 : 0
+  const peaks = [8, 12.7, 20.3].map((hour) => ({
+    hour: hour + shift + 1.4 * normal(),
+    weight: gamma(0.5),
+    spread: 0.6 + gamma(2) * 0.35,
+  }))
+  const later = 1.2 + 0.8 * normal()
+  const freeDays = 0.5 + gamma(2) * 0.35
+  const habits = new Float64Array(foldedHours)
+  for (let k = 0; k < foldedHours; k++) {
+    const free = k >= 24
+    const hour = k % 24
+    const awake = bump(hour + 0.5, 14.5 + shift, 5) * 5
+    let rate = 0.06 * awake
+    for (const peak of peaks) rate += peak.weight * bump(hour + 0.5, peak.hour + (free ? later : 0), peak.spread)
+    habits[k] = rate * (free ? freeDays : 1)
+  }
+  const mean = habits.reduce((sum, rate) => sum + rate, 0) / foldedHours
+  return habits.map((rate) => level * rate / mean)
+}
+
+/**
+ * The world of a seed: 120 days across the changes to summer time, people of whom 45 % live in other zones, one in six changes
+ * habits half-way, and one in seven hears of the organization only in the last weeks.
+ */
+export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
+  const random = chance(seedOf(seed, "send times"))
+  const { gamma, normal, uniform } = random
+  const from = Date.UTC(2026, 0, 15)
+  const until = from + 120 * dayMillis
+  const organization = Clocks.of(organizationZone)
+  const people: Array<Person> = []
+  const wants: Array<Omit<Want, "place">> = []
+  for (let id = 0; id < size; id++) {
+    const zone = uniform() < 0.55 ? organizationZone : otherZones[Math.floor(uniform() * otherZones.length)]!
+    const clocks = Clocks.of(zone)
+    const level = 0.05 * Math.exp(0.8 * normal())
+    const habits = habitsOf(random, level)
+    const changes = uniform() < 1 / 6
+    const isNewcomer = uniform() < 1 / 7
+    const person: Person = {
+      id,
+      isNewcomer,
+      clocks,
+      habits,
+      laterHabits: changes ? habitsOf(random, level) : undefined,
+      changesAt: changes ? from + (40 + 40 * uniform()) * dayMillis : Infinity,
+    }
+    people.push(person)
+    const begins = isNewcomer ? from + 100 * dayMillis : from
+    // Messages a day: many people with few, some with many.
+    const rate = 0.05 + 0.45 * gamma(0.8)
+    for (let day = begins; day < until; day += dayMillis) {
+      if (uniform() >= Math.min(0.95, rate)) continue
+      // A third are campaigns at ten in the organization's morning, the others are set off by what the person does.
+      const isCampaign = uniform() < 1 / 3
+      const hour = isCampaign ? 10 + 0.3 * uniform() : uniform() < 0.8 ? 8 + 15 * uniform() : 24 * uniform()
+      const offset = (isCampaign ? organization : clocks).offsetAt(day)
+      wants.push({ person, at: day + hour * hourMillis - offset })
+    }
+  }
+  wants.sort((a, b) => a.at - b.at)
+  const places = new Map<Person, number>()
+  return {
+    people,
+    wants: wants.map((want) => {
+      const place = places.get(want.person) ?? 0
+      places.set(want.person, place + 1)
+      return { ...want, place }
+    }),
+    from,
+    until,
+  }
+}
+
+const fading = Float64Array.from({ length: followedHours }, (_, j) => Math.exp(-j / trueTau))
+
+/** Engagements expected per hour of a message `j` hours after it was sent at `at`. */
+const rateAt = (person: Person, at: number, j: number): number => {
+  const time = at + j * hourMillis
+  const habits = time >= person.changesAt ? person.laterHabits! : person.habits
+  return habits[foldedHour(person.clocks.localHour(time))]! * fading[j]!
+}
+
+/** The probability that a message sent at `at` is engaged with. */
+export const engagement = (person: Person, at: number): number => {
+  let rate = 0
+  for (let j = 0; j < followedHours; j++) rate += rateAt(person, at, j)
+  return 1 - Math.exp(-rate)
+}
+
+/** When a message sent at `at` is engaged with; undefined: never. `uniform` is a stream of chance. */
+export const engagedAt = (person: Person, at: number, uniform: () => number): number | undefined => {
+  let left = -Math.log(1 - uniform())
+  for (let j = 0; j < followedHours; j++) {
+    left -= rateAt(person, at, j)
+    if (left <= 0) return at + j * hourMillis
+  }
+  return undefined
+}

@@ -1,0 +1,60 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  bounds,
+  type Captured,
+  type Group,
+  runSendTimes,
+  sendTimePolicies,
+  shareOf,
+} from "../../src/simulation/SendTimePolicies.ts"
+import { engagedAt, engagement, sendTimeWorld } from "../../src/simulation/SendTimeWorld.ts"
+
+const policy = (name: string) => sendTimePolicies.find((one) => one.name === name)!
+
+describe("send times in a simulated world", () => {
+  it("are the same for the same seed, and lie within the day after the wish", () => {
+    const a = sendTimeWorld(3, 60)
+    const b = sendTimeWorld(3, 60)
+    assert.deepStrictEqual(a.wants.map(({ at }) => at), b.wants.map(({ at }) => at))
+    assert.notDeepEqual(sendTimeWorld(4, 60).wants.map(({ at }) => at), a.wants.map(({ at }) => at))
+    for (const { at } of a.wants) assert.isTrue(at >= a.from - 14 * 3_600_000 && at < a.until + 24 * 3_600_000)
+  })
+
+  it("bring as many engagements as their probability says", () => {
+    const world = sendTimeWorld(1, 20)
+    let state = 11
+    const uniform = () => (state = (state * 48271) % 2147483647) / 2147483647
+    for (const { at, person } of world.wants.slice(0, 5)) {
+      let engaged = 0
+      for (let n = 0; n < 4000; n++) if (engagedAt(person, at, uniform) !== undefined) engaged++
+      assert.closeTo(engaged / 4000, engagement(person, at), 0.04)
+    }
+  })
+
+  it("gain more than half of what can be gained, more with those who are known, and are ahead of what others do", () => {
+    const sums = new Map<string, Map<Group, Captured>>()
+    const names = ["Parlance", "organization's best hour", "most engaged hour", "per-user slots"]
+    for (const seed of [101, 102]) {
+      const world = sendTimeWorld(seed, 200)
+      const limits = bounds(world)
+      for (const name of names) {
+        const sum = sums.get(name) ?? new Map<Group, Captured>()
+        sums.set(name, sum)
+        for (const [group, one] of runSendTimes(world, limits, policy(name), seed)) {
+          const before = sum.get(group) ?? { count: 0, chosen: 0, atOnce: 0, best: 0 }
+          sum.set(group, {
+            count: before.count + one.count,
+            chosen: before.chosen + one.chosen,
+            atOnce: before.atOnce + one.atOnce,
+            best: before.best + one.best,
+          })
+        }
+      }
+    }
+    const share = (name: string, group: Group) => shareOf(sums.get(name)!.get(group)!)
+    assert.isAbove(share("Parlance", "all"), 0.55)
+    assert.isAbove(share("Parlance", "20 or more"), 0.7)
+    assert.isAtLeast(share("Parlance", "no engagement yet"), share("organization's best hour", "no engagement yet"))
+    for (const name of names.slice(1)) assert.isAbove(share("Parlance", "all"), share(name, "all") + 0.15)
+  })
+})
