@@ -15,6 +15,9 @@ export interface Listing {
   readonly limit: number
 }
 
+/** What waits is counted up to this many: beyond, the exact number helps nobody and takes long to find. */
+const countedAtMost = 50_000
+
 /** Why a delivery in this state cannot be cancelled. */
 const notCancelled: { readonly [state in DeliveryState]?: string } = {
   sending: "is leaving right now and cannot be cancelled.",
@@ -112,16 +115,21 @@ export class Deliveries extends Context.Service<Deliveries, {
 
       const summary = Effect.fn("Deliveries.summary")(function* (org: OrgSlug) {
         const [row] = yield* sql<DeliverySummary>`
-          SELECT q.due::float8 AS queued, q.later::float8 AS scheduled,
+          SELECT
+            (SELECT count(*) FROM (SELECT FROM deliveries d
+              WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at <= now() LIMIT ${countedAtMost}) q)::float8
+              AS queued,
+            (SELECT count(*) FROM (SELECT FROM deliveries d
+              WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at > now() LIMIT ${countedAtMost}) l)::float8
+              AS scheduled,
             (SELECT count(*) FROM deliveries s WHERE s.org_slug = ${org} AND s.state = 'sending')::float8 AS sending,
             c.sent::float8 AS sent, c.failed::float8 AS failed, c.cancelled::float8 AS cancelled,
-            GREATEST(0, COALESCE(extract(epoch FROM now() - q.oldest), 0))::float8 AS oldest_due_seconds,
+            COALESCE((SELECT GREATEST(0, extract(epoch FROM now() - o.due_at)) FROM deliveries o
+              WHERE o.org_slug = ${org} AND o.state = 'queued'
+              ORDER BY o.org_slug, o.due_at, o.id LIMIT 1), 0)::float8 AS oldest_due_seconds,
             COALESCE((SELECT l.sent_per_second FROM dispatch_lanes l
               WHERE l.org_slug = ${org} AND l.lease_until > now()), 0) AS sent_per_second
-          FROM (SELECT count(*) FILTER (WHERE d.due_at <= now()) AS due, count(*) FILTER (WHERE d.due_at > now()) AS later,
-              min(d.due_at) AS oldest
-            FROM deliveries d WHERE d.org_slug = ${org} AND d.state = 'queued') q
-          CROSS JOIN (SELECT COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0) AS sent,
+          FROM (SELECT COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0) AS sent,
               COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0) AS failed,
               COALESCE(sum(n.count) FILTER (WHERE n.state = 'cancelled'), 0) AS cancelled
             FROM delivery_counts n WHERE n.org_slug = ${org}) c`

@@ -43,9 +43,9 @@ export interface DeliveryDetail extends Delivery {
 
 /** How an organization's queue stands. */
 export interface DeliverySummary {
-  /** Due now. */
+  /** Due now; 50,000 stands for that or more. */
   readonly queued: number
-  /** Due later: scheduled, or waiting for another attempt. */
+  /** Due later: scheduled, or waiting for another attempt; 50,000 stands for that or more. */
   readonly scheduled: number
   readonly sending: number
   readonly sent: number

@@ -12,7 +12,6 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { Views } from "../templates/Views.ts"
 import { Connections } from "./Connections.ts"
-import { transaction } from "./Outbox.ts"
 
 /** What a caller wants delivered. */
 export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace"> {
@@ -198,7 +197,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       const due = yield* Queue.sliding<OrgSlug>(1000)
 
       const commit = yield* GroupCommit.make<Entry, Stored>({
-        write: (entries) => transaction(sql, insert(sql, entries)),
+        write: (entries) => sql.withTransaction(insert(sql, entries)),
         onSettled: () => {},
         maxGroup: 500,
         maxWeight: { limit: 8 * 1024 * 1024, of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0) },
@@ -327,21 +326,18 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
 
       /** Of a sticky one: the choice is claimed and the message stored in a transaction of their own. */
       const enqueueSticky = (org: OrgSlug, ask: DeliverAsk, decided: Ask, id: string) =>
-        transaction(
-          sql,
-          Effect.gen(function* () {
-            const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
-            if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
-            if (!outcome.durable) return yield* new GroupCommit.BufferFull()
-            const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
-            const [result] = yield* insert(sql, [
-              entryOf(org, ask, id, outcome.copyId, outcome.vars, sendAt, undefined),
-            ])
-            // Rolls back: choice and alias are those of the first request.
-            if (result !== "queued") return yield* new Repetition({ result: result! })
-            return result
-          }),
-        ).pipe(
+        sql.withTransaction(Effect.gen(function* () {
+          const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
+          if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
+          if (!outcome.durable) return yield* new GroupCommit.BufferFull()
+          const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
+          const [result] = yield* insert(sql, [
+            entryOf(org, ask, id, outcome.copyId, outcome.vars, sendAt, undefined),
+          ])
+          // Rolls back: choice and alias are those of the first request.
+          if (result !== "queued") return yield* new Repetition({ result: result! })
+          return result
+        })).pipe(
           Effect.catchTag("Repetition", ({ result }) => Effect.succeed(result)),
           Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
         )

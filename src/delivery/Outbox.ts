@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { deliverSource } from "../events/Sources.ts"
 import type { Message, MessageLink } from "./Connection.ts"
@@ -19,19 +19,6 @@ export type Settled =
     | { readonly _tag: "failed"; readonly reason: string }
     /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
     | { readonly _tag: "again"; readonly reason: string; readonly delayMillis: number; readonly burned: boolean }
-  )
-
-/**
- * A transaction that fails with `SqlError` when its connection breaks: the ROLLBACK that cannot be sent any more is a defect
- * to the client, which would end whoever tries again after a failure.
- */
-export const transaction = <A, E, R>(
-  sql: SqlClient.SqlClient,
-  effect: Effect.Effect<A, E, R>,
-): Effect.Effect<A, E | SqlError, R> =>
-  Effect.catchDefect(
-    sql.withTransaction(effect),
-    (defect) => isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect),
   )
 
 const states = { sent: "sent", failed: "failed", again: "queued" } as const
@@ -82,27 +69,24 @@ export class Outbox extends Context.Service<Outbox, {
       )
 
       const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
-        transaction(
-          sql,
-          Effect.gen(function* () {
-            // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
-            const [before] = yield* sql<{ quietMillis: number }>`
+        sql.withTransaction(Effect.gen(function* () {
+          // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
+          const [before] = yield* sql<{ quietMillis: number }>`
             SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
             FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
-            const [taken] = yield* sql<{ fence: number }>`
+          const [taken] = yield* sql<{ fence: number }>`
             INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
             VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
             ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
               lease_until = EXCLUDED.lease_until, sent_per_second = 0
               WHERE l.lease_until < now()
             RETURNING l.fence::float8 AS fence`
-            if (taken === undefined) return undefined
-            yield* sql`
+          if (taken === undefined) return undefined
+          yield* sql`
             UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
             WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${taken.fence}`
-            return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0) }
-          }),
-        )
+          return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0) }
+        }))
       )
 
       const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
@@ -163,11 +147,9 @@ export class Outbox extends Context.Service<Outbox, {
           burned: one._tag === "again" ? Number(one.burned) : one._tag === "failed" ? 1 : 0,
           delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
         }))
-        yield* transaction(
-          sql,
-          Effect.gen(function* () {
-            // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
-            const done = yield* sql<{ id: string; state: "sent" | "failed" | "queued" }>`
+        yield* sql.withTransaction(Effect.gen(function* () {
+          // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
+          const done = yield* sql<{ id: string; state: "sent" | "failed" | "queued" }>`
             WITH given AS MATERIALIZED (
               SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, state text,
                 connection text, message_id text, reason text, burned integer, delay_seconds float8)
@@ -188,11 +170,10 @@ export class Outbox extends Context.Service<Outbox, {
               ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
             )
             SELECT u.id, u.state FROM updated u`
-            const ended = new Map(done.map(({ id, state }) => [id, state]))
-            yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
-            yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
-          }),
-        )
+          const ended = new Map(done.map(({ id, state }) => [id, state]))
+          yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
+          yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
+        }))
       })
 
       /** The platform's webhooks name a message in its own way. */

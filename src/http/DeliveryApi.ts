@@ -61,8 +61,10 @@ export const DeliveryDetail = Schema.Struct({
 
 /** How the queue stands. */
 export const DeliverySummary = Schema.Struct({
-  queued: Schema.Int.annotate({ description: "Due now" }),
-  scheduled: Schema.Int.annotate({ description: "Due later: scheduled, or waiting for another attempt" }),
+  queued: Schema.Int.annotate({ description: "Due now; 50,000 stands for that or more" }),
+  scheduled: Schema.Int.annotate({
+    description: "Due later: scheduled, or waiting for another attempt; 50,000 stands for that or more",
+  }),
   sending: Schema.Int,
   sent: Schema.Int,
   failed: Schema.Int,

@@ -1,12 +1,31 @@
-import { Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
 import * as Embedded from "./Embedded.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
+/**
+ * Lets a transaction fail when its connection breaks. To the client the ROLLBACK that cannot be sent any more is a defect,
+ * which would end every loop that goes on after a failure.
+ */
+const failInTransactions = (sql: SqlClient.SqlClient) => {
+  const { withTransaction } = sql
+  Object.assign(sql, {
+    withTransaction: ((effect) =>
+      Effect.catchDefect(
+        withTransaction(effect),
+        (defect) => isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect),
+      )) satisfies typeof withTransaction,
+  })
+}
+
 /** The store that the settings name: Postgres with `DATABASE_URL`, the embedded one without. Not yet migrated. */
 export const layer = Layer.unwrap(
   Effect.map(Settings, ({ databaseUrl }) => Option.isSome(databaseUrl) ? Postgres.layer : Embedded.layer),
+).pipe(
+  Layer.tap((context) => Effect.sync(() => failInTransactions(Context.get(context, SqlClient.SqlClient)))),
 )
 
 /** The same, migrated. */
