@@ -1,0 +1,102 @@
+import { connectionTo, fullestSecond, rateOf, type Sink, startSink } from "../../test/process/deliverSink.ts"
+import { freePort } from "../../test/support/service.ts"
+import { cpuMicrosOf, runLoad, startServer } from "./Bench.ts"
+import type { Environment } from "./Databases.ts"
+import { connect, environmentOf, org, pause, setUp } from "./deliverStore.ts"
+import type { Looped } from "./Loop.ts"
+
+/** How fast a dispatcher sends what is queued, by the clock of the platform. */
+export interface SentOut {
+  readonly name: string
+  readonly messages: number
+  readonly perSecond: number
+  /** Most arrivals in a sliding second. */
+  readonly fullest: number
+  /** Processor time of the service for each message, its share in the queue's entrance not counted. */
+  readonly cpuMicros: number
+  /** Processor time of the platform for each message. */
+  readonly platformMicros: number
+}
+
+export interface Outlet {
+  readonly name: string
+  readonly kind: Sink["kind"]
+  /** Further settings of the connection. */
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+export const outlets: ReadonlyArray<Outlet> = [
+  { name: "SMTP, 5 sessions (the default)", kind: "smtp", settings: {} },
+  { name: "SMTP, 20 sessions", kind: "smtp", settings: { connections: 20 } },
+  { name: "webhook", kind: "webhook", settings: {} },
+]
+
+/** Longest without an arrival before a run is given up. Unit: milliseconds. */
+const patienceMillis = 30_000
+
+/**
+ * Queues messages for `queueSeconds` with the connection paused, then lets go and waits until all have arrived. The service
+ * runs on core 0, the platform on core 1.
+ */
+export const measureSend = async (
+  store: Environment,
+  options: { readonly ceiling: number; readonly messages: number; readonly outlets: ReadonlyArray<Outlet> },
+): Promise<ReadonlyArray<SentOut>> => {
+  const { ceiling, messages } = options
+  const rows: Array<SentOut> = []
+  const server = await startServer(["src/main.ts", "serve"], await freePort(), {
+    ...environmentOf(store),
+    DELIVERY_RATE: String(ceiling),
+  })
+  try {
+    const key = await setUp(server.url, { kind: "smtp", port: 9 })
+    for (const { kind, name, settings } of options.outlets) {
+      const sink = await startSink(kind, ["taskset", "-c", "1"])
+      try {
+        const setup = connectionTo(sink)
+        const change = { ...setup, settings: { ...setup.settings, ...settings } }
+        await connect(server.url, kind, { ...change, paused: true })
+        let queued = 0
+        while (queued < messages) {
+          const { statuses } = await runLoad<Looped>("Deliver", "bench/support/deliverLoad.ts", {
+            url: `${server.url}/api/deliver/${org}`,
+            seconds: 1,
+            connections: 64,
+            rate: 0,
+            key,
+            keyed: false,
+          })
+          queued += statuses["200"] ?? 0
+        }
+        const before = { service: cpuMicrosOf(server.pid), platform: cpuMicrosOf(sink.pid) }
+        await connect(server.url, kind, { paused: false })
+        let arrived = 0
+        let movedAt = performance.now()
+        while (arrived < queued) {
+          // Seldom: asking takes the platform's time, too.
+          await pause(500)
+          const now = await sink.refresh()
+          if (now > arrived) movedAt = performance.now()
+          else if (performance.now() - movedAt > patienceMillis) {
+            throw new Error(`${name}: ${arrived} of ${queued} messages arrived, then nothing more`)
+          }
+          arrived = now
+        }
+        const times = sink.arrivals.map(([, , at]) => at)
+        rows.push({
+          name,
+          messages: arrived,
+          perSecond: rateOf(times),
+          fullest: fullestSecond(times),
+          cpuMicros: (cpuMicrosOf(server.pid) - before.service) / arrived,
+          platformMicros: (cpuMicrosOf(sink.pid) - before.platform) / arrived,
+        })
+      } finally {
+        await sink.stop()
+      }
+    }
+  } finally {
+    await server.stop()
+  }
+  return rows
+}

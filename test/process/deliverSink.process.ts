@@ -1,0 +1,69 @@
+// A platform in a process of its own, so that its clock is not the service's and a busy service does not delay it: an SMTP
+// server, or a webhook that takes each id once. It keeps when each message was taken whole, by a clock that does not jump.
+//
+//   deno run -A test/process/deliverSink.process.ts smtp|webhook
+//
+// Prints one line of JSON, `{"port", "control"}`. `GET :control/arrivals?from=N` answers what arrived since the N-th.
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import process from "node:process"
+import { SMTPServer } from "smtp-server"
+import type { SinkArrival } from "./deliverSink.ts"
+
+const arrivals: Array<SinkArrival> = []
+
+/** Listens on a free port of loopback. */
+const listen = (server: { listen: (port: number, host: string, done: () => void) => unknown }, at: () => unknown) =>
+  new Promise<number>((resolve) => server.listen(0, "127.0.0.1", () => resolve((at() as AddressInfo).port)))
+
+const startSmtp = () => {
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    authOptional: true,
+    disableReverseLookup: true,
+    logger: false,
+    onData: (stream, session, done) => {
+      let head = ""
+      let isHead = true
+      stream.on("data", (chunk: Uint8Array) => {
+        if (!isHead) return
+        head += new TextDecoder("latin1").decode(chunk)
+        isHead = !head.includes("\r\n\r\n")
+      })
+      stream.on("end", () => {
+        const id = /^x-tracking-id:\s*(\S+)/im.exec(head)?.[1] ?? ""
+        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", performance.now(), true])
+        done()
+      })
+    },
+  })
+  // A client that was killed breaks its sessions off.
+  server.on("error", () => {})
+  return listen(server, () => server.server.address())
+}
+
+const startWebhook = () => {
+  const taken = new Set<string>()
+  const server = createServer((request, response) => {
+    let text = ""
+    request.setEncoding("utf8")
+    request.on("data", (chunk: string) => text += chunk)
+    request.on("error", () => {})
+    request.on("end", () => {
+      if (!request.complete) return
+      const id = String(request.headers["webhook-id"])
+      arrivals.push([id, JSON.parse(text).data?.email ?? "", performance.now(), !taken.has(id)])
+      taken.add(id)
+      response.writeHead(202, { "content-type": "application/json" }).end("{}")
+    })
+  })
+  return listen(server, () => server.address())
+}
+
+const control = createServer((request, response) => {
+  const from = Number(new URL(request.url ?? "/", "http://sink").searchParams.get("from") ?? 0)
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(arrivals.slice(from)))
+})
+
+const port = await (process.argv[2] === "smtp" ? startSmtp() : startWebhook())
+console.log(JSON.stringify({ port, control: await listen(control, () => control.address()) }))

@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
+
+/** Whether pages can be tried in a browser here. */
+export const hasBrowser = existsSync(executablePath)
+
+if (!hasBrowser) {
+  console.warn(`No Chromium at ${executablePath} (CHROMIUM names another): tests in a browser do not run`)
+}
+
+/** A Chromium that asks nobody but the page under test. */
+export const launch = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  })
+
+/** How a page is looked at: desktop and phone, light and dark. */
+export const looks = [
+  { name: "1280-light", width: 1280, height: 860, colorScheme: "light" },
+  { name: "1280-dark", width: 1280, height: 860, colorScheme: "dark" },
+  { name: "390-light", width: 390, height: 844, colorScheme: "light" },
+  { name: "390-dark", width: 390, height: 844, colorScheme: "dark" },
+] as const
+
+const folder = fileURLToPath(new URL("../../artifacts/console/", import.meta.url))
+
+/** Keeps a picture of the whole page in `artifacts/console`, outside git. */
+export const screenshot = async (page: Page, name: string): Promise<void> => {
+  const file = join(folder, `${name}.png`)
+  mkdirSync(dirname(file), { recursive: true })
+  await page.screenshot({ path: file, fullPage: true })
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** What axe finds wrong by WCAG 2.2 A and AA and its best practices, a line each. */
+export const faultsByAxe = async (page: Page): Promise<ReadonlyArray<string>> => {
+  // The page's policy forbids foreign scripts, as it should; the debugger's way in does not pass through it.
+  await page.evaluate(axe)
+  return await page.evaluate(async () => {
+    // deno-lint-ignore no-explicit-any -- a global of the page
+    const { violations } = await (globalThis as any).axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    })
+    // deno-lint-ignore no-explicit-any -- axe's own shape
+    return violations.flatMap((one: any) =>
+      // deno-lint-ignore no-explicit-any -- axe's own shape
+      one.nodes.map((node: any) => `${one.id}: ${node.target.join(" ")}: ${node.failureSummary}`)
+    )
+  })
+}
+
+export type { Browser, BrowserContext, Page }

@@ -1,0 +1,41 @@
+import { Effect, Layer, type Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { PasswordCost } from "../../src/accounts/Passwords.ts"
+import { layerRoutes, layerServices } from "../../src/App.ts"
+import * as Server from "../../src/http/Server.ts"
+import { adminToken, type Service, serviceAt } from "./service.ts"
+import { type Environment, layerSettings, type StoreName, temporaryEnvironment } from "./stores.ts"
+
+/** What the services of a running service can do. */
+export type Services = Layer.Success<typeof layerServices>
+
+/** The real service in this process on a store of its own, with a way to its services behind the routes. */
+export const startWith = (
+  store: StoreName,
+  more: Environment = {},
+): Effect.Effect<
+  {
+    readonly service: Service
+    readonly run: <A, E>(effect: Effect.Effect<A, E, Services>) => Promise<A>
+  },
+  never,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const env = yield* temporaryEnvironment(store)
+    const context = yield* Layer.build(
+      Server.serve(layerRoutes).pipe(
+        Layer.provideMerge(Server.layerServer),
+        Layer.provideMerge(layerServices),
+        // Browsers sign in often, and what a password costs is tested elsewhere.
+        Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
+        Layer.provideMerge(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
+      ),
+    )
+    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
+    return {
+      service: serviceAt(`http://127.0.0.1:${address.port}`),
+      run: <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.runPromise(Effect.provideContext(effect, context)),
+    }
+  }).pipe(Effect.orDie)
