@@ -28,6 +28,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["deno", "eval", "Deno.exit((await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`)).ok ? 0 : 1)"]
 STOPSIGNAL SIGTERM
-# Deno itself is run once more for the process that checks Liquid, which gets no permissions.
-ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno", "src/main.ts"]
+# SMTP greets with the name of the host. Deno itself is run once more for the process that checks Liquid, which gets no permissions.
+ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno", "src/main.ts"]
 CMD ["serve"]
