@@ -84,7 +84,7 @@ const layerDelivery = Layer.mergeAll(Deliveries.layer, Outbox.layer).pipe(
 
 /** When to send. */
 const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(People.layer, Groups.layer, AdviceLog.layer)),
+  Layer.provideMerge(Layer.mergeAll(Groups.layer, AdviceLog.layer)),
 )
 
 /** Everything but HTTP, over a migrated store. */
@@ -107,7 +107,15 @@ export const layerServices = Layer.mergeAll(
   ),
   Layer.provideMerge(Erasures.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Profiles.layer, Views.layer, KeyAuth.layer, AdminAuth.layer, SecretBox.layer, SourceCheck.layer),
+    Layer.mergeAll(
+      Profiles.layer,
+      People.layer,
+      Views.layer,
+      KeyAuth.layer,
+      AdminAuth.layer,
+      SecretBox.layer,
+      SourceCheck.layer,
+    ),
   ),
   Layer.provideMerge(AccountServices.layer),
   Layer.provideMerge(Changes.layer),

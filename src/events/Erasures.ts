@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { forgetHistories } from "../delay/Histories.ts"
+import { People } from "../delay/People.ts"
 import { lockEvents } from "./EventLock.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 
@@ -41,6 +42,7 @@ export class Erasures extends Context.Service<Erasures, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const profiles = yield* Profiles
+      const people = yield* People
       const clock = yield* Clock.Clock
 
       const erase = Effect.fnUntraced(function* ({ email, org, user }: Person) {
@@ -101,6 +103,7 @@ export class Erasures extends Context.Service<Erasures, {
                 WHERE position(convert_to(n.text, 'UTF8') IN i.body) > 0))`.raw,
         )
         for (const name of names) profiles.forget(org, name)
+        people.forget(org, names)
         return { profiles: gone, decisions, events, deliveries: messages, bodies: emptied }
       })
 
