@@ -145,7 +145,12 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         pace.speedUp(monotonic())
         sentLately++
         yield* Metric.update(sent, 1)
-        return { ...known, _tag: "sent", messageId: result.messageId, links: result.links } satisfies Settled
+        return {
+          ...known,
+          _tag: "sent",
+          messageId: result.messageId === undefined ? undefined : storable(result.messageId),
+          links: result.links.map((link) => ({ ...link, messageKey: storable(link.messageKey) })),
+        } satisfies Settled
       case "refused":
         health.refused(now())
         yield* Metric.update(failed, 1)
