@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
 import { resultsText } from "./ResultsText.ts"
+import { seriesText } from "./SeriesText.ts"
 import { organization, print } from "./Root.ts"
 
 /** `parlance results TEMPLATE` */
@@ -21,21 +22,30 @@ export const resultsCommand = Command.make(
       Flag.withDescription("Only decisions with this attribute value, such as plan=pro; repeat for several"),
       Flag.between(0, 20),
     ),
+    series: Flag.Boolean("series").pipe(
+      Flag.withDescription("How they did over time instead: traffic, rates, who was probably best, and the gain"),
+      Flag.withDefault(false),
+    ),
     segments: Flag.Boolean("segments").pipe(
       Flag.withDescription("Also a table for every value of every attribute that is learned from"),
       Flag.withDefault(false),
     ),
   },
-  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, template }) {
+  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, series, template }) {
     const client = yield* ManagementClient
-    const results = yield* client.results.templateResults({
+    const asked = {
       params: { org: yield* organization, template },
       query: {
         ...(Option.isSome(lookbackDays) ? { lookback_days: String(lookbackDays.value) } : {}),
         ...(Option.isSome(offsetDays) ? { offset_days: String(offsetDays.value) } : {}),
         ...(segment.length > 0 ? { segment } : {}),
       },
-    })
+    }
+    if (series) {
+      const found = yield* client.results.templateSeries(asked)
+      return yield* print(found, seriesText(found))
+    }
+    const results = yield* client.results.templateResults(asked)
     yield* print(results, resultsText(results, { segments }))
   }),
 ).pipe(
@@ -43,5 +53,6 @@ export const resultsCommand = Command.make(
   Command.withExamples([
     { command: "parlance results abandoned-cart" },
     { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
+    { command: "parlance results abandoned-cart --series" },
   ]),
 )

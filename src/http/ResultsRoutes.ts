@@ -1,7 +1,12 @@
 import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import type { TemplateNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Results } from "../results/Results.ts"
+import type { ResultsOptions } from "../results/ResultsOptions.ts"
+import { Series } from "../results/Series.ts"
 import { ServedApi } from "./Api.ts"
 import { invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
@@ -11,16 +16,29 @@ export const layer = HttpApiBuilder.group(
   "results",
   Effect.fnUntraced(function* (handlers) {
     const results = yield* Results
+    const series = yield* Series
     const organizations = yield* Organizations
-    return handlers.handleRaw("templateResults", ({ params, request }) =>
+
+    /** What the query asks for of a template. */
+    const of = <A>(
+      ask: (org: OrgSlug, template: string, options: ResultsOptions) => Effect.Effect<A, TemplateNotFound>,
+    ) =>
+    ({ params, request }: {
+      readonly params: { readonly org: string; readonly template: string }
+      readonly request: HttpServerRequest.HttpServerRequest
+    }) =>
       Effect.gen(function* () {
         const options = resultsQuery(query(request))
         if (Result.isFailure(options)) return yield* invalid(options.failure)
         const org = slugOf(params)
-        return yield* results.results(org, lookedUp(params.template), options.success).pipe(
+        return yield* ask(org, lookedUp(params.template), options.success).pipe(
           // Whose template it would be is looked up only once there is none.
           Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
         )
-      }).pipe(toProblems))
+      }).pipe(toProblems)
+
+    return handlers
+      .handleRaw("templateResults", of(results.results))
+      .handleRaw("templateSeries", of(series.series))
   }),
 )

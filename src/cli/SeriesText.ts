@@ -1,0 +1,35 @@
+import type { TemplateSeries } from "../results/TemplateSeries.ts"
+import { percent } from "./ResultsText.ts"
+import { table } from "./Table.ts"
+
+// How a template did over time as a terminal shows it. Pure.
+
+const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
+
+const worth = (value: number) => `${value > 0 ? "+" : ""}${Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)}`
+
+/** A row for each stretch: what each variant got of the traffic, its rate and probability of being best so far, and the gain. */
+export const seriesText = ({ left_out, objective, points, step, template_id, variants }: TemplateSeries): string => {
+  if (points.length === 0) return `${template_id}: no decisions in this window.`
+  const rate = (value: number) => typeof objective === "string" ? percent(value) : value.toPrecision(3)
+  return [
+    `${template_id} by ${step}, UTC. Of each variant: its share of the traffic, its rate and its probability of being best so far.`,
+    "",
+    table(
+      ["until", "decisions", ...variants, "gain so far", "95 % interval"],
+      points.map(({ complete, decisions, end, gain, variants }) => [
+        `${date(end)}${complete ? "" : " *"}`,
+        decisions,
+        ...variants.map(({ p_best, rate: value, share }) =>
+          `${share === null ? "–" : percent(share)} · ${rate(value)} · ${percent(p_best)}`
+        ),
+        worth(gain.gained),
+        `${worth(gain.interval[0])} to ${worth(gain.interval[1])}`,
+      ]),
+    ),
+    "",
+    "The gain is in outcomes beyond those of an even choice among the variants.",
+    ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
+    ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),
+  ].join("\n")
+}

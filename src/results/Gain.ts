@@ -1,0 +1,122 @@
+import type { SegmentRates } from "./SegmentRates.ts"
+
+// What deciding brought beyond an even choice among the variants. Pure.
+
+/** Counts of one variant in one segment for the decisions of one stretch of time; each by its position, from 0. */
+export interface StretchCount {
+  readonly stretch: number
+  readonly variant: number
+  readonly segment: number
+  /** Decisions that can have an outcome. */
+  readonly trials: number
+  /** The same, each counted for the share of its outcomes due at its age. */
+  readonly exposure: number
+  /** What the outcomes are worth, and the sum of their squared worths. */
+  readonly value: number
+  readonly square: number
+}
+
+/** From the first stretch to the end of one: what was gained, with its 95 % interval, and what an even choice would have had. */
+export interface GainSoFar {
+  readonly gained: number
+  readonly interval: readonly [number, number]
+  readonly even: number
+}
+
+const z = 1.959963984540054
+
+/** A stretch with few outcomes is taken to be like the average one: weight of that, in outcomes. */
+const pull = 10
+
+/** How much an outcome is worth on average; 1 where there are none. */
+export const worthOf = (counts: ReadonlyArray<StretchCount>): number => {
+  const value = counts.reduce((sum, one) => sum + one.value, 0)
+  return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
+}
+
+/** How much better or worse than an average one each stretch was, whatever was shown to whom in it. */
+export const stretchFactors = (
+  counts: ReadonlyArray<StretchCount>,
+  stretches: number,
+  rates: SegmentRates,
+): ReadonlyArray<number> => {
+  const worth = worthOf(counts)
+  const had = new Float64Array(stretches)
+  const due = new Float64Array(stretches)
+  for (const { exposure, segment, stretch, value, variant } of counts) {
+    had[stretch]! += value / worth
+    due[stretch]! += exposure * rates.of(variant, segment) / worth
+  }
+  return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
+}
+
+/** Weight of the model against the counts of a variant, in outcomes. */
+const modelWeight = 4
+
+/**
+ * How much better or worse each variant did than the model says, in all segments alike: the model draws variants that are
+ * rarely chosen towards the others, as it must to decide well, which would make an even choice look better than it is.
+ */
+export const levelsOf = (
+  counts: ReadonlyArray<StretchCount>,
+  factors: ReadonlyArray<number>,
+  variants: number,
+  rates: SegmentRates,
+): ReadonlyArray<number> => {
+  const worth = worthOf(counts)
+  const had = new Float64Array(variants)
+  const due = new Float64Array(variants)
+  for (const { exposure, segment, stretch, value, variant } of counts) {
+    had[variant]! += value / worth
+    due[variant]! += exposure * factors[stretch]! * rates.of(variant, segment) / worth
+  }
+  return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + modelWeight) / (due[i]! + modelWeight))
+}
+
+/**
+ * The gain over an even choice, by what the model knows now of every variant in every segment: in each stretch and segment,
+ * what was chosen against what an even choice among the variants that could be chosen would have brought. A change of the
+ * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
+ * coefficients. What is left of the draw towards the average makes the gain look smaller than it is, rather than larger.
+ *
+ * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a segment.
+ */
+export const gainOver = (
+  counts: ReadonlyArray<StretchCount>,
+  factors: ReadonlyArray<number>,
+  size: { readonly variants: number; readonly segments: number },
+  rates: SegmentRates,
+  levels: ReadonlyArray<number>,
+  runs: (variant: number, stretch: number) => boolean,
+  fits: (variant: number, segment: number) => boolean,
+): ReadonlyArray<GainSoFar> => {
+  const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
+  const all = Array.from({ length: size.variants }, (_, variant) => variant)
+  /** Decisions beyond an even choice so far, by variant and segment, as many as they would be in an average stretch. */
+  const moved = all.map(() => new Float64Array(size.segments))
+  let even = 0
+  return factors.map((factor, stretch) => {
+    for (const [segment, there] of Map.groupBy(byStretch.get(stretch) ?? [], ({ segment }) => segment)) {
+      const had = new Float64Array(size.variants)
+      let trials = 0
+      for (const one of there) {
+        had[one.variant]! += one.trials
+        trials += one.trials
+      }
+      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, stretch) && fits(variant, segment)))
+      for (const variant of choices) {
+        moved[variant]![segment]! += factor * (had[variant]! - trials / choices.length)
+        even += factor * levels[variant]! * rates.of(variant, segment) * trials / choices.length
+      }
+    }
+    let gained = 0
+    let uncertain = 0
+    for (const variant of all) {
+      const { mean, variance } = rates.sum(variant, moved[variant]!)
+      gained += levels[variant]! * mean
+      uncertain += levels[variant]! ** 2 * variance
+    }
+    const reach = z * Math.sqrt(uncertain)
+    return { gained, interval: [gained - reach, gained + reach], even }
+  })
+}

@@ -1,0 +1,74 @@
+import { Schema } from "effect"
+import { Objective } from "../domain/Template.ts"
+
+// How a template did over time, as the API answers it and charts show it.
+
+const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+export const SeriesVariant = Schema.Struct({
+  copy_id: Schema.String,
+  decisions: described(Schema.Finite, "Of the stretch; forced ones are left out"),
+  value: described(Schema.Finite, "Outcomes of these decisions by the objective"),
+  share: described(Schema.NullOr(Schema.Finite), "Of the stretch's decisions; null where there were none"),
+  rate: described(
+    Schema.Finite,
+    "Objective per decision as known at the end of the stretch, among all segments by their traffic: counts from the start " +
+      "of the window up to then, held against what the model of now expects of the same decisions, older ones faded as the " +
+      "model fades them",
+  ),
+  interval: described(Interval, "95 % credible interval of `rate`"),
+  p_best: described(
+    Schema.Finite,
+    "Probability of the highest rate of the variants in the answer, by the counts up to then",
+  ),
+})
+
+export const SeriesPoint = Schema.Struct({
+  start: Schema.String,
+  end: Schema.String,
+  decisions: Schema.Finite,
+  maturity: described(
+    Schema.Finite,
+    "Share of the outcomes of these decisions that has come in, as estimated from their usual delays, 0 to 1",
+  ),
+  complete: described(Schema.Boolean, "The stretch is over and `maturity` is 0.95 or more"),
+  variants: described(Schema.Array(SeriesVariant), "In the order of `variants`"),
+  gain: described(
+    Schema.Struct({
+      gained: described(
+        Schema.Finite,
+        "Outcomes by the objective beyond those of an even choice among the variants, from the start of the window on",
+      ),
+      interval: described(Interval, "95 % interval of `gained`"),
+      even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
+    }),
+    "What deciding brought beyond an even choice, by what the model knows now of every variant in every segment",
+  ),
+})
+
+/** How the variants of a template did over time. Times are UTC. */
+export const TemplateSeries = Schema.Struct({
+  template_id: Schema.String,
+  objective: Objective,
+  segment: Schema.Record(Schema.String, Schema.String),
+  window: Schema.Struct({ from: Schema.String, to: Schema.String, half_life_days: Schema.NullOr(Schema.Finite) }),
+  step: described(Schema.Literals(["hour", "day", "week"]), "Length of a stretch; older ones may be longer"),
+  variants: described(Schema.Array(Schema.String), "Those with decisions, at most the 20 with most of them"),
+  left_out: described(Schema.Int, "Variants with fewer decisions that are not in the answer"),
+  by_segment: described(
+    Schema.Boolean,
+    "Whether the gain tells segments apart; false where there are more counts than can be read at once",
+  ),
+  points: Schema.Array(SeriesPoint),
+  hours: described(
+    Schema.Array(Schema.Struct({
+      day: described(Schema.Int, "1 (Monday) to 7, in the organization's time zone"),
+      hour: described(Schema.Int, "0 to 23"),
+      engagements: described(Schema.Finite, "First opens, clicks and conversions at that hour"),
+    })),
+    "Hours of the week with engagement with messages of the last 30 days, whatever the window and segment",
+  ),
+})
+export type TemplateSeries = typeof TemplateSeries.Type
+export type SeriesPoint = typeof SeriesPoint.Type

@@ -1,0 +1,108 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { day, makeTemplate, plant, settle, suiteOnServers } from "../learning/support.ts"
+import { makeOrganization } from "../support/service.ts"
+import { type Json } from "./harness.ts"
+
+const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
+const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
+
+suiteOnServers("The series of a template", (server) => {
+  const ask = (path: string): Promise<{ status: number; body: Json }> =>
+    server().service.manage("GET", `/organizations/${path}`)
+  const organization = async (slug: string) => {
+    await makeOrganization(server().service, slug)
+    await server().run(makeTemplate(slug, "t", ["a", "b"]))
+  }
+
+  it("tells over time what the results count on the whole", async () => {
+    await organization("over-time")
+    await server().run(Effect.gen(function* () {
+      for (const days of [6, 5, 4, 3, 2]) {
+        yield* plant("over-time", {
+          copy: "a",
+          decisions: 60 + 20 * (6 - days),
+          outcomes: { click: 12 + 4 * (6 - days), open: 30 },
+          segment,
+          ago: days * day,
+        })
+        yield* plant("over-time", { copy: "b", decisions: 100, outcomes: { click: 5 }, segment, ago: days * day })
+      }
+      yield* plant("over-time", { copy: "b", decisions: 30, outcomes: { click: 30 }, segment, mode: "forced" })
+      yield* settle("over-time")
+    }))
+    const { body: results } = await ask("over-time/templates/t/results")
+    const { body: series, status } = await ask("over-time/templates/t/series")
+    assert.strictEqual(status, 200, JSON.stringify(series))
+    assert.deepStrictEqual(series.variants, ["a", "b"])
+    assert.isTrue(series.by_segment)
+    const { points } = series
+    for (const { copy_id, decisions, outcomes } of results.variants) {
+      const mine = points.map(({ variants }: Json) => variants.find((one: Json) => one.copy_id === copy_id))
+      assert.strictEqual(sum(mine.map((one: Json) => one.decisions)), decisions, "forced ones are left out")
+      assert.strictEqual(sum(mine.map((one: Json) => one.value)), outcomes.click)
+    }
+    for (const [i, point] of points.entries()) {
+      const { decisions, end, maturity, start, variants } = point
+      assert.isBelow(Date.parse(start), Date.parse(end))
+      if (i > 0) assert.isAtLeast(Date.parse(start), Date.parse(points[i - 1].end), "stretches do not overlap")
+      assert.isTrue(maturity > 0 && maturity <= 1)
+      if (decisions > 0) assert.approximately(sum(variants.map((one: Json) => one.share)), 1, 1e-9)
+      assert.approximately(sum(variants.map((one: Json) => one.p_best)), 1, 1e-6)
+      for (const { interval: [low, high], rate } of variants) assert.isTrue(0 < low && low < rate && rate < high)
+    }
+    const last = points.at(-1)
+    const byId = Object.fromEntries(last.variants.map((one: Json) => [one.copy_id, one]))
+    assert.isAbove(byId.a.p_best, 0.95, "20 % against 5 %")
+    // What the counts say of now is what the model says.
+    for (const { copy_id, interval, rate } of results.variants) {
+      assert.isTrue(interval[0] < byId[copy_id].rate && byId[copy_id].rate < interval[1], copy_id)
+      assert.approximately(byId[copy_id].rate, rate, rate * 0.25)
+    }
+    // In the first days b got more of the traffic, later a did.
+    assert.isBelow(points[0].gain.gained, 0)
+    assert.isAbove(last.gain.even, 0)
+    assert.isAtLeast(sum(series.hours.map(({ engagements }: Json) => engagements)), 5 * 30)
+    for (const { day, hour } of series.hours) assert.isTrue(day >= 1 && day <= 7 && hour >= 0 && hour <= 23)
+  }, 120_000)
+
+  it("keeps to its window and segment", async () => {
+    await organization("windows")
+    await server().run(Effect.gen(function* () {
+      yield* plant("windows", { copy: "a", decisions: 20, outcomes: { click: 3 }, segment, ago: 8 * day })
+      yield* plant("windows", { copy: "b", decisions: 10, outcomes: { click: 1 }, segment, ago: 2 * day })
+      yield* settle("windows")
+    }))
+    const decisions = async (query: string) => {
+      const { body, status } = await ask(`windows/templates/t/series${query}`)
+      assert.strictEqual(status, 200, JSON.stringify(body))
+      return sum(body.points.map((one: Json) => one.decisions))
+    }
+    assert.strictEqual(await decisions(""), 30)
+    assert.strictEqual(await decisions("?lookback_days=4&offset_days=0"), 10)
+    assert.strictEqual(await decisions("?lookback_days=7&offset_days=4"), 20)
+    assert.strictEqual(await decisions("?segment=daypart%3Dmorning"), 30)
+    assert.strictEqual(await decisions("?segment=daypart%3Dnight"), 0)
+  }, 120_000)
+
+  it("is empty before any decision, and refuses what it cannot answer", async () => {
+    await organization("fresh")
+    const { body, status } = await ask("fresh/templates/t/series")
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual([body.points, body.hours, body.variants], [[], [], []])
+    const refused = await ask("fresh/templates/t/series?lookback_days=0&offset_days=x&segment=plan")
+    assert.strictEqual(refused.status, 400)
+    assert.sameMembers(refused.body.errors.map(({ pointer }: Json) => pointer), [
+      "lookback_days",
+      "offset_days",
+      "segment",
+    ])
+    assert.strictEqual((await ask("fresh/templates/none/series")).status, 404)
+    assert.strictEqual((await ask("nobody/templates/t/series")).status, 404)
+    assert.strictEqual(
+      (await server().service.request("/console/api/organizations/fresh/templates/t/series")).status,
+      401,
+    )
+  })
+})
