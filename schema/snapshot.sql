@@ -1,3 +1,15 @@
+CREATE TABLE accounts (
+  id text NOT NULL,
+  email text NOT NULL,
+  name text NOT NULL,
+  password text,
+  administrator boolean NOT NULL DEFAULT false,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  UNIQUE (email),
+  PRIMARY KEY (id)
+);
+
 CREATE TABLE api_keys (
   id text NOT NULL,
   org_slug text NOT NULL,
@@ -31,6 +43,20 @@ CREATE TABLE attribution_links (
   PRIMARY KEY (org_slug, source, message_key)
 );
 
+CREATE TABLE audit_entries (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text,
+  at timestamp with time zone NOT NULL,
+  actor text NOT NULL,
+  actor_id text,
+  action text NOT NULL,
+  subject text NOT NULL,
+  details json NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (org_slug, id DESC);
+CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
+
 CREATE TABLE bandit_states (
   org_slug text NOT NULL,
   template_id text NOT NULL,
@@ -41,6 +67,22 @@ CREATE TABLE bandit_states (
   half_life json,
   contribution json,
   PRIMARY KEY (org_slug, template_id)
+);
+
+CREATE TABLE connections (
+  org_slug text NOT NULL,
+  name text NOT NULL,
+  platform text NOT NULL,
+  settings json NOT NULL,
+  secrets json NOT NULL,
+  enabled boolean NOT NULL,
+  paused boolean NOT NULL,
+  is_default boolean NOT NULL,
+  trouble json,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, name),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
 CREATE TABLE decisions (
@@ -59,6 +101,7 @@ CREATE TABLE decisions (
   decided_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
+CREATE INDEX decisions_by_time ON public.decisions USING brin (decided_at);
 CREATE INDEX decisions_by_user ON public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
 
 CREATE TABLE delay_tallies (
@@ -69,6 +112,47 @@ CREATE TABLE delay_tallies (
   delay_class smallint NOT NULL,
   count integer NOT NULL,
   PRIMARY KEY (org_slug, template_id, outcome, hour, delay_class)
+);
+
+CREATE TABLE deliveries (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  email text,
+  vars json,
+  formats json NOT NULL,
+  state text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  queued_at timestamp with time zone NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  fence bigint,
+  connection text,
+  message_id text,
+  reason text,
+  finished_at timestamp with time zone,
+  PRIMARY KEY (org_slug, id)
+);
+CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);
+CREATE INDEX deliveries_by_state ON public.deliveries USING btree (org_slug, state, id);
+CREATE INDEX deliveries_due ON public.deliveries USING btree (org_slug, due_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX deliveries_sending ON public.deliveries USING btree (org_slug, fence) WHERE (state = 'sending'::text);
+
+CREATE TABLE delivery_counts (
+  org_slug text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  state text NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY (org_slug, hour, state)
+);
+
+CREATE TABLE dispatch_lanes (
+  org_slug text NOT NULL,
+  fence bigint NOT NULL,
+  owner text NOT NULL,
+  lease_until timestamp with time zone NOT NULL,
+  sent_per_second double precision NOT NULL DEFAULT 0,
+  PRIMARY KEY (org_slug)
 );
 
 CREATE TABLE events (
@@ -95,6 +179,16 @@ CREATE INDEX events_by_tracking_id ON public.events USING btree (org_slug, track
 CREATE INDEX events_waiting ON public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_waiting_for_link ON public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 
+CREATE TABLE idempotency_keys (
+  org_slug text NOT NULL,
+  key text NOT NULL,
+  digest text NOT NULL,
+  delivery_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, key)
+);
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
+
 CREATE TABLE inbox (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,
@@ -110,8 +204,37 @@ CREATE TABLE inbox (
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_by_source ON public.inbox USING btree (org_slug, source, id);
+CREATE INDEX inbox_by_time ON public.inbox USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX inbox_not_understood ON public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_pending ON public.inbox USING btree (id) WHERE (status = 'pending'::text);
+
+CREATE TABLE invitations (
+  id text NOT NULL,
+  org_slug text NOT NULL,
+  email text NOT NULL,
+  role text NOT NULL,
+  digest text NOT NULL,
+  invited_by text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  accepted_at timestamp with time zone,
+  UNIQUE (digest),
+  PRIMARY KEY (id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
+CREATE INDEX invitations_org_slug_idx ON public.invitations USING btree (org_slug);
+
+CREATE TABLE memberships (
+  org_slug text NOT NULL,
+  account_id text NOT NULL,
+  role text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, account_id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX memberships_account_id_idx ON public.memberships USING btree (account_id);
 
 CREATE TABLE models (
   org_slug text NOT NULL,
@@ -124,6 +247,16 @@ CREATE TABLE models (
 );
 CREATE INDEX models_by_publication ON public.models USING btree (publication);
 
+CREATE TABLE one_time_links (
+  digest text NOT NULL,
+  purpose text NOT NULL,
+  account_id text,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (digest),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+
 CREATE TABLE organizations (
   slug text NOT NULL,
   name text NOT NULL,
@@ -132,6 +265,9 @@ CREATE TABLE organizations (
   revision bigint NOT NULL DEFAULT 1,
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  delay_horizon_hours double precision NOT NULL DEFAULT 24,
+  quiet_hours json,
+  allowed_days json,
   PRIMARY KEY (slug)
 );
 
@@ -144,12 +280,64 @@ CREATE TABLE profiles (
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, user_id)
 );
+CREATE INDEX profiles_by_email ON public.profiles USING btree (org_slug, lower(email)) WHERE (email IS NOT NULL);
 
 CREATE TABLE schema_migrations (
   migration_id integer NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   name text NOT NULL,
   PRIMARY KEY (migration_id)
+);
+
+CREATE TABLE send_advice (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  person text NOT NULL,
+  copy_id text NOT NULL,
+  given_at timestamp with time zone NOT NULL,
+  advised_at timestamp with time zone NOT NULL,
+  explored boolean NOT NULL,
+  basis text NOT NULL,
+  PRIMARY KEY (org_slug, person, copy_id, id)
+);
+CREATE INDEX send_advice_by_time ON public.send_advice USING brin (given_at);
+
+CREATE TABLE send_time_marks (
+  org_slug text NOT NULL,
+  settled_until timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug)
+);
+
+CREATE TABLE send_times (
+  org_slug text NOT NULL,
+  kind text NOT NULL,
+  person text NOT NULL,
+  spot bigint NOT NULL,
+  touches bytea NOT NULL,
+  PRIMARY KEY (org_slug, kind, person)
+);
+CREATE INDEX send_times_by_spot ON public.send_times USING btree (org_slug, spot);
+
+CREATE TABLE sessions (
+  id text NOT NULL,
+  digest text NOT NULL,
+  account_id text NOT NULL,
+  user_agent text NOT NULL,
+  address text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  last_seen_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  UNIQUE (digest),
+  PRIMARY KEY (id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_account_id_idx ON public.sessions USING btree (account_id);
+
+CREATE TABLE sign_in_attempts (
+  subject text NOT NULL,
+  attempts integer NOT NULL,
+  started_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (subject)
 );
 
 CREATE TABLE sticky_choices (
@@ -212,6 +400,18 @@ CREATE TABLE templates (
   link_domains text[] NOT NULL DEFAULT '{}'::text[],
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
+CREATE TABLE timing_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  followed boolean NOT NULL,
+  explored boolean NOT NULL,
+  sends integer NOT NULL,
+  engaged integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, copy_id, followed, explored)
 );
 
 CREATE TABLE tracking_aliases (

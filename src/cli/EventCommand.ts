@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
+import { eventStory } from "./StoryCommands.ts"
 import { table } from "./Table.ts"
 
 const list = Command.make(
@@ -45,5 +46,5 @@ const list = Command.make(
 /** `parlance event …` */
 export const eventCommand = Command.make("event").pipe(
   Command.withDescription("What became of messages"),
-  Command.withSubcommands([list]),
+  Command.withSubcommands([list, eventStory]),
 )

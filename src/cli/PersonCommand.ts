@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
+import { personShow } from "./StoryCommands.ts"
 
 const erase = Command.make(
   "erase",
@@ -34,5 +35,5 @@ const erase = Command.make(
 /** `parlance person …` */
 export const personCommand = Command.make("person").pipe(
   Command.withDescription("End users"),
-  Command.withSubcommands([erase]),
+  Command.withSubcommands([personShow, erase]),
 )

@@ -5,6 +5,7 @@ import type { WebhookSource } from "../http/WebhooksApi.ts"
 import { ManagementClient } from "./Connection.ts"
 import { decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
+import { webhookEvents } from "./StoryCommands.ts"
 import { table } from "./Table.ts"
 
 const segment = Argument.String("segment").pipe(
@@ -125,5 +126,5 @@ const dryRun = Command.make(
 /** `parlance webhook …` */
 export const webhookCommand = Command.make("webhook").pipe(
   Command.withDescription("Where events come from"),
-  Command.withSubcommands([list, set, disable, remove, dryRun]),
+  Command.withSubcommands([list, webhookEvents, set, disable, remove, dryRun]),
 )

@@ -1,0 +1,125 @@
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Story } from "../http/StoriesApi.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
+
+/** A story as a terminal shows it. */
+const textOf = (story: Story): string => {
+  const parts: Array<string> = []
+  for (const { email, traits, updated_at, user_id } of story.profiles) {
+    parts.push(
+      `User ${user_id}${email === null ? "" : `, ${email}`}; profile of ${updated_at}`,
+      ...Object.entries(traits).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`),
+    )
+  }
+  for (const decision of story.decisions) {
+    const weights = Object.entries(decision.weights ?? {}).map(([name, share]) => `${name} ${percent(share)}`)
+    parts.push(
+      `${decision.decided_at}  ${decision.template_id} / ${decision.copy_id}, tracking id ${decision.tracking_id}`,
+      `  ${decision.mode}, chosen with ${percent(decision.propensity)}${
+        weights.length === 0 ? "" : ` of ${weights.join(", ")}`
+      }; segment ${decision.segment === "" ? "(all)" : decision.segment}; model ${decision.policy}`,
+    )
+    if (decision.delivery !== null) {
+      const { email, reason, state } = decision.delivery
+      parts.push(`  delivery ${state} to ${email ?? "(erased)"}${reason === null ? "" : `: ${reason}`}`)
+    }
+    if (decision.events.length > 0) parts.push(eventsText(decision.events))
+  }
+  for (const { id, state, template_id } of story.repeats) {
+    parts.push(`Message ${id} of ${template_id} repeats a sticky choice; it is ${state}`)
+  }
+  if (story.loose.length > 0) parts.push("Events without a decision:", eventsText(story.loose))
+  for (const { advised_at, basis, copy_id, given_at } of story.advice) {
+    parts.push(`Advised at ${given_at} to send ${copy_id} at ${advised_at} (by ${basis})`)
+  }
+  if (story.next !== null) parts.push(`More with --after ${story.next}`)
+  return parts.length === 0 ? "Nothing is known by that name" : parts.join("\n")
+}
+
+const eventsText = (events: Story["loose"]) =>
+  table(
+    ["occurred", "source", "event", "effect", "why"],
+    events.map(({ effect, event, occurred_at, reason, source }) => [occurred_at, source, event, effect, reason]),
+  )
+
+/** `parlance person show` */
+export const personShow = Command.make(
+  "show",
+  {
+    user: Flag.String("user").pipe(Flag.withDescription("The user's id as callers give it"), Flag.optional),
+    email: Flag.String("email").pipe(Flag.withDescription("The e-mail address"), Flag.optional),
+    after: Flag.String("after").pipe(Flag.withDescription("Where the page before ended"), Flag.optional),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("Decisions, 1 to 100"), Flag.withDefault(20)),
+  },
+  Effect.fnUntraced(function* ({ after, email, limit, user }) {
+    if (Option.isSome(user) === Option.isSome(email)) {
+      return yield* new CommandFailed({ message: "Name the person with either --user or --email." })
+    }
+    const client = yield* ManagementClient
+    const story = yield* client.stories.findStory({
+      params: { org: yield* organization },
+      query: {
+        ...(Option.isSome(user) ? { user_id: user.value } : {}),
+        ...(Option.isSome(email) ? { email: email.value } : {}),
+        ...(Option.isSome(after) ? { after: after.value } : {}),
+        limit: String(limit),
+      },
+    })
+    yield* print(story, textOf(story))
+  }),
+).pipe(
+  Command.withDescription("Everything about a person: traits, decisions and why, messages, events and their effect"),
+)
+
+/** `parlance event story` */
+export const eventStory = Command.make(
+  "story",
+  { trackingId: Argument.String("tracking-id") },
+  Effect.fnUntraced(function* ({ trackingId }) {
+    const client = yield* ManagementClient
+    const story = yield* client.stories.findStory({
+      params: { org: yield* organization },
+      query: { tracking_id: trackingId },
+    })
+    yield* print(story, textOf(story))
+  }),
+).pipe(
+  Command.withDescription("Everything about a tracking id: the decision and why, the message, events and their effect"),
+)
+
+/** `parlance webhook events` */
+export const webhookEvents = Command.make(
+  "events",
+  {
+    segment: Argument.String("segment"),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 200"), Flag.withDefault(50)),
+  },
+  Effect.fnUntraced(function* ({ limit, segment }) {
+    const client = yield* ManagementClient
+    const { events } = yield* client.stories.recentEvents({
+      params: { org: yield* organization, segment },
+      query: { limit: String(limit) },
+    })
+    yield* print(
+      events,
+      events.length === 0 ? "No events of late" : table(
+        ["occurred", "event", "machine", "tracking id", "user", "template", "variant", "status"],
+        events.map((one) => [
+          one.occurred_at,
+          one.event,
+          one.automated,
+          one.tracking_id,
+          one.user,
+          one.template_id,
+          one.copy_id,
+          one.status,
+        ]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("The latest events of a source"))

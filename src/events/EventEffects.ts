@@ -1,0 +1,57 @@
+import { type AttributedEvent, machineClicks, outcomesOf } from "./Outcomes.ts"
+
+/**
+ * What an event of a decision did to its tallies.
+ *
+ *     counted      the first of its kind that a person did: learned from
+ *     repeated     its kind was counted already; each counts once
+ *     automated    a machine did it: counted apart, not learned from
+ *     out_of_time  too long before or after the decision to be its doing
+ */
+export type EventEffect = "counted" | "repeated" | "automated" | "out_of_time"
+
+/** An effect, and why, where the event alone does not say. */
+export interface Explained {
+  readonly effect: EventEffect
+  readonly reason: string | undefined
+}
+
+/**
+ * What each of a decision's events did, in their order; made of the same rules as the tallies (see `outcomesOf`), so that
+ * the kinds that are `counted` here are those counted there. `decidedAt` is in Unix milliseconds.
+ */
+export const effectsOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): ReadonlyArray<Explained> => {
+  const inTime = new Set(events.filter((event) => {
+    const { automated, learned } = outcomesOf(decidedAt, [event])
+    return learned[event.event] !== undefined || automated[event.event] !== undefined
+  }))
+  const timely = events.filter((event) => inTime.has(event))
+  const deliveredAt = Math.min(
+    Infinity,
+    ...timely.filter(({ event }) => event === "delivered").map(({ occurredAt }) => occurredAt),
+  )
+  const isMachineClick = machineClicks(timely.filter(({ event }) => event === "click"), deliveredAt)
+  const counted = new Set<string>()
+  const explained = new Map<AttributedEvent, Explained>()
+  for (const event of [...timely].sort((a, b) => a.occurredAt - b.occurredAt)) {
+    if (event.automated) {
+      explained.set(event, { effect: "automated", reason: "Its source says that a machine did it" })
+    } else if (event.event === "click" && isMachineClick(event)) {
+      explained.set(event, {
+        effect: "automated",
+        reason: "A click within 10 seconds of the delivery, or on two links within 2 seconds, is a link scanner's",
+      })
+    } else if (counted.has(event.event)) {
+      explained.set(event, { effect: "repeated", reason: "Each kind counts once for a message" })
+    } else {
+      counted.add(event.event)
+      explained.set(event, { effect: "counted", reason: undefined })
+    }
+  }
+  return events.map((event) =>
+    explained.get(event) ?? {
+      effect: "out_of_time",
+      reason: "It happened more than 2 hours before the decision, or more than 14 days after it",
+    }
+  )
+}

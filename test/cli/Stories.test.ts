@@ -1,0 +1,47 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import { deliveryEnvironment, furnish } from "../console/furnished.ts"
+import { adminToken, run, type Service, startInProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+describe("Stories on the command line", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(
+      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
+    )
+    await furnish(service, "told")
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  const parlance = async (code: number, ...args: ReadonlyArray<string>) => {
+    const { ended, output } = run([...args, "--org", "told"], { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken })
+    assert.strictEqual((await ended).code, code, output())
+    assert.notInclude(output(), "    at ")
+    return output()
+  }
+
+  it("tells what became of a tracking id and of a person, and what a source sent last", async () => {
+    const message = await parlance(0, "event", "story", "order-1001")
+    for (
+      const word of ["welcome /", "chosen with 50.0 %", "delivered", "automated", "repeated", "counted", "User u-1"]
+    ) {
+      assert.include(message, word)
+    }
+    const person = await parlance(0, "person", "show", "--email", "ann@example.com")
+    assert.include(person, "tracking id order-1001")
+    assert.include(person, 'plan: "pro"')
+    const json = JSON.parse(await parlance(0, "person", "show", "--user", "u-1", "--json"))
+    assert.strictEqual(json.decisions[0].tracking_id, "order-1001")
+    assert.include(await parlance(0, "webhook", "events", "events"), "order-unknown")
+    assert.include(await parlance(0, "event", "story", "nothing"), "Nothing is known by that name")
+  }, 120_000)
+
+  it("asks for one name of a person, not for none or two", async () => {
+    assert.include(await parlance(1, "person", "show"), "either --user or --email")
+    assert.include(await parlance(1, "person", "show", "--user", "a", "--email", "b"), "either --user or --email")
+  }, 60_000)
+})
