@@ -1,11 +1,13 @@
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as AccountServices from "./accounts/AccountServices.ts"
+import { ChangeHistory } from "./accounts/ChangeHistory.ts"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { Keys } from "./auth/Keys.ts"
 import * as SingleProcess from "./cluster/SingleProcess.ts"
+import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
 import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
 import { Previews } from "./decisions/Previews.ts"
@@ -27,6 +29,7 @@ import { Intake } from "./events/Intake.ts"
 import { Erasures } from "./events/Erasures.ts"
 import { EventHistory } from "./events/EventHistory.ts"
 import { Rebuild } from "./events/Rebuild.ts"
+import { Stories } from "./events/Stories.ts"
 import { WebhookSources } from "./events/WebhookSources.ts"
 import * as AccountsRoutes from "./http/AccountsRoutes.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
@@ -40,6 +43,8 @@ import * as LearningRoutes from "./http/LearningRoutes.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
+import * as StoriesRoutes from "./http/StoriesRoutes.ts"
+import * as TemplateIndexRoutes from "./http/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
 import * as VariantRoutes from "./http/VariantRoutes.ts"
 import * as WebhookRoutes from "./http/WebhookRoutes.ts"
@@ -56,11 +61,14 @@ import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { Results } from "./results/Results.ts"
+import { Series } from "./results/Series.ts"
+import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
 import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
+import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
 
@@ -94,9 +102,14 @@ export const layerServices = Layer.mergeAll(
   Rebuild.layer,
   DecisionHistory.layer,
   EventHistory.layer,
+  Stories.layer,
   Previews.layer,
   Templates.layer,
+  TemplateIndex.layer,
+  Traffic.layer,
+  ChangeHistory.layer,
   Results.layer.pipe(Layer.provide(Templates.layer)),
+  Series.layer.pipe(Layer.provide(Templates.layer)),
   Keys.layer,
   Organizations.layer,
 ).pipe(
@@ -138,9 +151,11 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     OrganizationRoutes.keysLayer,
     TemplateRoutes.layer,
     VariantRoutes.layer,
+    TemplateIndexRoutes.layer,
     ResultsRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,
+    StoriesRoutes.layer,
     DeliveryRoutes.layer,
     AccountsRoutes.layer,
     OperationsRoutes.layer,
@@ -150,5 +165,6 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(DelayRoutes.layer),
   Layer.merge(DeliverRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
+  Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),
 )

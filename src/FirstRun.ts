@@ -1,5 +1,7 @@
 import { Effect, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
+import { Accounts } from "./accounts/Accounts.ts"
+import { OneTimeLinks } from "./accounts/OneTimeLinks.ts"
 import { Keys } from "./auth/Keys.ts"
 import { OrgSlug } from "./domain/Ids.ts"
 import { Organizations } from "./organizations/Organizations.ts"
@@ -26,10 +28,25 @@ const makeDemo = Effect.gen(function* () {
   Effect.orDie,
 )
 
-/** What the terminal shows after the first start: a call that can be copied. Undefined when the store is not new. */
+/** As long as nobody has an account: a link that lets its holder make the first administrator. */
+const firstLink = Effect.fnUntraced(function* (url: string) {
+  if ((yield* (yield* Accounts).list).length > 0) return undefined
+  return `${url}/console/first-run?token=${yield* (yield* OneTimeLinks).create("first_run")}`
+})
+
+/**
+ * What the terminal shows at the start on a store of this machine: after the first one a call that can be copied, and
+ * the way into the console until somebody has an account. Undefined where there is nothing to say.
+ */
 export const greeting = Effect.fnUntraced(function* (url: string) {
   const key = yield* makeDemo
-  if (key === undefined) return undefined
+  const link = yield* firstLink(url)
+  const console = link === undefined ? "" : `
+Work in the console: this link makes the first administrator, once, within one hour (start again for another one).
+
+${link}
+`
+  if (key === undefined) return console === "" ? undefined : console
   return `
 A demo organization is ready, with the template "welcome". Ask for its words:
 
@@ -40,5 +57,5 @@ Say what became of it, with the tracking_id of that answer:
 curl -s ${url}/api/webhook/events/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"event":"click","tracking_id":"…"}'
 
 The key is shown this once. More: ${url}/docs, and npx -y deno@2.9.6 task parlance --help
-`
+${console}`
 })

@@ -44,7 +44,10 @@ export const policy: Readonly<Record<string, Rule>> = {
   updateVariant: writes("editor", "variant changed"),
   deleteVariant: writes("editor", "variant deleted"),
   preview: reads("viewer"),
+  findTemplates: reads("viewer"),
+  templateHistory: reads("viewer"),
   templateResults: reads("viewer"),
+  templateSeries: reads("viewer"),
   listDecisions: reads("viewer"),
   rebuild: writes("admin", "tallies recomputed"),
   // Sources and what came in

@@ -7,6 +7,7 @@ import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
+import { find, history } from "./TemplateIndexCommands.ts"
 
 /** All templates of an organization, page by page. */
 const allTemplates = Effect.fnUntraced(function* (org: string) {
@@ -196,5 +197,5 @@ const exportFile = Command.make(
 /** `parlance template …` */
 export const templateCommand = Command.make("template").pipe(
   Command.withDescription("Templates"),
-  Command.withSubcommands([list, show, create, update, remove, importFile, exportFile]),
+  Command.withSubcommands([list, find, show, history, create, update, remove, importFile, exportFile]),
 )

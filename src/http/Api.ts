@@ -22,6 +22,8 @@ import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
+import { StoriesGroup } from "./StoriesApi.ts"
+import { TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
 
 // The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
@@ -328,9 +330,11 @@ export class ServedApi extends HttpApi.make("parlance")
     KeysGroup,
     TemplatesGroup,
     VariantsGroup,
+    TemplateIndexGroup,
     ResultsGroup,
     LearningGroup,
     WebhooksManagementGroup,
+    StoriesGroup,
     DeliveryGroup,
     AccountsGroup,
     OperationsGroup,
@@ -350,9 +354,11 @@ export class Api extends HttpApi.make("parlance")
     KeysGroup,
     TemplatesGroup,
     VariantsGroup,
+    TemplateIndexGroup,
     ResultsGroup,
     LearningGroup,
     WebhooksManagementGroup,
+    StoriesGroup,
     DeliveryGroup,
     AccountsGroup,
     OperationsGroup,

@@ -1,0 +1,68 @@
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import type { AuditEntry } from "../accounts/Audit.ts"
+import type { FoundTemplate } from "../http/TemplateIndexApi.ts"
+import { ManagementClient } from "./Connection.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+/** `parlance template find TEXT` */
+export const find = Command.make(
+  "find",
+  { text: Argument.String("text").pipe(Argument.withDescription("A part of the name or the id")) },
+  Effect.fnUntraced(function* ({ text }) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const found: Array<FoundTemplate> = []
+    let after: string | undefined
+    do {
+      const page = yield* client.templateIndex.findTemplates({
+        params: { org },
+        query: { search: text, limit: "200", ...(after === undefined ? {} : { after }) },
+      })
+      found.push(...page.templates)
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    yield* print(
+      found,
+      table(
+        ["id", "name", "variants", "active", "decisions in 14 days", "updated"],
+        found.map(({ active, decisions, id, name, updated_at, variants }) => [
+          id,
+          name,
+          variants,
+          active,
+          decisions.reduce((sum, count) => sum + count, 0),
+          updated_at,
+        ]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("Find templates by name or id"))
+
+/** `parlance template history ID` */
+export const history = Command.make(
+  "history",
+  { id: Argument.String("template").pipe(Argument.withDescription("The template's id")) },
+  Effect.fnUntraced(function* ({ id }) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const changes: Array<AuditEntry> = []
+    let before: number | undefined
+    do {
+      const page = yield* client.templateIndex.templateHistory({
+        params: { org, template: id },
+        query: { limit: "200", ...(before === undefined ? {} : { before: String(before) }) },
+      })
+      changes.push(...page.changes)
+      before = page.next ?? undefined
+    } while (before !== undefined)
+    yield* print(
+      changes,
+      table(
+        ["when", "who", "what", "of"],
+        changes.map(({ action, actor, at, subject }) => [at, actor, action, subject]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("What was changed of a template and by whom, newest first"))

@@ -1,0 +1,48 @@
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { hash } from "node:crypto"
+import { readFileSync } from "node:fs"
+
+// The stylesheet and the script, read once, under names that hold a hash of their content: a browser keeps them for good.
+
+const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" }
+
+/** Files of one type, served as one. */
+const load = (type: keyof typeof types, ...names: readonly [string, ...Array<string>]) => {
+  const text = names.map((name) => readFileSync(new URL(`./assets/${name}.${type}`, import.meta.url), "utf8")).join(
+    "\n",
+  )
+  return {
+    path: `/console/assets/${names[0]}.${hash("sha256", text, "hex").slice(0, 16)}.${type}` as const,
+    text,
+    type,
+  }
+}
+
+const stylesheet = load("css", "console", "templates", "operations", "results")
+const script = load("js", "console")
+const templates = load("js", "templates")
+const operations = load("js", "operations")
+const results = load("js", "results")
+
+/** Where the stylesheet and the scripts are. */
+export const assets = {
+  stylesheet: stylesheet.path,
+  script: script.path,
+  templates: templates.path,
+  operations: operations.path,
+  results: results.path,
+}
+
+/** Serves them. */
+export const layer = HttpRouter.addAll(
+  [stylesheet, script, templates, operations, results].map(({ path, text, type }) =>
+    HttpRouter.route(
+      "GET",
+      path,
+      HttpServerResponse.text(text, {
+        contentType: types[type],
+        headers: { "cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff" },
+      }),
+    )
+  ),
+)

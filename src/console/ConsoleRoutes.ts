@@ -1,0 +1,34 @@
+import { Layer } from "effect"
+import * as Assets from "./Assets.ts"
+import * as AccountPages from "./pages/AccountPages.tsx"
+import * as AuditPages from "./pages/AuditPages.tsx"
+import * as KeyPages from "./pages/KeyPages.tsx"
+import * as MemberPages from "./pages/MemberPages.tsx"
+import * as NotFoundPages from "./pages/NotFoundPages.tsx"
+import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
+import * as OrganizationPages from "./pages/OrganizationPages.tsx"
+import * as OverviewPage from "./pages/OverviewPage.tsx"
+import * as SignInPages from "./pages/SignInPages.tsx"
+import * as PeoplePages from "./pages/people/PeoplePages.tsx"
+import * as ResultsPages from "./pages/results/ResultsPages.tsx"
+import * as SourcePages from "./pages/sources/SourcePages.tsx"
+import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
+import { Console } from "./Routes.tsx"
+
+/** Every page of the console. New ones are added here and to Navigation.ts. */
+export const layer = Layer.mergeAll(
+  Assets.layer,
+  SignInPages.layer,
+  OrganizationPages.layer,
+  OverviewPage.layer,
+  KeyPages.layer,
+  MemberPages.layer,
+  AccountPages.layer,
+  AuditPages.layer,
+  TemplatesPages.layer,
+  ResultsPages.layer,
+  SourcePages.layer,
+  DeliveryPages.layer,
+  PeoplePages.layer,
+  NotFoundPages.layer,
+).pipe(Layer.provide(Console.layer))

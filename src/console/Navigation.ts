@@ -1,0 +1,45 @@
+import type { Role } from "../accounts/Account.ts"
+import type { IconName } from "./components/Icon.tsx"
+
+/** A link of the sidebar. Pages that are added later add theirs here. */
+export interface NavigationLink {
+  /** Behind `/console/o/:org`. */
+  readonly path: string
+  readonly label: string
+  readonly icon: IconName
+  /** Who sees it. */
+  readonly needs: Role
+}
+
+/** The sidebar, in the order in which it is shown. Only what exists is linked. */
+export const navigation: ReadonlyArray<{ readonly title?: string; readonly links: ReadonlyArray<NavigationLink> }> = [
+  {
+    links: [
+      { path: "", label: "Overview", icon: "home", needs: "viewer" },
+      { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
+    ],
+  },
+  {
+    title: "Messages",
+    links: [
+      { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
+      { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
+    ],
+  },
+  {
+    title: "Platforms",
+    links: [
+      { path: "/sources", label: "Webhook sources", icon: "incoming", needs: "viewer" },
+      { path: "/connections", label: "Connections", icon: "outgoing", needs: "viewer" },
+    ],
+  },
+  {
+    title: "Settings",
+    links: [
+      { path: "/settings", label: "General", icon: "settings", needs: "viewer" },
+      { path: "/settings/keys", label: "API Keys", icon: "key", needs: "viewer" },
+      { path: "/settings/members", label: "Members", icon: "people", needs: "viewer" },
+      { path: "/settings/audit", label: "Audit log", icon: "list", needs: "admin" },
+    ],
+  },
+]

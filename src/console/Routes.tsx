@@ -1,0 +1,311 @@
+/** @jsxImportSource preact */
+import { Context, Effect, Layer, Result } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { VNode } from "preact"
+import { type Actor, may, roleIn } from "../accounts/Actor.ts"
+import { Audit } from "../accounts/Audit.ts"
+import type { Role } from "../accounts/Account.ts"
+import { refusal } from "../accounts/Policy.ts"
+import { SessionCookie } from "../accounts/SessionCookie.ts"
+import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
+import { type Fault, InvalidInput } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Organization } from "../domain/Organization.ts"
+import { sameText } from "../http/AdminRequired.ts"
+import * as Body from "../http/Body.ts"
+import { lookedUp } from "../http/Requests.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { Alone } from "./components/Alone.tsx"
+import { Document, type Theme, toHtml } from "./components/Document.tsx"
+import { Frame } from "./components/Frame.tsx"
+import { flashes } from "./Flash.ts"
+
+// How a page of the console comes about: who asks, whether they may, what the page is, and what surrounds it.
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** A page of somebody who is signed in. */
+export interface Visit {
+  readonly request: Request
+  readonly actor: Actor & { readonly kind: "session" }
+  readonly session: SignedIn
+  /** The organization of the path; that of a page without one must not be asked for. */
+  readonly org: Organization
+  readonly role: Role | undefined
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: URLSearchParams
+  /** Whether the visitor may use this endpoint here, so that no button leads to a refusal. */
+  readonly can: (endpoint: string) => boolean
+}
+
+/** What a page shows. */
+export interface View {
+  readonly title: string
+  readonly body: VNode
+  readonly status?: number
+  /** Its script asks the service for news; other pages may connect to nothing. */
+  readonly live?: boolean
+}
+
+/** Where to go after an action; `done` names the message that is shown there (see Flash.ts). */
+export interface Goto {
+  readonly to: string
+  readonly done?: string
+  readonly cookie?: string
+}
+
+/** Sent fields of a form. */
+export type Fields = Readonly<Record<string, string>>
+
+const csp = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; frame-src 'self'"
+
+const maxFormBytes = 1024 * 1024
+
+/** Headers of every page. */
+const headers = {
+  "content-security-policy": csp,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+  "cache-control": "no-store",
+}
+
+/** Those of a page that is kept up to date. */
+const liveHeaders = { ...headers, "content-security-policy": `${csp}; connect-src 'self'` }
+
+const themeOf = (request: Request): Theme => {
+  const theme = request.cookies["parlance_theme"]
+  return theme === "dark" || theme === "light" ? theme : "auto"
+}
+
+const pathOf = (request: Request) => request.url.split("?", 1)[0]!
+
+/** Answers a page without navigation. */
+export const alone = (request: Request, { body, status = 200, title }: View) =>
+  HttpServerResponse.text(
+    toHtml(
+      <Document title={title} theme={themeOf(request)}>
+        <Alone>{body}</Alone>
+      </Document>,
+    ),
+    { status, contentType: "text/html; charset=utf-8", headers },
+  )
+
+/** Answers with a redirect that a browser follows with GET. */
+export const redirect = ({ cookie, done, to }: Goto) =>
+  HttpServerResponse.redirect(done === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}done=${done}`, {
+    status: 303,
+    headers: { "cache-control": "no-store", ...(cookie === undefined ? {} : { "set-cookie": cookie }) },
+  })
+
+/** A path of the console to go to; anything else would let a link lead elsewhere. */
+export const ownPath = (path: string | undefined | null): string | undefined =>
+  path !== undefined && path !== null && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(path) && !path.includes("//") &&
+    !path.includes("\\")
+    ? path
+    : undefined
+
+/** The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. */
+export const fieldsOf = (request: Request) =>
+  Effect.map(Body.raw(request, maxFormBytes), (bytes): Fields => {
+    const fields: Record<string, string> = Object.create(null)
+    for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
+      fields[name] = name in fields ? `${fields[name]}\n${value}` : value
+    }
+    return fields
+  })
+
+/** Decodes what a form sent, or fails with every fault for `again`. */
+export const decoded = <A,>(result: Result.Result<A, ReadonlyArray<Fault>>): Effect.Effect<A, InvalidInput> =>
+  Result.isSuccess(result) ? Effect.succeed(result.success) : new InvalidInput({ faults: result.failure })
+
+const isView = (outcome: View | Goto): outcome is View => "body" in outcome
+
+const messageOf = (error: unknown): string | undefined =>
+  error !== null && typeof error === "object" && "_tag" in error && error instanceof Error && error.message !== ""
+    ? error.message
+    : undefined
+
+/** A page that says that something did not work, and where to go from there. */
+export const problem = (status: number, title: string, detail: string): View => ({
+  title,
+  status,
+  body: (
+    <section class="card stack">
+      <h1>{title}</h1>
+      <p>{detail}</p>
+      <div class="buttons">
+        <a class="button" href="/console">Back to the console</a>
+      </div>
+    </section>
+  ),
+})
+
+/** What the pages of the console are made with. */
+export class Console extends Context.Service<Console, {
+  /** A page that is read. `endpoint` names the rule of `policy` that says who may. */
+  readonly page: <E, R>(
+    path: `/console${string}`,
+    endpoint: string,
+    render: (visit: Visit) => Effect.Effect<View, E, R>,
+  ) => HttpRouter.Route<never, R>
+  /**
+   * A form that changes something: checked for its origin, its token and the role, and recorded in the audit log.
+   * Where `run` fails with `InvalidInput`, `again` shows the form with the faults.
+   */
+  readonly action: <E, R>(
+    path: `/console${string}`,
+    endpoint: string,
+    run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput, R>,
+    again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
+  ) => HttpRouter.Route<never, R>
+  /** Whoever is signed in; undefined for nobody. */
+  readonly signedIn: (request: Request) => Effect.Effect<SignedIn | undefined>
+}>()("parlance/console/Console") {
+  static readonly layer = Layer.effect(
+    Console,
+    Effect.gen(function* () {
+      const audit = yield* Audit
+      const cookie = yield* SessionCookie
+      const organizations = yield* Organizations
+      const sessions = yield* Sessions
+
+      const signedIn = (request: Request) => {
+        const token = cookie.read(request)
+        return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
+      }
+
+      const framed = Effect.fnUntraced(function* (
+        request: Request,
+        session: SignedIn,
+        org: Organization | undefined,
+        { body, live = false, status = 200, title }: View,
+      ) {
+        const actor: Actor = { kind: "session", session }
+        const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
+        const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
+        return HttpServerResponse.text(
+          toHtml(
+            <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
+              <Frame
+                session={session}
+                org={org}
+                role={org === undefined ? undefined : roleIn(actor, org.slug)}
+                organizations={visible}
+                path={pathOf(request)}
+                theme={themeOf(request)}
+                flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
+              >
+                {body}
+              </Frame>
+            </Document>,
+          ),
+          { status, contentType: "text/html; charset=utf-8", headers: live ? liveHeaders : headers },
+        )
+      })
+
+      const handle = <E, R>(
+        endpoint: string,
+        isWrite: boolean,
+        run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
+        again: ((visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>) | undefined,
+      ) =>
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const session = yield* signedIn(request)
+          if (session === undefined) {
+            const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
+            return redirect({ to: `/console/sign-in${next}` })
+          }
+          const params = yield* HttpRouter.params
+          const actor = { kind: "session" as const, session }
+          const show = (org: Organization | undefined, view: View) => framed(request, session, org, view)
+
+          const refused = refusal(actor, endpoint, params)
+          if (refused !== undefined) return yield* show(undefined, problem(403, "You may not do this", `${refused}.`))
+
+          const org = params["org"] === undefined
+            ? undefined
+            : yield* organizations.get(lookedUp(params["org"]) as OrgSlug).pipe(
+              Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
+            )
+          if (params["org"] !== undefined && org === undefined) {
+            return yield* show(
+              undefined,
+              problem(404, "There is no such organization", `Nothing is called ${JSON.stringify(params["org"])} here.`),
+            )
+          }
+
+          const visit: Visit = {
+            request,
+            actor,
+            session,
+            org: org as Organization,
+            role: org === undefined ? undefined : roleIn(actor, org.slug),
+            params,
+            query: new URLSearchParams(request.url.split("?")[1] ?? ""),
+            can: (name) => refusal(actor, name, params) === undefined,
+          }
+          const fields = isWrite
+            ? yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+            : Object.create(null) as Fields
+          if (fields === undefined) {
+            return yield* show(org, problem(413, "This is too much", "The form holds more than 1 MiB. Shorten it."))
+          }
+          if (
+            isWrite && !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
+          ) {
+            return yield* show(
+              org,
+              problem(
+                403,
+                "The form is out of date",
+                "You have signed in again since it was opened. Open the page again.",
+              ),
+            )
+          }
+
+          return yield* run(visit, fields).pipe(
+            Effect.flatMap((outcome) =>
+              Effect.gen(function* () {
+                if (isWrite) {
+                  const { _csrf: _, ...body } = fields
+                  yield* audit.record({ actor, endpoint, params, body })
+                }
+                return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
+              })
+            ),
+            Effect.catch((error) => {
+              if (error instanceof InvalidInput && again !== undefined) {
+                return Effect.flatMap(
+                  again(visit, fields, error.faults),
+                  (view) => show(org, { ...view, status: view.status ?? 400 }),
+                )
+              }
+              if (error instanceof InvalidInput) {
+                return show(
+                  org,
+                  problem(400, "This cannot be done", error.faults.map(({ detail }) => detail).join("; ")),
+                )
+              }
+              const message = messageOf(error)
+              return message === undefined
+                ? Effect.die(error)
+                : show(org, problem(404, "This is not here, or cannot be done", message))
+            }),
+            // What a page of errors cannot be made of either is a defect.
+            Effect.catch((error) => Effect.die(error)),
+          )
+        })
+
+      return Console.of({
+        page: (path, endpoint, render) => HttpRouter.route("GET", path, handle(endpoint, false, render, undefined)),
+        action: (path, endpoint, run, again) => HttpRouter.route("POST", path, handle(endpoint, true, run, again)),
+        signedIn,
+      })
+    }),
+  )
+}

@@ -1,0 +1,83 @@
+// Renews what is marked with `data-live` every few seconds while the page is looked at. Everything works without this.
+
+const everyMillis = 5000
+const lastPatience = 60_000
+const button = document.getElementById("live-switch")
+const state = document.getElementById("live-state")
+const still = matchMedia("(prefers-reduced-motion: reduce)")
+const remembered = (() => {
+  try {
+    return sessionStorage.getItem("live")
+  } catch {
+    return null
+  }
+})()
+
+let on = remembered === null ? !still.matches : remembered === "on"
+let wait = everyMillis
+let timer
+
+const say = (text) => {
+  if (state.textContent !== text) state.textContent = text
+}
+
+const show = () => {
+  button.textContent = on ? "Pause" : "Update live"
+  say(on ? "Live" : "Paused")
+}
+
+/** Puts what has changed into its place; what has the focus, or is being scrolled, stays. */
+const renew = (text) => {
+  const next = new DOMParser().parseFromString(text, "text/html")
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const fresh = next.querySelector(`[data-live="${part.dataset.live}"]`)
+    if (fresh === null || fresh.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
+    const selection = getSelection()
+    if (selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode)) continue
+    const scrolled = [...part.querySelectorAll(".table-scroll")].map((one) => one.scrollLeft)
+    part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)))
+    part.querySelectorAll(".table-scroll").forEach((one, i) => one.scrollLeft = scrolled[i] ?? 0)
+  }
+  document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed ?? 0) + 1)
+}
+
+const look = async () => {
+  if (!on || document.hidden) return
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } })
+    if (answer.redirected || answer.status === 401 || answer.status === 403) return location.reload()
+    if (!answer.ok) throw new Error(String(answer.status))
+    const text = await answer.text()
+    if (!on) return
+    renew(text)
+    wait = everyMillis
+    say("Live")
+  } catch {
+    wait = Math.min(lastPatience, wait * 2)
+    say(`No answer, trying again in ${wait / 1000} s`)
+  }
+  plan()
+}
+
+const plan = () => {
+  clearTimeout(timer)
+  if (on && !document.hidden) timer = setTimeout(look, wait)
+}
+
+if (button !== null && state !== null) {
+  button.hidden = false
+  show()
+  plan()
+  button.addEventListener("click", () => {
+    on = !on
+    try {
+      sessionStorage.setItem("live", on ? "on" : "off")
+    } catch {
+      // It is forgotten with the page, then.
+    }
+    show()
+    if (on) void look()
+    else clearTimeout(timer)
+  })
+  document.addEventListener("visibilitychange", () => document.hidden ? clearTimeout(timer) : void look())
+}

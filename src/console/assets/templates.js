@@ -1,0 +1,107 @@
+// Spares the button of the preview while one types, and reads a file into the form. All of it works without, but for the
+// file, whose field is hidden until then.
+
+const form = document.querySelector("form[data-live]")
+if (form !== null) {
+  const button = form.querySelector("[data-preview]")
+  const status = form.querySelector("[data-live-status]")
+  let frame = form.querySelector("iframe")
+  let waiting
+  let number = 0
+
+  /** The line that a fault names, with a mark below its column. */
+  const excerptAt = (source, detail) => {
+    const [, line, column] = /^line (\d+), column (\d+):/.exec(detail) ?? []
+    const text = source.split("\n")[Number(line) - 1]
+    if (text === undefined) return undefined
+    const at = Number(column) - 1
+    const start = Math.max(0, at - 50)
+    const excerpt = document.createElement("pre")
+    excerpt.className = "excerpt"
+    excerpt.ariaHidden = "true"
+    excerpt.textContent = `${start > 0 ? "…" : ""}${text.slice(start, start + 100)}\n${
+      " ".repeat(at - start + (start > 0 ? 1 : 0))
+    }^`
+    return excerpt
+  }
+
+  /** Puts what the preview found wrong beside the fields it is about, and takes away what is no longer wrong. */
+  const place = (faults) => {
+    for (const error of form.querySelectorAll("[data-error-of]")) {
+      const found = faults.filter(({ at }) => at === error.dataset.errorOf)
+      const control = document.getElementById(error.dataset.errorOf)
+      if (found.length === 0) control?.removeAttribute("aria-invalid")
+      else control?.setAttribute("aria-invalid", "true")
+      const text = found.map(({ detail }) => detail).join("\n")
+      if (error.dataset.shown === text) continue
+      error.dataset.shown = text
+      error.replaceChildren(...found.flatMap(({ detail }) => {
+        const line = document.createElement("p")
+        line.className = "error"
+        line.textContent = detail
+        const excerpt = excerptAt(control?.value ?? "", detail)
+        return excerpt === undefined ? [line] : [line, excerpt]
+      }))
+    }
+    status.textContent = faults.length === 0 ? "" : `To correct: ${faults.length}`
+  }
+
+  const fit = (shown) => {
+    const height = shown.contentDocument?.documentElement?.scrollHeight ?? 0
+    if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
+  }
+
+  // Each preview comes into a frame of its own, which takes the place of the last when it is there: nothing flickers,
+  // and going back leaves the page rather than stepping through the previews.
+  const preview = () => {
+    const next = frame.cloneNode()
+    next.removeAttribute("src")
+    next.removeAttribute("style")
+    next.name = `preview-${++number}`
+    next.classList.add("coming")
+    const mine = number
+    next.addEventListener("load", () => {
+      const body = next.contentDocument
+      if (body === null || body.URL === "about:blank") return
+      if (mine !== number) return next.remove()
+      const top = frame.contentWindow?.scrollY ?? 0
+      for (const other of form.querySelectorAll(".frame-holder iframe")) if (other !== next) other.remove()
+      frame = next
+      frame.classList.remove("coming")
+      fit(frame)
+      frame.contentWindow.scrollTo(0, top)
+      const isPreview = body.querySelector("main.preview") !== null
+      if (!isPreview) return
+      place([...body.querySelectorAll("[data-fault]")].map(({ dataset }) => ({
+        at: dataset.fault,
+        detail: dataset.detail,
+      })))
+    })
+    frame.after(next)
+    button.formTarget = next.name
+    form.requestSubmit(button)
+  }
+
+  button.addEventListener("click", (event) => {
+    // Those of people; the ones above are made by `requestSubmit`, which does not click.
+    event.preventDefault()
+    preview()
+  })
+  form.addEventListener("input", (event) => {
+    if (event.target.name === "width") return
+    clearTimeout(waiting)
+    waiting = setTimeout(preview, 400)
+  })
+  frame.addEventListener("load", () => fit(frame))
+  if (frame.hasAttribute("src")) fit(frame)
+  else preview()
+}
+
+for (const input of document.querySelectorAll("input[type=file][data-into]")) {
+  const into = document.getElementById(input.dataset.into)
+  input.closest("[data-upload]").hidden = false
+  input.addEventListener("change", async () => {
+    const [file] = input.files
+    if (file !== undefined) into.value = await file.text()
+  })
+}

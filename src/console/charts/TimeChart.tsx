@@ -1,0 +1,252 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Legend } from "./Figure.tsx"
+import { ticks } from "./Numbers.ts"
+
+/** One line over time: as many values as there are times, null where there is none. */
+export interface Line {
+  /** Which colour and dash, 0 to 5. */
+  readonly series: number
+  readonly name: string
+  readonly values: ReadonlyArray<number | null>
+  /** The band around it. */
+  readonly bands?: ReadonlyArray<readonly [low: number, high: number] | null>
+}
+
+interface Common {
+  /** Id of the title of the figure. */
+  readonly labelledBy: string
+  /** Unix milliseconds, ascending. */
+  readonly times: ReadonlyArray<number>
+  /** From this time on outcomes are still coming in; undefined: nothing is. */
+  readonly incompleteFrom?: number | undefined
+  readonly formatTime: (time: number) => string
+  readonly formatValue: (value: number) => string
+}
+
+const height = 220
+/** Room that the label of a line needs, as a share of the height. */
+const labelRoom = 17 / height
+const size = 1000
+
+const round = (value: number): number => Math.round(value * 10) / 10
+const inPercent = (share: number): string => `${Math.round(share * 10_000) / 100}%`
+
+/** Moves labels apart that would overlap, as little as possible, keeping their order; shares of the height from above. */
+export const spread = (wanted: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const order = wanted.map((_, index) => index).sort((a, b) => wanted[a]! - wanted[b]!)
+  const placed = [...wanted]
+  let least = labelRoom / 2
+  for (const index of order) {
+    placed[index] = Math.max(placed[index]!, least)
+    least = placed[index]! + labelRoom
+  }
+  let most = 1 - labelRoom / 3
+  for (const index of order.toReversed()) {
+    placed[index] = Math.min(placed[index]!, most)
+    most = placed[index]! - labelRoom
+  }
+  return placed
+}
+
+const shown = (name: string) => name.length > 17 ? `${name.slice(0, 16)}…` : name
+
+const Plot = (
+  { children, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }: Common & {
+    readonly y: (value: number) => number
+    readonly marks: ReadonlyArray<number>
+    readonly labels: ReadonlyArray<{ readonly series: number; readonly name: string; readonly at: number }>
+    readonly legend: ReadonlyArray<Line>
+    readonly children: preact.ComponentChildren
+  },
+) => {
+  const at = placeOf(times)
+  const placed = spread(labels.map(({ at }) => at))
+  const last = times.length - 1
+  // As many dates as have room beside each other, the first and the last among them.
+  const dates = times.flatMap((_, index) => index === 0 || index === last ? [index] : [])
+  for (const wanted of [1 / 3, 2 / 3]) {
+    const nearest = times.reduce(
+      (best, time, index) => Math.abs(at(time) - wanted) < Math.abs(at(times[best]!) - wanted) ? index : best,
+      0,
+    )
+    if (dates.every((index) => Math.abs(at(times[index]!) - at(times[nearest]!)) > 0.24)) dates.push(nearest)
+  }
+  return (
+    <>
+      <div class="plot">
+        <svg class="axis" height={height} aria-hidden="true">
+          {marks.map((mark) => (
+            <text x="100%" y={inPercent(y(mark))} dy="0.35em" text-anchor="end">{formatValue(mark)}</text>
+          ))}
+        </svg>
+        <svg class="lines" height={height} role="img" aria-labelledby={labelledBy}>
+          {incompleteFrom === undefined ? null : (
+            <rect
+              class="incomplete"
+              x={inPercent(at(incompleteFrom))}
+              y="0"
+              width={inPercent(1 - at(incompleteFrom))}
+              height="100%"
+            />
+          )}
+          {marks.map((mark) => <line class="grid" x1="0" x2="100%" y1={inPercent(y(mark))} y2={inPercent(y(mark))} />)}
+          <svg x="0" y="0" width="100%" height="100%" viewBox={`0 0 ${size} ${size}`} preserveAspectRatio="none">
+            {children}
+          </svg>
+          {times.length > 1
+            ? null
+            : labels.map(({ at, series }) => <circle class={`dot s${series}`} cx="50%" cy={inPercent(at)} r="4" />)}
+        </svg>
+        <svg class="ends" height={height} aria-hidden="true">
+          {labels.map(({ at, name, series }, index) => (
+            <g class={`s${series}`}>
+              <line class="leader" x1="0" x2="10" y1={inPercent(at)} y2={inPercent(placed[index]!)} />
+              <text x="14" y={inPercent(placed[index]!)} dy="0.35em">{shown(name)}</text>
+            </g>
+          ))}
+        </svg>
+        <svg class="dates" height="22" aria-hidden="true">
+          {dates.map((index) => (
+            <text
+              x={times.length > 1 ? inPercent(at(times[index]!)) : "50%"}
+              y="15"
+              text-anchor={times.length === 1 ? "middle" : index === 0 ? "start" : index === last ? "end" : "middle"}
+            >
+              {formatTime(times[index]!)}
+            </text>
+          ))}
+        </svg>
+      </div>
+      <Legend names={legend.map(({ name, series }) => [series, name] as const)} />
+    </>
+  )
+}
+
+const placeOf = (times: ReadonlyArray<number>) => {
+  const first = times[0]!
+  const span = times.at(-1)! - first
+  return (time: number) => span > 0 ? Math.min(1, Math.max(0, (time - first) / span)) : 0
+}
+
+/** Pieces of a line without its gaps. */
+const pieces = <A,>(
+  values: ReadonlyArray<A | null>,
+): ReadonlyArray<ReadonlyArray<readonly [index: number, value: A]>> => {
+  const all: Array<Array<readonly [number, A]>> = []
+  let open: Array<readonly [number, A]> | undefined
+  values.forEach((value, index) => {
+    if (value === null) return void (open = undefined)
+    if (open === undefined) all.push(open = [])
+    open.push([index, value])
+  })
+  return all
+}
+
+/** Lines over time with their bands; the labels are at their ends. */
+export const LineChart = ({ lines, range, zero = false, ...common }: Common & {
+  readonly lines: ReadonlyArray<Line>
+  /** What the axis covers at least. */
+  readonly range?: readonly [number, number]
+  /** A line at 0, to be above or below. */
+  readonly zero?: boolean
+}) => {
+  const { times } = common
+  // The first values are the least certain: they would press the rest flat.
+  const settled = Math.floor(times.length / 5)
+  const values = lines.flatMap(({ bands = [], values }) => [
+    ...values.flatMap((value, i) => value === null || i < settled ? [] : [value]),
+    ...bands.flatMap((band, i) => band === null || i < settled ? [] : band),
+  ])
+  const marks = ticks(Math.min(...values, ...(range ?? [])), Math.max(...values, ...(range ?? [])))
+  const low = marks[0]!
+  const high = marks.at(-1)!
+  const y = (value: number) => {
+    const inside = Math.min(high, Math.max(low, value))
+    return high > low ? 0.03 + 0.94 * (1 - (inside - low) / (high - low)) : 0.5
+  }
+  const at = placeOf(times)
+  const point = (index: number, value: number) => `${round(at(times[index]!) * size)} ${round(y(value) * size)}`
+  const labels = lines.flatMap(({ name, series, values }) => {
+    const last = values.findLast((value) => value !== null)
+    return last === undefined || last === null ? [] : [{ series, name, at: y(last) }]
+  })
+  return (
+    <Plot {...common} y={y} marks={marks} labels={labels} legend={lines}>
+      {zero ? <path class="zero" d={`M0 ${round(y(0) * size)}H${size}`} /> : null}
+      {lines.map(({ bands = [], series }) =>
+        pieces(bands).filter((piece) => piece.length > 1).map((piece) => (
+          <path
+            class={`band s${series}`}
+            d={`M${piece.map(([i, [, high]]) => point(i, high)).join("L")}L${
+              piece.toReversed().map(([i, [low]]) => point(i, low)).join("L")
+            }Z`}
+          />
+        ))
+      )}
+      {lines.map(({ series, values }) =>
+        pieces(values).filter((piece) => piece.length > 1).map((piece) => (
+          <path
+            class={`line s${series}`}
+            d={`M${piece.map(([i, value]) => point(i, value)).join("L")}`}
+          />
+        ))
+      )}
+    </Plot>
+  )
+}
+
+/** Shares of a whole over time, one on top of the other; the first is the lowest. */
+export const ShareChart = ({ lines, ...common }: Omit<Common, "formatValue"> & {
+  readonly lines: ReadonlyArray<Line>
+}) => {
+  const { times } = common
+  const at = placeOf(times)
+  const kept = times.flatMap((_, i) => lines.some(({ values }) => values[i] !== null) ? [i] : [])
+  const tops = lines.map(() => times.map(() => 0))
+  for (const i of kept) {
+    let sum = 0
+    lines.forEach(({ values }, v) => tops[v]![i] = sum += values[i] ?? 0)
+  }
+  const y = (share: number) => 1 - share
+  const point = (i: number, share: number) => `${round(at(times[i]!) * size)} ${round(y(share) * size)}`
+  const last = kept.at(-1) ?? 0
+  const labels = lines.flatMap(({ name, series, values }, v) => {
+    const share = values[last] ?? 0
+    return share < 0.005 ? [] : [{ series, name, at: y(tops[v]![last]! - share / 2) }]
+  }).toReversed()
+  return (
+    <Plot
+      {...common}
+      formatValue={(share) => `${Math.round(share * 100)} %`}
+      y={(share) => 0.03 + 0.94 * y(share)}
+      marks={[0, 0.25, 0.5, 0.75, 1]}
+      labels={labels.map((label) => ({ ...label, at: 0.03 + 0.94 * label.at }))}
+      legend={lines.toReversed()}
+    >
+      <svg
+        x="0"
+        y={size * 0.03}
+        width={size}
+        height={size * 0.94}
+        viewBox={`0 0 ${size} ${size}`}
+        preserveAspectRatio="none"
+      >
+        {kept.length < 2 ? null : lines.map(({ series }, v) => (
+          <path
+            class={`area s${series}`}
+            d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}L${
+              kept.toReversed().map((i) => point(i, v === 0 ? 0 : tops[v - 1]![i]!)).join("L")
+            }Z`}
+          />
+        ))}
+        {kept.length < 2 ? null : lines.map(({ series }, v) => (
+          <path
+            class={`line s${series}`}
+            d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}`}
+          />
+        ))}
+      </svg>
+    </Plot>
+  )
+}

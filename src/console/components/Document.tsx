@@ -1,0 +1,30 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren, VNode } from "preact"
+import { renderToString } from "preact-render-to-string"
+import { assets } from "../Assets.ts"
+
+/** What a person chose with the toggle; `auto` follows the device. */
+export type Theme = "auto" | "light" | "dark"
+
+/** The document around every page. */
+export const Document = ({ children, theme, title }: {
+  readonly title: string
+  readonly theme: Theme
+  readonly children: ComponentChildren
+}) => (
+  <html lang="en" {...(theme === "auto" ? {} : { "data-theme": theme })}>
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="robots" content="noindex" />
+      <title>{title} · Parlance</title>
+      <link rel="icon" href="data:," />
+      <link rel="stylesheet" href={assets.stylesheet} />
+      <script type="module" src={assets.script}></script>
+    </head>
+    <body>{children}</body>
+  </html>
+)
+
+/** The page as it is sent. */
+export const toHtml = (node: VNode): string => `<!doctype html>${renderToString(node)}`

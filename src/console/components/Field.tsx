@@ -1,0 +1,120 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Fault } from "../../domain/Errors.ts"
+import { fieldOf } from "./Note.tsx"
+
+interface Common {
+  /** Also the element's id and the name of the member in the API. */
+  readonly name: string
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly faults?: ReadonlyArray<Fault>
+}
+
+const describe = ({ faults = [], hint, name }: Common) => {
+  const own = faults.filter((fault) => fieldOf(fault) === name)
+  const ids = [...(hint === undefined ? [] : [`${name}-hint`]), ...(own.length === 0 ? [] : [`${name}-error`])]
+  return {
+    own,
+    aria: {
+      ...(ids.length === 0 ? {} : { "aria-describedby": ids.join(" ") }),
+      ...(own.length === 0 ? {} : { "aria-invalid": "true" as const }),
+    },
+  }
+}
+
+const Around = ({ children, own, ...common }: Common & {
+  readonly own: ReadonlyArray<Fault>
+  readonly children: ComponentChildren
+}) => (
+  <div class="field">
+    <label for={common.name}>{common.label}</label>
+    {common.hint === undefined ? null : <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
+    {children}
+    {own.length === 0
+      ? null
+      : <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>}
+  </div>
+)
+
+/** A line of text with its label, a hint, and what is wrong with it. */
+export const Field = ({ autocomplete, list, required = true, type = "text", value, ...common }: Common & {
+  readonly type?: "text" | "email" | "password" | "number" | "datetime-local"
+  readonly value?: string
+  readonly required?: boolean
+  readonly autocomplete?: string
+  readonly list?: ReadonlyArray<string>
+}) => {
+  const { aria, own } = describe(common)
+  // The types of Preact want one role per type of input; these are all text boxes.
+  const attributes: object = {
+    id: common.name,
+    name: common.name,
+    type,
+    required,
+    autocomplete: autocomplete ?? "off",
+    ...(value === undefined ? {} : { value }),
+    ...(type === "number" ? { step: "any" } : {}),
+    ...(list === undefined ? {} : { list: `${common.name}-list` }),
+    ...aria,
+  }
+  return (
+    <Around {...common} own={own}>
+      <input {...attributes} />
+      {list === undefined
+        ? null
+        : <datalist id={`${common.name}-list`}>{list.map((one) => <option value={one} />)}</datalist>}
+    </Around>
+  )
+}
+
+/** One of a few. */
+export const SelectField = ({ options, value, ...common }: Common & {
+  readonly value?: string
+  readonly options: ReadonlyArray<readonly [value: string, label: string]>
+}) => {
+  const { aria, own } = describe(common)
+  return (
+    <Around {...common} own={own}>
+      <select id={common.name} name={common.name} {...aria}>
+        {options.map(([one, label]) => <option value={one} selected={one === value}>{label}</option>)}
+      </select>
+    </Around>
+  )
+}
+
+/** Any or one of a few, each with a word on what it means. */
+export const Choices = ({ options, type, values, ...common }: Common & {
+  readonly type: "checkbox" | "radio"
+  readonly values: ReadonlyArray<string>
+  readonly options: ReadonlyArray<readonly [value: string, label: string, hint: string]>
+}) => {
+  const { aria, own } = describe(common)
+  return (
+    <fieldset
+      id={common.name}
+      {...(aria["aria-describedby"] === undefined ? {} : { "aria-describedby": aria["aria-describedby"] })}
+    >
+      <legend>{common.label}</legend>
+      {common.hint === undefined ? null : <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
+      {options.map(([value, label, hint]) => (
+        <div class="choice">
+          <input
+            type={type}
+            id={`${common.name}-${value}`}
+            name={common.name}
+            value={value}
+            checked={values.includes(value)}
+            aria-describedby={`${common.name}-${value}-hint`}
+          />
+          <label for={`${common.name}-${value}`}>{label}</label>
+          <span id={`${common.name}-${value}-hint`}>{hint}</span>
+        </div>
+      ))}
+      {own.length === 0
+        ? null
+        : <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>}
+    </fieldset>
+  )
+}

@@ -1,0 +1,33 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+
+/** A form that posts, with the token that shows it came from a page of ours. */
+export const Form = ({ action, children, csrf, inline = false }: {
+  readonly action: string
+  /** Absent on pages before sign-in. */
+  readonly csrf?: string
+  readonly inline?: boolean
+  readonly children: ComponentChildren
+}) => (
+  <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
+    {csrf === undefined ? null : <input type="hidden" name="_csrf" value={csrf} />}
+    {children}
+  </form>
+)
+
+/** The button that sends a form. */
+export const Submit = ({ children, kind = "primary", label, wide = false }: {
+  readonly kind?: "primary" | "plain" | "danger" | "compact" | "compact danger"
+  readonly wide?: boolean
+  /** For screen readers, where several buttons read alike. */
+  readonly label?: string
+  readonly children: ComponentChildren
+}) => (
+  <button
+    type="submit"
+    class={`button ${kind === "danger" ? "danger primary" : kind}${wide ? " wide" : ""}`}
+    {...(label === undefined ? {} : { "aria-label": label })}
+  >
+    {children}
+  </button>
+)

@@ -1,0 +1,146 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import { reaches, type Role } from "../../accounts/Account.ts"
+import type { SignedIn } from "../../accounts/Sessions.ts"
+import type { Organization } from "../../domain/Organization.ts"
+import { navigation } from "../Navigation.ts"
+import type { Theme } from "./Document.tsx"
+import { Icon, Mark } from "./Icon.tsx"
+import { Note } from "./Note.tsx"
+
+const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
+const themeNames: Record<Theme, string> = { auto: "as the device", dark: "dark", light: "light" }
+
+const Switcher = ({ current, organizations, role, session }: {
+  readonly current: Organization | undefined
+  readonly organizations: ReadonlyArray<Organization>
+  readonly role: Role | undefined
+  readonly session: SignedIn
+}) => (
+  <details class="switcher">
+    <summary>
+      <span class="name">
+        <span class="visually-hidden">Organization:</span> {current?.name ?? "Choose one"}
+        {current === undefined || role === undefined ? null : <span class="role">{role}</span>}
+      </span>
+    </summary>
+    <ul>
+      {organizations.map(({ name, slug }) => (
+        <li>
+          <a href={`/console/o/${slug}`} {...(slug === current?.slug ? { "aria-current": "true" } : {})}>{name}</a>
+        </li>
+      ))}
+      <li>
+        <a href="/console/organizations">
+          {session.account.administrator ? "All organizations, create one" : "All organizations"}
+        </a>
+      </li>
+    </ul>
+  </details>
+)
+
+/** The page of somebody who is signed in: sidebar with organization and navigation, then the content. */
+export const Frame = (
+  { children, flash, org, organizations, path, role, session, theme }: {
+    readonly session: SignedIn
+    readonly org: Organization | undefined
+    readonly role: Role | undefined
+    readonly organizations: ReadonlyArray<Organization>
+    readonly path: string
+    readonly theme: Theme
+    readonly flash: string | undefined
+    readonly children: ComponentChildren
+  },
+) => {
+  const base = `/console/o/${org?.slug}`
+  const links = navigation.flatMap(({ links }) => links.map((link) => `${base}${link.path}`))
+  // The longest link that the path begins with is the one where one is.
+  const current = links.filter((link) => path === link || path.startsWith(`${link}/`))
+    .sort((a, b) => b.length - a.length)[0]
+  return (
+    <>
+      <a class="skip-link" href="#main">Skip to content</a>
+      <div class="frame">
+        <header class="side">
+          <a class="brand" href="/console">
+            <Mark />Parlance
+          </a>
+          <details class="menu">
+            <summary>
+              <span>{org?.name ?? "Parlance"}</span>
+              <span class="toggle">Menu</span>
+            </summary>
+            <div class="menu-body">
+              <Switcher current={org} organizations={organizations} role={role} session={session} />
+              {org === undefined ? null : (
+                <nav class="nav" aria-label="Main">
+                  {navigation.map(({ links, title }) => {
+                    const shown = links.filter(({ needs }) => reaches(role, needs))
+                    return shown.length === 0 ? null : (
+                      <>
+                        {title === undefined ? null : <h2>{title}</h2>}
+                        <ul>
+                          {shown.map(({ icon, label, path }) => (
+                            <li>
+                              <a
+                                href={`${base}${path}`}
+                                {...(`${base}${path}` === current ? { "aria-current": "page" } : {})}
+                              >
+                                <Icon name={icon} />
+                                {label}
+                              </a>
+                            </li>
+                          ))}
+                        </ul>
+                      </>
+                    )
+                  })}
+                </nav>
+              )}
+              <div class="side-foot nav">
+                <p class="who">
+                  <b>{session.account.name}</b>
+                  <span class="muted">{session.account.email}</span>
+                </p>
+                <ul>
+                  <li>
+                    <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
+                      Your account
+                    </a>
+                  </li>
+                  {session.account.administrator
+                    ? (
+                      <li>
+                        <a
+                          href="/console/accounts"
+                          {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
+                        >
+                          All accounts
+                        </a>
+                      </li>
+                    )
+                    : null}
+                </ul>
+                <form method="post" action="/console/theme">
+                  <input type="hidden" name="theme" value={nextTheme[theme]} />
+                  <input type="hidden" name="back" value={path} />
+                  <button class="quiet" type="submit">Colours: {themeNames[theme]}</button>
+                </form>
+                <form method="post" action="/console/sign-out">
+                  <input type="hidden" name="_csrf" value={session.csrfToken} />
+                  <button class="quiet" type="submit">Sign out</button>
+                </form>
+              </div>
+            </div>
+          </details>
+        </header>
+        <div class="content">
+          <main id="main" tabIndex={-1}>
+            {flash === undefined ? null : <Note kind="good" live>{flash}</Note>}
+            {children}
+          </main>
+        </div>
+      </div>
+    </>
+  )
+}

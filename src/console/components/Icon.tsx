@@ -1,0 +1,48 @@
+/** @jsxImportSource preact */
+
+const paths = {
+  home: "M3 10.5 12 3l9 7.5V20a1 1 0 0 1-1 1h-5v-6H9v6H4a1 1 0 0 1-1-1z",
+  settings: "M4 21v-7M4 10V3M12 21v-9M12 8V3M20 21v-5M20 12V3M1.5 14h5M9.5 8h5M17.5 16h5",
+  key:
+    "m21 2-2 2m-7.6 7.6a5.5 5.5 0 1 1-7.78 7.78 5.5 5.5 0 0 1 7.78-7.78Zm0 0L15.5 7.5m0 0 3 3L22 7l-3-3m-3.5 3.5L19 4",
+  people:
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM2.5 20c.5-4 3-6 6.5-6s6 2 6.5 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3.2 2.7 3.5 5.5",
+  template: "M4 4h16v16H4zM4 9h16M9 9v11",
+  search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 21 21",
+  mail: "M3 5.5h18v13H3zM3 6.5l9 7 9-7",
+  incoming: "M12 3v11M7.5 9.5 12 14l4.5-4.5M4 16v4h16v-4",
+  outgoing: "M12 14V3M7.5 7.5 12 3l4.5 4.5M4 16v4h16v-4",
+  list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
+} as const
+
+export type IconName = keyof typeof paths
+
+/** A line drawing beside a word that says the same, hence hidden from screen readers. */
+export const Icon = ({ name }: { readonly name: IconName }) => (
+  <svg
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="1.8"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <path d={paths[name]} />
+  </svg>
+)
+
+/** The mark of the product. */
+export const Mark = () => (
+  <svg viewBox="0 0 32 32" aria-hidden="true">
+    <rect width="32" height="32" rx="8" fill="currentColor" />
+    <path
+      d="M9 21V11h8a4 4 0 0 1 0 8h-5l-3 4z"
+      fill="none"
+      stroke="var(--on-accent)"
+      stroke-width="2.4"
+      stroke-linejoin="round"
+    />
+    <circle cx="23.5" cy="21.5" r="1.9" fill="var(--on-accent)" />
+  </svg>
+)

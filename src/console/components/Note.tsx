@@ -1,0 +1,34 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Fault } from "../../domain/Errors.ts"
+
+/** Something to be read before going on. */
+export const Note = ({ children, kind = "plain", live = false }: {
+  readonly kind?: "plain" | "good" | "warn" | "bad"
+  readonly live?: boolean
+  readonly children: ComponentChildren
+}) => <div class={`note ${kind}`} {...(live ? { role: "status" } : {})}>{children}</div>
+
+/** The name of the field a fault is about: the first member of its pointer. */
+export const fieldOf = ({ pointer }: Fault): string => pointer.split("/")[1] ?? ""
+
+/** All faults of a form at its head, each a link to its field; gets the focus. */
+export const ErrorSummary = ({ faults, labels = {} }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly labels?: Readonly<Record<string, string>>
+}) =>
+  faults.length === 0 ? null : (
+    <div class="note bad" role="alert" tabIndex={-1} data-focus>
+      <h2>
+        {faults.length === 1 ? "One thing needs to be corrected" : `${faults.length} things need to be corrected`}
+      </h2>
+      <ul>
+        {faults.map((fault) => {
+          const field = fieldOf(fault)
+          const label = labels[field]
+          return <li>{label === undefined ? fault.detail : <a href={`#${field}`}>{label}: {fault.detail}</a>}</li>
+        })}
+      </ul>
+    </div>
+  )

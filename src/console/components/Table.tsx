@@ -1,0 +1,44 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+
+/** A cell of a table; the first one of a row is its heading. */
+export interface Cell {
+  readonly content: ComponentChildren
+  readonly kind?: "actions" | "nowrap"
+}
+
+/** A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`. */
+export const Table = ({ caption, headings, rows }: {
+  readonly caption: string
+  readonly headings: ReadonlyArray<string>
+  readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
+}) => (
+  <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+    <table>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {headings.map((heading) => (
+            <th scope="col">
+              {heading.startsWith("[") ? <span class="visually-hidden">{heading.slice(1, -1)}</span> : heading}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr>
+            {row.map((cell, index) => {
+              const { content, kind } = isCell(cell) ? cell : { content: cell, kind: undefined }
+              return index === 0 ? <th scope="row">{content}</th> : <td class={kind}>{content}</td>
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+const isCell = (value: Cell | ComponentChildren): value is Cell =>
+  value !== null && typeof value === "object" && "content" in value

@@ -1,0 +1,42 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Fault } from "../../domain/Errors.ts"
+import { fieldOf } from "./Note.tsx"
+
+/** Several lines of text with their label, a hint, and what is wrong with them. `code`: in letters of one width. */
+export const TextAreaField = ({ code = false, faults = [], hint, label, name, required = true, rows = 6, value = "" }: {
+  /** Also the element's id. */
+  readonly name: string
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly faults?: ReadonlyArray<Fault>
+  readonly value?: string
+  readonly required?: boolean
+  readonly rows?: number
+  readonly code?: boolean
+}) => {
+  const own = faults.filter((fault) => fieldOf(fault) === name)
+  const ids = [...(hint === undefined ? [] : [`${name}-hint`]), ...(own.length === 0 ? [] : [`${name}-error`])]
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      {hint === undefined ? null : <p class="hint" id={`${name}-hint`}>{hint}</p>}
+      <textarea
+        id={name}
+        name={name}
+        rows={rows}
+        required={required}
+        spellcheck={!code}
+        class={code ? "code" : undefined}
+        {...(ids.length === 0 ? {} : { "aria-describedby": ids.join(" ") })}
+        {...(own.length === 0 ? {} : { "aria-invalid": "true" as const })}
+      >
+        {/* A line break at the start of a text area is not part of its text. */}
+        {`\n${value}`}
+      </textarea>
+      {own.length === 0
+        ? null
+        : <p class="error" id={`${name}-error`}>{label} {own.map(({ detail }) => detail).join("; ")}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,326 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { AccountInput } from "../../accounts/Account.ts"
+import { Accounts } from "../../accounts/Accounts.ts"
+import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import * as Passwords from "../../accounts/Passwords.ts"
+import { clientOf, SessionCookie } from "../../accounts/SessionCookie.ts"
+import { Sessions } from "../../accounts/Sessions.ts"
+import { SignIn } from "../../accounts/SignIn.ts"
+import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { OwnAccountBody } from "../../http/AccountsApi.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Confirm } from "../components/Confirm.tsx"
+import { Choices, Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Table } from "../components/Table.tsx"
+import { Time } from "../components/Time.tsx"
+import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+
+const decodeOwn = decoder(OwnAccountBody)
+const decodeAccount = decoder(AccountInput)
+
+const labels = {
+  name: "Your name",
+  current_password: "Current password",
+  password: "New password",
+  email: "E-mail address",
+}
+
+/** A browser's name out of its `User-Agent`, as far as a person needs to know their own devices. */
+const deviceOf = (userAgent: string): string => {
+  const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]?.replace("Edg", "Edge")
+  const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(userAgent)?.[0]
+  return browser === undefined
+    ? userAgent.slice(0, 60) || "Unknown"
+    : `${browser}${system === undefined ? "" : ` on ${system}`}`
+}
+
+/** One's own account, and for administrators all accounts of the installation. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const accounts = yield* Accounts
+  const cookie = yield* SessionCookie
+  const links = yield* OneTimeLinks
+  const sessions = yield* Sessions
+  const signIn = yield* SignIn
+
+  const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* sessions.list(session.account.id, session.sessionId)
+    return {
+      title: "Your account",
+      body: (
+        <>
+          <PageHead title="Your account" lead={session.account.email} />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card title="Name">
+            <Form action="/console/account" csrf={session.csrfToken}>
+              <Field
+                name="name"
+                label={labels.name}
+                value={fields["name"] ?? session.account.name}
+                autocomplete="name"
+                faults={faults}
+              />
+              <div>
+                <Submit>Save name</Submit>
+              </div>
+            </Form>
+          </Card>
+          <Card title="Password" lead="Changing it ends every other session.">
+            <Form action="/console/account/password" csrf={session.csrfToken}>
+              <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
+              <Field
+                name="current_password"
+                label={labels.current_password}
+                type="password"
+                autocomplete="current-password"
+                faults={faults}
+              />
+              <Field
+                name="password"
+                label={labels.password}
+                type="password"
+                autocomplete="new-password"
+                faults={faults}
+                hint={`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
+              />
+              <div>
+                <Submit>Change password</Submit>
+              </div>
+            </Form>
+          </Card>
+          <Card kind="flush">
+            <Table
+              caption="Where you are signed in"
+              headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
+              rows={all.map((one) => [
+                <>{deviceOf(one.user_agent)} {one.current ? <Badge kind="good">this session</Badge> : null}</>,
+                one.address,
+                { kind: "nowrap", content: <Time at={one.created_at} zone="UTC" /> },
+                { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
+                {
+                  kind: "actions",
+                  content: one.current
+                    ? null
+                    : (
+                      <Form action={`/console/account/sessions/${one.id}/end`} csrf={session.csrfToken} inline>
+                        <Submit kind="compact danger" label={`End the session of ${deviceOf(one.user_agent)}`}>
+                          End
+                        </Submit>
+                      </Form>
+                    ),
+                },
+              ])}
+            />
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* accounts.list
+    return {
+      title: "All accounts",
+      body: (
+        <>
+          <PageHead title="All accounts" lead="Of this installation. Members of an organization are invited there." />
+          <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
+          <Card kind="flush">
+            <Table
+              caption="Accounts"
+              headings={["Name", "Kind", "Created (UTC)", "[Actions]"]}
+              rows={all.map((account) => [
+                <>
+                  {account.name}
+                  <span class="sub">{account.email}</span>
+                </>,
+                <>
+                  {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
+                  {account.has_password ? null : <Badge kind="warn">no password</Badge>}
+                </>,
+                { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
+                {
+                  kind: "actions",
+                  content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
+                    <>
+                      <Form action={`/console/accounts/${account.id}/reset`} csrf={visit.session.csrfToken} inline>
+                        <Submit kind="compact" label={`Password link for ${account.email}`}>
+                          Password link
+                        </Submit>
+                      </Form>{" "}
+                      <a
+                        class="button compact danger"
+                        href={`/console/accounts/${account.id}/remove`}
+                        aria-label={`Remove ${account.email}`}
+                      >
+                        Remove
+                      </a>
+                    </>
+                  ),
+                },
+              ])}
+            />
+          </Card>
+          <Card title="Create an account" lead="You get a link to send, with which the person chooses a password.">
+            <Form action="/console/accounts" csrf={visit.session.csrfToken}>
+              <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
+              <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
+              <Choices
+                name="administrator"
+                label="Rights"
+                type="checkbox"
+                values={fields["administrator"] === undefined ? [] : ["on"]}
+                options={[[
+                  "on",
+                  "Administrator of the installation",
+                  "May do everything in every organization, and manage accounts.",
+                ]]}
+              />
+              <div>
+                <Submit>Create account</Submit>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const linkView = (visit: Visit, email: string, token: string) => ({
+    title: "Link for a password",
+    body: (
+      <>
+        <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
+        <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>
+        <Card>
+          <div class="field">
+            <label for="new-link">Link for {email}</label>
+            <div class="secret">
+              <input
+                type="text"
+                id="new-link"
+                readonly
+                value={`${cookie.originOf(visit.request)}/console/password?token=${token}`}
+                spellcheck={false}
+                aria-describedby="new-link-hint"
+              />
+              <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
+            </div>
+            <p class="hint" id="new-link-hint">
+              It works once, for one hour. <span role="status" id="new-link-status"></span>
+            </p>
+          </div>
+        </Card>
+      </>
+    ),
+  })
+
+  yield* router.addAll([
+    page("/console/account", "getSession", (visit) => own(visit)),
+    action(
+      "/console/account",
+      "updateOwnAccount",
+      Effect.fnUntraced(function* ({ session }, fields) {
+        const { name } = yield* decoded(decodeOwn({ name: fields["name"] ?? "" }))
+        yield* accounts.rename(session.account.id, name ?? "")
+        return { to: "/console/account", done: "account-saved" }
+      }),
+      own,
+    ),
+    action(
+      "/console/account/password",
+      "updateOwnAccount",
+      Effect.fnUntraced(function* ({ request, session }, fields) {
+        const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
+        const token = yield* signIn.changePassword(
+          session.account,
+          fields["current_password"] ?? "",
+          fields["password"] ?? "",
+          clientOf(request),
+        ).pipe(Effect.catchTags({
+          WrongPassword: () => wrong("is not the password of this account"),
+          TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
+        }))
+        return { to: "/console/account", done: "password-changed", cookie: cookie.set(token) }
+      }),
+      (visit, _, faults) => own(visit, {}, faults),
+    ),
+    action(
+      "/console/account/sessions/:session/end",
+      "revokeSession",
+      Effect.fnUntraced(function* ({ params, session }) {
+        yield* sessions.revoke(session.account.id, params["session"] ?? "")
+        return { to: "/console/account", done: "session-ended" }
+      }),
+    ),
+    page("/console/accounts", "listAccounts", (visit) => list(visit)),
+    action(
+      "/console/accounts",
+      "createAccount",
+      Effect.fnUntraced(function* (visit, fields) {
+        const { email, name } = fields
+        const input = yield* decoded(decodeAccount({ email, name, administrator: fields["administrator"] === "on" }))
+        const account = yield* accounts.create(input).pipe(
+          Effect.catchTag(
+            "EmailTaken",
+            () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is taken: there is such an account" }] }),
+          ),
+        )
+        return linkView(visit, account.email, yield* links.create("password", account.id))
+      }),
+      list,
+    ),
+    action(
+      "/console/accounts/:account/reset",
+      "resetAccount",
+      Effect.fnUntraced(function* (visit) {
+        const account = yield* accounts.get(visit.params["account"] ?? "")
+        return linkView(visit, account.email, yield* links.create("password", account.id))
+      }),
+    ),
+    page(
+      "/console/accounts/:account/remove",
+      "removeAccount",
+      (visit) =>
+        Effect.map(accounts.get(visit.params["account"] ?? ""), ({ email, id, name }) => ({
+          title: "Remove an account",
+          body: (
+            <>
+              <PageHead title={`Remove ${name}?`} back={{ href: "/console/accounts", label: "All accounts" }} />
+              <Confirm
+                action={`/console/accounts/${id}/remove`}
+                csrf={visit.session.csrfToken}
+                back="/console/accounts"
+                button="Remove the account"
+              >
+                <p>
+                  {email} is signed out at once and loses every membership. What the account did stays in the audit log.
+                </p>
+              </Confirm>
+            </>
+          ),
+        })),
+    ),
+    action(
+      "/console/accounts/:account/remove",
+      "removeAccount",
+      Effect.fnUntraced(function* ({ params, session }) {
+        if (params["account"] === session.account.id) {
+          return yield* new InvalidInput({
+            faults: [{ pointer: "", detail: "You cannot remove your own account; another administrator can." }],
+          })
+        }
+        yield* accounts.remove(params["account"] ?? "")
+        return { to: "/console/accounts", done: "account-removed" }
+      }),
+    ),
+  ])
+}))

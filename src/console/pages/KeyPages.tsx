@@ -1,0 +1,256 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Clock, DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Keys } from "../../auth/Keys.ts"
+import type { ApiKey } from "../../domain/ApiKey.ts"
+import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { KeyBody } from "../../http/Api.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Confirm } from "../components/Confirm.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { Choices, Field, SelectField } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Table } from "../components/Table.tsx"
+import { Time } from "../components/Time.tsx"
+import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+
+const decodeKey = decoder(KeyBody)
+
+const labels = { name: "Name", scopes: "What it may do", lifetime: "Works until" }
+
+const lifetimes: ReadonlyArray<readonly [string, string]> = [
+  ["", "It is revoked"],
+  ["30", "30 days from now"],
+  ["90", "90 days from now"],
+  ["365", "365 days from now"],
+]
+
+const stateOf = (key: ApiKey, now: number) =>
+  key.revoked_at !== null
+    ? <Badge>revoked</Badge>
+    : key.expires_at !== null && Date.parse(key.expires_at) <= now
+    ? <Badge kind="warn">expired</Badge>
+    : <Badge kind="good">works</Badge>
+
+/** Settings, API Keys. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const keys = yield* Keys
+
+  const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/keys`
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const { can, org } = visit
+    const now = yield* Clock.currentTimeMillis
+    const all = [...yield* keys.list(org.slug)].reverse()
+    const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
+    return {
+      title: "API Keys",
+      body: (
+        <>
+          <PageHead
+            title="API Keys"
+            lead="Your systems send a key with every request. Each key can do only what its scopes say, and only in this organization."
+            actions={all.length === 0 ? undefined : create}
+          />
+          <Card kind="flush">
+            {all.length === 0
+              ? (
+                <Empty title="There is no key yet" action={create}>
+                  {can("createKey")
+                    ? "Create one for the system that is to ask for content or report events."
+                    : "An admin of the organization can create one."}
+                </Empty>
+              )
+              : (
+                <Table
+                  caption="Keys, newest first"
+                  headings={["Name", "State", "May", "Created", "Last used", "[Actions]"]}
+                  rows={all.map((key) => [
+                    <>
+                      {key.name}
+                      <span class="sub mono">plk_{key.id}_…</span>
+                    </>,
+                    stateOf(key, now),
+                    key.scopes.join(", "),
+                    {
+                      kind: "nowrap",
+                      content: (
+                        <>
+                          <Time at={key.created_at} zone={org.time_zone} />
+                          {key.expires_at === null ? null : (
+                            <span class="sub">
+                              until <Time at={key.expires_at} zone={org.time_zone} />
+                            </span>
+                          )}
+                        </>
+                      ),
+                    },
+                    { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
+                    {
+                      kind: "actions",
+                      content: key.revoked_at === null && can("revokeKey")
+                        ? (
+                          <a
+                            class="button compact danger"
+                            href={`${at(visit)}/${key.id}/revoke`}
+                            aria-label={`Revoke ${key.name}`}
+                          >
+                            Revoke
+                          </a>
+                        )
+                        : null,
+                    },
+                  ])}
+                />
+              )}
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+    Effect.succeed({
+      title: "Create New API Key",
+      body: (
+        <>
+          <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card>
+            <Form action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
+              <Field
+                name="name"
+                label={labels.name}
+                value={fields["name"] ?? ""}
+                faults={faults}
+                hint="What the key is for, such as “Shop, production”."
+              />
+              <Choices
+                name="scopes"
+                label={labels.scopes}
+                type="checkbox"
+                faults={faults}
+                values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
+                options={[
+                  ["generate", "Generate", "Ask for content, one template or several, and for the best time to send."],
+                  ["deliver", "Deliver", "Have e-mails sent through a connected platform."],
+                  ["events", "Report events", "Say what became of messages: clicks, conversions and the like."],
+                ]}
+              />
+              <SelectField
+                name="lifetime"
+                label={labels.lifetime}
+                value={fields["lifetime"] ?? ""}
+                options={lifetimes}
+                faults={faults}
+              />
+              <div>
+                <Submit>Create key</Submit>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+    })
+
+  const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
+    title: "Your new API key",
+    body: (
+      <>
+        <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
+        <Note kind="warn">Copy it now: it is shown this once. The service keeps only a digest of it.</Note>
+        <Card>
+          <div class="stack">
+            <div class="field">
+              <label for="new-key">{key.name}</label>
+              <div class="secret">
+                <input
+                  type="text"
+                  id="new-key"
+                  readonly
+                  value={key.key}
+                  spellcheck={false}
+                  aria-describedby="new-key-hint"
+                />
+                <button type="button" class="button primary" data-copy="new-key" hidden>Copy</button>
+              </div>
+              <p class="hint" id="new-key-hint">
+                May: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
+              </p>
+            </div>
+            <div>
+              <a class="button" href={at(visit)}>I have copied it</a>
+            </div>
+          </div>
+        </Card>
+      </>
+    ),
+  })
+
+  const existing = Effect.fnUntraced(function* ({ org, params }: Visit) {
+    const key = (yield* keys.list(org.slug)).find(({ id }) => id === params["key"])
+    return key ?? (yield* new KeyNotFound({ id: (params["key"] ?? "").slice(0, 100) }))
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/settings/keys", "listKeys", list),
+    page("/console/o/:org/settings/keys/new", "createKey", (visit) => create(visit)),
+    action(
+      "/console/o/:org/settings/keys/new",
+      "createKey",
+      Effect.fnUntraced(function* (visit, fields) {
+        const now = yield* DateTime.now
+        const days = Number(fields["lifetime"] ?? "")
+        const input = yield* decoded(decodeKey({
+          name: fields["name"] ?? "",
+          scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
+          ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
+        }))
+        const key = yield* keys.create(visit.org.slug, {
+          name: input.name,
+          scopes: input.scopes,
+          expiresAt: input.expires_at ?? undefined,
+        })
+        return shown(visit, key)
+      }),
+      create,
+    ),
+    page("/console/o/:org/settings/keys/:key/revoke", "revokeKey", (visit) =>
+      Effect.map(existing(visit), (key) => ({
+        title: "Revoke a key",
+        body: (
+          <>
+            <PageHead title={`Revoke ${key.name}?`} back={{ href: at(visit), label: "API Keys" }} />
+            <Confirm
+              action={`${at(visit)}/${key.id}/revoke`}
+              csrf={visit.session.csrfToken}
+              back={at(visit)}
+              button="Revoke the key"
+            >
+              <p>
+                Requests with <code>plk_{key.id}_…</code>{" "}
+                will be refused everywhere within 5 seconds. It cannot be undone: what uses the key needs a new one.
+              </p>
+              <p class="muted">
+                Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />
+              </p>
+            </Confirm>
+          </>
+        ),
+      }))),
+    action(
+      "/console/o/:org/settings/keys/:key/revoke",
+      "revokeKey",
+      Effect.fnUntraced(function* (visit) {
+        yield* keys.revoke(visit.org.slug, (yield* existing(visit)).id)
+        return { to: at(visit), done: "key-revoked" }
+      }),
+    ),
+  ])
+}))

@@ -1,0 +1,291 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { nameOf } from "../../accounts/Actor.ts"
+import { AccountNotFound } from "../../accounts/AccountErrors.ts"
+import { Invitations, validDays } from "../../accounts/Invitations.ts"
+import { Memberships } from "../../accounts/Memberships.ts"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { InvitationBody, MemberBody } from "../../http/AccountsApi.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Confirm } from "../components/Confirm.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { Choices, Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Table } from "../components/Table.tsx"
+import { Time } from "../components/Time.tsx"
+import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+
+const decodeInvitation = decoder(InvitationBody)
+const decodeMember = decoder(MemberBody)
+
+const labels = { email: "E-mail address", role: "Role" }
+
+const roles: ReadonlyArray<readonly [string, string, string]> = [
+  ["viewer", "Viewer", "Sees everything but the audit log, changes nothing."],
+  ["editor", "Editor", "Also writes templates and variants, and handles deliveries and replays."],
+  ["admin", "Admin", "Also keys, members, sources, connections, settings and erasure."],
+]
+
+/** Settings, Members: who works here and as what, and who has been invited. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const cookie = yield* SessionCookie
+  const invitations = yield* Invitations
+  const memberships = yield* Memberships
+
+  const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const { can, org, session } = visit
+    const members = yield* memberships.list(org.slug)
+    const open = yield* invitations.list(org.slug)
+    const invite = can("createInvitation")
+      ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
+      : null
+    const isOther = (id: string) => id !== session.account.id
+    return {
+      title: "Members",
+      body: (
+        <>
+          <PageHead
+            title="Members"
+            lead="Who works in this organization, and what each may do. Administrators of the installation have access without being listed."
+            actions={members.length === 0 ? undefined : invite}
+          />
+          <Card kind="flush">
+            {members.length === 0
+              ? (
+                <Empty title="Nobody is a member yet" action={invite}>
+                  Invite the people who are to write and to watch; each gets a link.
+                </Empty>
+              )
+              : (
+                <Table
+                  caption="Members"
+                  headings={["Name", "Role", "Since", "[Actions]"]}
+                  rows={members.map((member) => [
+                    <>
+                      {member.name}
+                      {isOther(member.account_id) ? null : " (you)"}
+                      <span class="sub">{member.email}</span>
+                    </>,
+                    <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
+                    { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
+                    {
+                      kind: "actions",
+                      content: isOther(member.account_id) && can("putMember")
+                        ? (
+                          <>
+                            <a
+                              class="button compact"
+                              href={`${at(visit)}/${member.account_id}`}
+                              aria-label={`Change role of ${member.name}`}
+                            >
+                              Change role
+                            </a>{" "}
+                            <a
+                              class="button compact danger"
+                              href={`${at(visit)}/${member.account_id}/remove`}
+                              aria-label={`Remove ${member.name}`}
+                            >
+                              Remove
+                            </a>
+                          </>
+                        )
+                        : null,
+                    },
+                  ])}
+                />
+              )}
+          </Card>
+          {open.length === 0 ? null : (
+            <Card kind="flush">
+              <Table
+                caption="Open invitations"
+                headings={["E-mail address", "Role", "Invited by", "Link works until", "[Actions]"]}
+                rows={open.map((one) => [
+                  one.email,
+                  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
+                  one.invited_by,
+                  { kind: "nowrap", content: <Time at={one.expires_at} zone={org.time_zone} /> },
+                  {
+                    kind: "actions",
+                    content: can("revokeInvitation")
+                      ? (
+                        <Form action={`${at(visit)}/invitations/${one.id}/withdraw`} csrf={session.csrfToken} inline>
+                          <Submit kind="compact danger" label={`Withdraw the invitation of ${one.email}`}>
+                            Withdraw
+                          </Submit>
+                        </Form>
+                      )
+                      : null,
+                  },
+                ])}
+              />
+            </Card>
+          )}
+        </>
+      ),
+    }
+  })
+
+  const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+    Effect.succeed({
+      title: "Invite a person",
+      body: (
+        <>
+          <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card>
+            <Form action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
+              <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
+              <Choices
+                name="role"
+                label={labels.role}
+                type="radio"
+                values={[fields["role"] ?? "viewer"]}
+                options={roles}
+                faults={faults}
+              />
+              <div>
+                <Submit>Make the invitation</Submit>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+    })
+
+  const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
+    const found = (yield* memberships.list(org.slug)).find(({ account_id }) => account_id === params["account"])
+    return found ?? (yield* new AccountNotFound({ id: (params["account"] ?? "").slice(0, 100) }))
+  })
+
+  const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { account_id, email, name, role } = yield* member(visit)
+    return {
+      title: "Change a role",
+      body: (
+        <>
+          <PageHead title={`The role of ${name}`} lead={email} back={{ href: at(visit), label: "Members" }} />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card>
+            <Form action={`${at(visit)}/${account_id}`} csrf={visit.session.csrfToken}>
+              <Choices
+                name="role"
+                label={labels.role}
+                type="radio"
+                values={[fields["role"] ?? role]}
+                options={roles}
+                faults={faults}
+              />
+              <div>
+                <Submit>Save the role</Submit>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/settings/members", "listMembers", list),
+    page("/console/o/:org/settings/members/invite", "createInvitation", (visit) => invite(visit)),
+    action(
+      "/console/o/:org/settings/members/invite",
+      "createInvitation",
+      Effect.fnUntraced(function* (visit, fields) {
+        const input = yield* decoded(decodeInvitation(fields))
+        const made = yield* invitations.create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
+        return {
+          title: "The invitation",
+          body: (
+            <>
+              <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
+              <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>
+              <Card>
+                <div class="field">
+                  <label for="new-link">Link for {made.email}</label>
+                  <div class="secret">
+                    <input
+                      type="text"
+                      id="new-link"
+                      readonly
+                      value={`${cookie.originOf(visit.request)}/console/invitation?token=${made.token}`}
+                      spellcheck={false}
+                      aria-describedby="new-link-hint"
+                    />
+                    <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
+                  </div>
+                  <p class="hint" id="new-link-hint">
+                    It works once, for {validDays} days, and makes the person a member as {made.role}.{" "}
+                    <span role="status" id="new-link-status"></span>
+                  </p>
+                </div>
+              </Card>
+            </>
+          ),
+        }
+      }),
+      invite,
+    ),
+    action(
+      "/console/o/:org/settings/members/invitations/:invitation/withdraw",
+      "revokeInvitation",
+      Effect.fnUntraced(function* (visit) {
+        yield* invitations.revoke(visit.org.slug, visit.params["invitation"] ?? "")
+        return { to: at(visit), done: "invitation-withdrawn" }
+      }),
+    ),
+    page("/console/o/:org/settings/members/:account", "putMember", (visit) => change(visit)),
+    action(
+      "/console/o/:org/settings/members/:account",
+      "putMember",
+      Effect.fnUntraced(function* (visit, fields) {
+        const { role } = yield* decoded(decodeMember(fields))
+        yield* memberships.put(visit.org.slug, (yield* member(visit)).account_id, role, visit.actor)
+        return { to: at(visit), done: "member-changed" }
+      }),
+      change,
+    ),
+    page(
+      "/console/o/:org/settings/members/:account/remove",
+      "removeMember",
+      (visit) =>
+        Effect.map(member(visit), ({ account_id, email, name }) => ({
+          title: "Remove a member",
+          body: (
+            <>
+              <PageHead title={`Remove ${name}?`} back={{ href: at(visit), label: "Members" }} />
+              <Confirm
+                action={`${at(visit)}/${account_id}/remove`}
+                csrf={visit.session.csrfToken}
+                back={at(visit)}
+                button="Remove the member"
+              >
+                <p>
+                  {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
+                </p>
+              </Confirm>
+            </>
+          ),
+        })),
+    ),
+    action(
+      "/console/o/:org/settings/members/:account/remove",
+      "removeMember",
+      Effect.fnUntraced(function* (visit) {
+        yield* memberships.remove(visit.org.slug, (yield* member(visit)).account_id, visit.actor)
+        return { to: at(visit), done: "member-removed" }
+      }),
+    ),
+  ])
+}))

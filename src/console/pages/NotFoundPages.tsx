@@ -1,0 +1,23 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
+import { alone, problem } from "../Routes.tsx"
+
+/** What no other page answers under /console; the API below it answers for itself. */
+export const layer = HttpRouter.use((router) =>
+  router.add(
+    "GET",
+    "/console/:page/*",
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const path = request.url.split("?", 1)[0]!
+      return path === "/console/api" || path.startsWith("/console/api/")
+        ? Effect.fail(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
+        : Effect.succeed(
+          alone(
+            request,
+            problem(404, "There is no such page", "The address may be mistyped, or what was here has been removed."),
+          ),
+        )
+    }),
+  )
+)

@@ -1,0 +1,215 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { may } from "../../accounts/Actor.ts"
+import { InvalidInput } from "../../domain/Errors.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { OrganizationInput, OrganizationPatch } from "../../domain/Organization.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Table } from "../components/Table.tsx"
+import { Time } from "../components/Time.tsx"
+import { flashes } from "../Flash.ts"
+import { Console, decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
+
+const decodeInput = decoder(OrganizationInput)
+const decodePatch = decoder(OrganizationPatch)
+
+const labels = { slug: "Id", name: "Name", time_zone: "Time zone", exploration_floor: "Share always chosen at random" }
+const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
+
+const zoneHint = "An IANA name such as Europe/Berlin. Seasons, hours and every time in the console follow it."
+
+/** Choosing, creating and setting up organizations. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page, signedIn } = yield* Console
+  const organizations = yield* Organizations
+
+  /** One's only organization, or the list of them. */
+  yield* router.add(
+    "GET",
+    "/console",
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const session = yield* signedIn(request)
+      if (session === undefined) return redirect({ to: "/console/sign-in" })
+      const mine = (yield* organizations.list).filter(({ slug }) => may({ kind: "session", session }, slug, "viewer"))
+      const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
+      return redirect({
+        to: mine.length === 1 ? `/console/o/${mine[0]!.slug}` : "/console/organizations",
+        ...(Object.hasOwn(flashes, done) ? { done } : {}),
+      })
+    }),
+  )
+
+  const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const mine = (yield* organizations.list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
+    const mayCreate = visit.can("createOrganization")
+    return {
+      title: "Organizations",
+      body: (
+        <>
+          <PageHead title="Organizations" lead="Each has its own templates, keys, events and members." />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card kind="flush">
+            {mine.length === 0
+              ? (
+                <Empty title="You belong to no organization yet">
+                  {mayCreate
+                    ? "Create the first one below."
+                    : "Ask an admin of your organization for an invitation; its link brings you in."}
+                </Empty>
+              )
+              : (
+                <Table
+                  caption="Your organizations"
+                  headings={["Name", "Id", "Time zone", "Your role"]}
+                  rows={mine.map(({ name, slug, time_zone }) => [
+                    <a href={`/console/o/${slug}`}>{name}</a>,
+                    <code>{slug}</code>,
+                    time_zone,
+                    visit.session.account.administrator ? "administrator" : visit.session.roles.get(slug),
+                  ])}
+                />
+              )}
+          </Card>
+          {mayCreate
+            ? (
+              <Card title="Create an organization">
+                <Form action="/console/organizations" csrf={visit.session.csrfToken}>
+                  <Field name="name" label={labels.name} value={fields["name"] ?? ""} faults={faults} />
+                  <Field
+                    name="slug"
+                    label={labels.slug}
+                    value={fields["slug"] ?? ""}
+                    faults={faults}
+                    hint="Part of every address of the API. Lowercase letters, digits, hyphens and underscores; it cannot be changed."
+                  />
+                  <Field
+                    name="time_zone"
+                    label={labels.time_zone}
+                    value={fields["time_zone"] ?? "UTC"}
+                    faults={faults}
+                    hint={zoneHint}
+                    list={zones}
+                  />
+                  <div>
+                    <Submit>Create organization</Submit>
+                  </div>
+                </Form>
+              </Card>
+            )
+            : null}
+        </>
+      ),
+    }
+  })
+
+  const settings = (visit: Visit, fields: Fields | undefined, faults: ReadonlyArray<Fault>) => {
+    const { org, session } = visit
+    const mayChange = visit.can("updateOrganization")
+    return Effect.succeed({
+      title: "Settings",
+      body: (
+        <>
+          <PageHead title="General settings" lead={`Of the organization ${org.name}.`} />
+          <ErrorSummary faults={faults} labels={labels} />
+          {mayChange
+            ? (
+              <Card>
+                <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
+                  <Field name="name" label={labels.name} value={fields?.["name"] ?? org.name} faults={faults} />
+                  <Field
+                    name="time_zone"
+                    label={labels.time_zone}
+                    value={fields?.["time_zone"] ?? org.time_zone}
+                    faults={faults}
+                    hint={zoneHint}
+                    list={zones}
+                  />
+                  <Field
+                    name="exploration_floor"
+                    label={labels.exploration_floor}
+                    type="number"
+                    value={fields?.["exploration_floor"] ?? String(org.exploration_floor)}
+                    faults={faults}
+                    hint="From 0 to 0.2. This share of the traffic is spread evenly over the variants whatever is known, so that a change of taste is noticed."
+                  />
+                  <div>
+                    <Submit>Save settings</Submit>
+                  </div>
+                </Form>
+              </Card>
+            )
+            : <Note>Your role is {visit.role}: you can see these settings, an admin can change them.</Note>}
+          <Card title="About">
+            <dl class="facts">
+              <dt>Id</dt>
+              <dd>
+                <code>{org.slug}</code>
+              </dd>
+              {mayChange ? null : (
+                <>
+                  <dt>Time zone</dt>
+                  <dd>{org.time_zone}</dd>
+                  <dt>{labels.exploration_floor}</dt>
+                  <dd>{org.exploration_floor}</dd>
+                </>
+              )}
+              <dt>Created</dt>
+              <dd>
+                <Time at={org.created_at} zone={org.time_zone} />
+              </dd>
+              <dt>Your role</dt>
+              <dd>
+                <Badge kind="accent">{visit.role}</Badge>
+              </dd>
+            </dl>
+          </Card>
+        </>
+      ),
+    })
+  }
+
+  yield* router.addAll([
+    page("/console/organizations", "listOrganizations", (visit) => list(visit)),
+    action(
+      "/console/organizations",
+      "createOrganization",
+      Effect.fnUntraced(function* (_, fields) {
+        const input = yield* decoded(decodeInput(fields))
+        const made = yield* organizations.create(input).pipe(
+          Effect.catchTag(
+            "AlreadyExists",
+            () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),
+          ),
+        )
+        return { to: `/console/o/${made.slug}`, done: "organization-created" }
+      }),
+      list,
+    ),
+    page("/console/o/:org/settings", "getOrganization", (visit) => settings(visit, undefined, [])),
+    action(
+      "/console/o/:org/settings",
+      "updateOrganization",
+      Effect.fnUntraced(function* ({ org }, fields) {
+        const { exploration_floor: floor = "", ...rest } = fields
+        // An empty text is no number, though JavaScript takes it for 0.
+        const patch = yield* decoded(
+          decodePatch({ ...rest, exploration_floor: floor.trim() === "" ? floor : Number(floor) }),
+        )
+        yield* organizations.update(org.slug, patch)
+        return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
+      }),
+      settings,
+    ),
+  ])
+}))

@@ -1,0 +1,445 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Accounts } from "../../accounts/Accounts.ts"
+import { Invitations } from "../../accounts/Invitations.ts"
+import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import { OpenId } from "../../accounts/OpenId.ts"
+import { clientOf, SessionCookie } from "../../accounts/SessionCookie.ts"
+import { Sessions } from "../../accounts/Sessions.ts"
+import { SignIn } from "../../accounts/SignIn.ts"
+import { AccountInput } from "../../accounts/Account.ts"
+import * as Passwords from "../../accounts/Passwords.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { sameText } from "../../http/AdminRequired.ts"
+import { Card } from "../components/Card.tsx"
+import { Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { flashes } from "../Flash.ts"
+import { alone, Console, decoded, type Fields, fieldsOf, ownPath, problem, redirect, type View } from "../Routes.tsx"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+const decodeAccount = decoder(AccountInput)
+const labels = { email: "E-mail address", name: "Your name", password: "Password" }
+const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
+
+const queryOf = (request: Request) => new URLSearchParams(request.url.split("?")[1] ?? "")
+
+const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
+  <header>
+    <h1>{children}</h1>
+    {lead === undefined ? null : <p>{lead}</p>}
+  </header>
+)
+
+const signInView = ({ email = "", error, next, openId, status }: {
+  readonly email?: string
+  readonly error?: string
+  readonly next?: string | undefined
+  readonly openId: string | undefined
+  readonly status?: number
+}): View => ({
+  title: "Sign in",
+  status: status ?? 200,
+  body: (
+    <Card>
+      <Title>Sign in</Title>
+      <div class="stack">
+        {error === undefined ? null : <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
+        <Form action="/console/sign-in">
+          {next === undefined ? null : <input type="hidden" name="next" value={next} />}
+          <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" />
+          <Field name="password" label={labels.password} type="password" autocomplete="current-password" />
+          <Submit wide>Sign in</Submit>
+        </Form>
+        {openId === undefined ? null : (
+          <a
+            class="button wide"
+            href={`/console/openid${next === undefined ? "" : `?next=${encodeURIComponent(next)}`}`}
+          >
+            Sign in with {openId}
+          </a>
+        )}
+        <p class="muted small">
+          No account, or the password forgotten? An administrator can invite you, or make a link to choose a new
+          password.
+        </p>
+      </div>
+    </Card>
+  ),
+})
+
+/** A form for somebody without an account: name and password, for an address that is known or asked for. */
+const newAccountView = (title: string, lead: string, action: string, token: string, fields: Fields, more: {
+  readonly email?: string
+  readonly faults?: ReadonlyArray<Fault>
+}): View => ({
+  title,
+  status: more.faults === undefined ? 200 : 400,
+  body: (
+    <Card>
+      <Title lead={lead}>{title}</Title>
+      <div class="stack">
+        <ErrorSummary faults={more.faults ?? []} labels={labels} />
+        <Form action={action}>
+          <input type="hidden" name="token" value={token} />
+          {more.email === undefined
+            ? (
+              <Field
+                name="email"
+                label={labels.email}
+                type="email"
+                value={fields["email"] ?? ""}
+                autocomplete="username"
+                faults={more.faults ?? []}
+              />
+            )
+            : (
+              <Note>
+                You will sign in as <b>{more.email}</b>
+              </Note>
+            )}
+          <Field
+            name="name"
+            label={labels.name}
+            value={fields["name"] ?? ""}
+            autocomplete="name"
+            faults={more.faults ?? []}
+          />
+          <Field
+            name="password"
+            label={labels.password}
+            type="password"
+            autocomplete="new-password"
+            hint={passwordHint}
+            faults={more.faults ?? []}
+          />
+          <Submit wide>Create account and sign in</Submit>
+        </Form>
+      </div>
+    </Card>
+  ),
+})
+
+const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
+  title: "Choose a password",
+  status: faults === undefined ? 200 : 400,
+  body: (
+    <Card>
+      <Title lead="You will be signed in with it, and signed out everywhere else.">Choose a password</Title>
+      <div class="stack">
+        <ErrorSummary faults={faults ?? []} labels={labels} />
+        <Form action="/console/password">
+          <input type="hidden" name="token" value={token} />
+          <Field
+            name="password"
+            label={labels.password}
+            type="password"
+            autocomplete="new-password"
+            hint={passwordHint}
+            faults={faults ?? []}
+          />
+          <Submit wide>Save and sign in</Submit>
+        </Form>
+      </div>
+    </Card>
+  ),
+})
+
+/** Everything that works without being signed in. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const accounts = yield* Accounts
+  const invitations = yield* Invitations
+  const links = yield* OneTimeLinks
+  const sessions = yield* Sessions
+  const signIn = yield* SignIn
+  const cookie = yield* SessionCookie
+  const openId = yield* OpenId
+  const { signedIn } = yield* Console
+
+  const get = (
+    path: `/${string}`,
+    answer: (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+  ) => router.add("GET", path, Effect.flatMap(HttpServerRequest.HttpServerRequest, answer))
+
+  /** A form from a page of ours; nobody is signed in yet, so there is no token to ask for. */
+  const post = (
+    path: `/${string}`,
+    answer: (request: Request, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+  ) =>
+    router.add(
+      "POST",
+      path,
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (!cookie.isSameOrigin(request)) {
+          return alone(
+            request,
+            problem(403, "The form came from elsewhere", "Open the page of the console and try again."),
+          )
+        }
+        return yield* Effect.matchEffect(fieldsOf(request), {
+          onFailure: () => Effect.succeed(alone(request, problem(413, "This is too much", "The form is too large."))),
+          onSuccess: (fields) => answer(request, fields),
+        })
+      }),
+    )
+
+  /** Signs in anew: a session that the browser held before ends. */
+  const entered = Effect.fnUntraced(function* (request: Request, token: string, to: string | undefined, done?: string) {
+    const before = cookie.read(request)
+    if (before !== undefined) yield* sessions.end(before)
+    return redirect({ to: to ?? "/console", cookie: cookie.set(token), ...(done === undefined ? {} : { done }) })
+  })
+
+  yield* get("/console/sign-in", (request) =>
+    Effect.map(signedIn(request), (session) => {
+      const next = ownPath(queryOf(request).get("next"))
+      if (session !== undefined) return redirect({ to: next ?? "/console" })
+      const failed = queryOf(request).get("failed") === "openid"
+      const done = queryOf(request).get("done") === "signed-out"
+      const view = signInView({
+        next,
+        openId: openId.label,
+        ...(failed
+          ? {
+            error:
+              "The identity provider signed you in, but no account or invitation here has your verified e-mail address.",
+          }
+          : {}),
+      })
+      return alone(request, {
+        ...view,
+        body: <>{done ? <Note kind="good" live>{flashes["signed-out"]}</Note> : null}{view.body}</>,
+      })
+    }))
+
+  yield* post("/console/sign-in", (request, fields) => {
+    const email = (fields["email"] ?? "").slice(0, 254)
+    const next = ownPath(fields["next"])
+    return signIn.withPassword(email, fields["password"] ?? "", clientOf(request)).pipe(
+      Effect.flatMap(({ token }) => entered(request, token, next)),
+      Effect.catchTags({
+        WrongPassword: (error) =>
+          Effect.succeed(
+            alone(request, signInView({ email, error: error.message, next, openId: openId.label, status: 401 })),
+          ),
+        TooManyAttempts: (error) =>
+          Effect.succeed(HttpServerResponse.setHeader(
+            alone(request, signInView({ email, error: error.message, next, openId: openId.label, status: 429 })),
+            "retry-after",
+            String(error.retryAfterSeconds),
+          )),
+      }),
+    )
+  })
+
+  yield* post("/console/sign-out", (request, fields) =>
+    Effect.gen(function* () {
+      const session = yield* signedIn(request)
+      if (session !== undefined && !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
+        return alone(request, problem(403, "The form is out of date", "Open the console again and sign out there."))
+      }
+      const token = cookie.read(request)
+      if (token !== undefined) yield* sessions.end(token)
+      return redirect({ to: "/console/sign-in", done: "signed-out", cookie: cookie.clear })
+    }))
+
+  yield* post("/console/theme", (_, fields) => {
+    const theme = fields["theme"] === "dark" || fields["theme"] === "light" ? fields["theme"] : "auto"
+    return Effect.succeed(redirect({
+      to: ownPath(fields["back"]) ?? "/console",
+      cookie: `parlance_theme=${theme}; ${cookie.attributes}; Max-Age=31536000`,
+    }))
+  })
+
+  const firstRunTitle = "Welcome to Parlance"
+  const firstRunLead = "Create the first administrator of this installation. The link works once."
+
+  yield* get("/console/first-run", (request) => {
+    const token = queryOf(request).get("token") ?? ""
+    return links.find("first_run", token).pipe(
+      Effect.as(newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {})),
+      Effect.catch((error) => Effect.succeed(problem(404, "This link no longer works", error.message))),
+      Effect.map((view) => alone(request, view)),
+    )
+  })
+
+  yield* post("/console/first-run", (request, fields) => {
+    const token = fields["token"] ?? ""
+    const { email = "", name = "", password = "" } = fields
+    const again = (faults: ReadonlyArray<Fault>) =>
+      alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, fields, { faults }))
+    return Effect.gen(function* () {
+      yield* links.find("first_run", token)
+      const input = yield* decoded(decodeAccount({ email, name, password, administrator: true }))
+      const account = yield* accounts.create(input)
+      // Of two who used the link at once, one created an account that it must not keep.
+      yield* Effect.catch(
+        links.spend("first_run", token),
+        (error) => Effect.andThen(Effect.ignore(accounts.remove(account.id)), error),
+      )
+      return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), undefined, "welcome")
+    }).pipe(
+      Effect.catchTags({
+        LinkSpent: (error) => Effect.succeed(alone(request, problem(404, "This link no longer works", error.message))),
+        InvalidInput: ({ faults }) => Effect.succeed(again(faults)),
+        EmailTaken: () => Effect.succeed(again([{ pointer: "/email", detail: "is taken: sign in with it instead" }])),
+      }),
+    )
+  })
+
+  const invitationView = Effect.fnUntraced(
+    function* (request: Request, token: string, fields: Fields, faults?: ReadonlyArray<Fault>) {
+      const invitation = yield* invitations.find(token)
+      const account = yield* accounts.findByEmail(invitation.email)
+      const session = yield* signedIn(request)
+      const title = `Join ${invitation.org}`
+      const lead = `${invitation.invited_by} invites you, as ${invitation.role}.`
+      if (account === undefined) {
+        return newAccountView(title, lead, "/console/invitation", token, fields, {
+          email: invitation.email,
+          ...(faults === undefined ? {} : { faults }),
+        })
+      }
+      const back = `/console/invitation?token=${token}`
+      return {
+        title,
+        body: (
+          <Card>
+            <Title lead={lead}>{title}</Title>
+            <div class="stack">
+              {session?.account.id === account.id
+                ? (
+                  <Form action="/console/invitation" csrf={session.csrfToken}>
+                    <input type="hidden" name="token" value={token} />
+                    <Submit wide>Join as {account.email}</Submit>
+                  </Form>
+                )
+                : (
+                  <>
+                    <p>
+                      There is already an account for <b>{account.email}</b>. Sign in with it to accept.
+                    </p>
+                    <a class="button primary wide" href={`/console/sign-in?next=${encodeURIComponent(back)}`}>
+                      Sign in
+                    </a>
+                  </>
+                )}
+            </div>
+          </Card>
+        ),
+      }
+    },
+  )
+
+  const uninvited = (request: Request, message: string) =>
+    alone(request, problem(404, "This invitation no longer works", message))
+
+  yield* get("/console/invitation", (request) =>
+    invitationView(request, queryOf(request).get("token") ?? "", {}).pipe(
+      Effect.map((view) => alone(request, view)),
+      Effect.catch((error) => Effect.succeed(uninvited(request, error.message))),
+    ))
+
+  yield* post("/console/invitation", (request, fields) => {
+    const token = fields["token"] ?? ""
+    return Effect.gen(function* () {
+      const invitation = yield* invitations.find(token)
+      const known = yield* accounts.findByEmail(invitation.email)
+      if (known !== undefined) {
+        const session = yield* signedIn(request)
+        if (session?.account.id !== known.id || !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
+          return redirect({ to: `/console/invitation?token=${encodeURIComponent(token)}` })
+        }
+      }
+      const account = known ?? (yield* accounts.create(
+        yield* decoded(
+          decodeAccount({ email: invitation.email, name: fields["name"], password: fields["password"] ?? "" }),
+        ),
+      ))
+      const org = yield* invitations.accept(token, account)
+      // What the account may do has changed, so its session is a new one.
+      return yield* entered(
+        request,
+        yield* sessions.start(account.id, clientOf(request)),
+        `/console/o/${org}`,
+        "welcome",
+      )
+    }).pipe(
+      Effect.catchTags({
+        InvitationNotFound: (error) => Effect.succeed(uninvited(request, error.message)),
+        EmailTaken: () => Effect.succeed(redirect({ to: `/console/invitation?token=${encodeURIComponent(token)}` })),
+        InvalidInput: ({ faults }) =>
+          invitationView(request, token, fields, faults).pipe(
+            Effect.map((view) => alone(request, view)),
+            Effect.catch((error) => Effect.succeed(uninvited(request, error.message))),
+          ),
+      }),
+    )
+  })
+
+  yield* get("/console/password", (request) => {
+    const token = queryOf(request).get("token") ?? ""
+    return links.find("password", token).pipe(
+      Effect.as(passwordView(token)),
+      Effect.catch((error) => Effect.succeed(problem(404, "This link no longer works", error.message))),
+      Effect.map((view) => alone(request, view)),
+    )
+  })
+
+  yield* post("/console/password", (request, fields) => {
+    const token = fields["token"] ?? ""
+    return signIn.withLink(token, fields["password"] ?? "", clientOf(request)).pipe(
+      Effect.flatMap((session) => entered(request, session, undefined, "password-changed")),
+      Effect.catchTags({
+        InvalidInput: ({ faults }) => Effect.succeed(alone(request, passwordView(token, faults))),
+        LinkSpent: (error) => Effect.succeed(alone(request, problem(404, "This link no longer works", error.message))),
+        AccountNotFound: () =>
+          Effect.succeed(alone(request, problem(404, "This link no longer works", "The account has been removed."))),
+      }),
+    )
+  })
+
+  yield* get("/console/openid", (request) => {
+    const next = ownPath(queryOf(request).get("next"))
+    return openId.begin(cookie.originOf(request), next).pipe(
+      Effect.map(({ state, url }) =>
+        HttpServerResponse.redirect(url, {
+          status: 303,
+          headers: {
+            "cache-control": "no-store",
+            "set-cookie": `parlance_openid=${state}; ${cookie.attributes}; Max-Age=600`,
+          },
+        })
+      ),
+      Effect.catch((error) =>
+        Effect.succeed(alone(request, problem(502, "Signing in this way does not work now", error.message)))
+      ),
+    )
+  })
+
+  yield* get(
+    "/console/openid/callback",
+    (request) =>
+      openId.finish(cookie.originOf(request), request.url, request.cookies["parlance_openid"] ?? "").pipe(
+        Effect.flatMap(({ email, name, next }) =>
+          Effect.gen(function* () {
+            const known = yield* accounts.findByEmail(email)
+            const account = known ?? ((yield* invitations.isInvited(email))
+              ? yield* accounts.create({ email, name }).pipe(Effect.catch(() => Effect.succeed(undefined)))
+              : undefined)
+            if (account === undefined) return redirect({ to: "/console/sign-in?failed=openid" })
+            yield* invitations.acceptAll(account)
+            return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), ownPath(next))
+          })
+        ),
+        Effect.catch((error) =>
+          Effect.succeed(alone(request, problem(400, "You could not be signed in", error.message)))
+        ),
+      ),
+  )
+}))

@@ -1,0 +1,475 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import type { TestResult } from "../../../delivery/Connection.ts"
+import { Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
+import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
+import { testConnection } from "../../../delivery/testConnection.ts"
+import { isStorable } from "../../../domain/Attributes.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Choices, Field } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import {
+  faultsIn,
+  FurtherFields,
+  labelsOf,
+  SchemaFields,
+  settingsFrom,
+  textIn,
+} from "../../components/SchemaFields.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { platformForms } from "./ConnectionForms.ts"
+
+const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
+
+const isPlatform = (name: string): name is PlatformName => Object.hasOwn(platformForms, name)
+
+/** No connection is called that: a path may hold what no name can. */
+const nameIn = ({ params }: Visit) => {
+  const name = params["connection"] ?? ""
+  return isStorable(name) ? name : ""
+}
+
+const troubleText = { "slow-down": "The platform asked for less", failing: "Attempts fail", broken: "It takes nothing" }
+
+const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; readonly inUse: boolean }) => (
+  <>
+    {!setup.enabled
+      ? <Badge>disabled</Badge>
+      : setup.trouble !== null
+      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? "slowed down" : setup.trouble.state}</Badge>
+      : setup.paused
+      ? <Badge kind="warn">paused</Badge>
+      : <Badge kind="good">ready</Badge>} {inUse ? <Badge kind="accent">in use</Badge> : null}
+  </>
+)
+
+const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
+  setup.trouble === null ? null : (
+    <Note kind="bad">
+      {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
+      {" "}
+      Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
+    </Note>
+  )
+
+/** Connections: the ways out, of which one carries what is delivered. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const connections = yield* Connections
+
+  const isInUse = (visit: Visit, { name }: ConnectionSetup) => connections.active(visit.org.slug)?.name === name
+
+  const existing = (visit: Visit) => connections.get(visit.org.slug, nameIn(visit))
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const { can, org } = visit
+    const at = pathOf(visit)
+    const all = yield* connections.list(org.slug)
+    const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
+    return {
+      title: "Connections",
+      body: (
+        <>
+          <PageHead
+            title="Connections"
+            lead="The platforms that delivered messages leave through. One of them carries everything; the others stand by."
+            actions={all.length === 0 ? undefined : add}
+          />
+          {all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />)}
+          <Card kind="flush">
+            {all.length === 0
+              ? (
+                <Empty title="Nothing can be delivered yet" action={add}>
+                  {can("putConnection")
+                    ? "Add the platform that is to send your messages. Content without delivery needs none."
+                    : "An admin of the organization can add a connection."}
+                </Empty>
+              )
+              : (
+                <Table
+                  caption="Connections by name"
+                  headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
+                  rows={all.map((setup) => [
+                    <a href={`${at}/${setup.name}`}>{setup.name}</a>,
+                    platformForms[setup.platform].title,
+                    <Badges setup={setup} inUse={isInUse(visit, setup)} />,
+                    { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
+                    {
+                      kind: "actions",
+                      content: can("testConnection")
+                        ? (
+                          <Form action={`${at}/${setup.name}/test`} csrf={visit.session.csrfToken} inline>
+                            <Submit kind="compact" label={`Test ${setup.name}`}>Test</Submit>
+                          </Form>
+                        )
+                        : null,
+                    },
+                  ])}
+                />
+              )}
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const choose = (visit: Visit) =>
+    Effect.succeed({
+      title: "Add a connection",
+      body: (
+        <>
+          <PageHead
+            title="Add a connection"
+            back={{ href: pathOf(visit), label: "Connections" }}
+            lead="Which platform is to send your messages?"
+          />
+          <div class="columns">
+            {Object.entries(platformForms).map(([platform, { about, title }]) => (
+              <Card>
+                <div class="tile">
+                  <h2>{title}</h2>
+                  <p>{about}</p>
+                  <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
+                    Set up
+                  </a>
+                </div>
+              </Card>
+            ))}
+          </div>
+        </>
+      ),
+    })
+
+  /** The secrets that a form sent: what was left empty stays as it is, what is to be removed is null. */
+  const secretsFrom = (platform: PlatformName, sent: Fields): Readonly<Record<string, string | null>> =>
+    Object.fromEntries(
+      platformForms[platform].secrets.flatMap(({ name, path }): ReadonlyArray<readonly [string, string | null]> => {
+        const text = (sent[name] ?? "").trim()
+        return text !== "" ? [[path[0]!, text]] : sent[`remove-${name}`] === "yes" ? [[path[0]!, null]] : []
+      }),
+    )
+
+  const placed = (platform: PlatformName, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
+    const { secrets, settings } = platformForms[platform]
+    return faultsIn(secrets, faultsIn(settings, faults, "settings"), "secrets")
+      .map((fault) => fault.pointer === "name" ? { ...fault, pointer: "/name" } : fault)
+  }
+
+  const labels = (platform: PlatformName) => ({
+    name: "Name",
+    ...labelsOf(platformForms[platform].settings),
+    ...labelsOf(platformForms[platform].secrets),
+  })
+
+  const SecretFields = ({ faults, platform, set }: {
+    readonly platform: PlatformName
+    readonly set: ReadonlyArray<string>
+    readonly faults: ReadonlyArray<Fault>
+  }) => (
+    <>
+      {platformForms[platform].secrets.map(({ hint, label, name, optional, path }) => {
+        const isSet = set.includes(path[0]!)
+        return (
+          <>
+            <Field
+              name={name}
+              type="password"
+              autocomplete="new-password"
+              label={optional ? `${label} (optional)` : label}
+              required={!optional && !isSet}
+              faults={faults}
+              hint={isSet
+                ? "Set, and never shown again. Leave it empty to keep it."
+                : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
+            />
+            {isSet && optional
+              ? (
+                <Choices
+                  name={`remove-${name}`}
+                  label={`Remove the ${label.toLowerCase()}`}
+                  type="checkbox"
+                  values={[]}
+                  options={[["yes", "Remove it", "Together with the user, where the server needs no login any more."]]}
+                />
+              )
+              : null}
+          </>
+        )
+      })}
+    </>
+  )
+
+  const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNotFound> => {
+    const name = params["platform"] ?? ""
+    return isPlatform(name) ? Effect.succeed(name) : new ConnectionNotFound({ id: name.slice(0, 100) })
+  }
+
+  const create = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
+    const platform = yield* platformIn(visit)
+    const { about, settings, title } = platformForms[platform]
+    const faults = placed(platform, found)
+    const all = yield* connections.list(visit.org.slug)
+    const free = all.some(({ name }) => name === platform) ? "" : platform
+    return {
+      title: `Set up ${title}`,
+      body: (
+        <>
+          <PageHead
+            title={`Set up ${title}`}
+            back={{ href: `${pathOf(visit)}/-/new`, label: "Add a connection" }}
+            lead={about}
+          />
+          <ErrorSummary faults={faults} labels={labels(platform)} />
+          <Card>
+            <Form action={`${pathOf(visit)}/-/new/${platform}`} csrf={visit.session.csrfToken}>
+              <Field
+                name="name"
+                label="Name"
+                value={sent["name"] ?? free}
+                faults={faults}
+                hint="How this connection is called here: lowercase letters, digits, hyphens and underscores."
+              />
+              <SchemaFields fields={settings} values={sent} faults={faults} />
+              <SecretFields platform={platform} set={[]} faults={faults} />
+              <FurtherFields fields={settings} values={sent} faults={faults} />
+              <div>
+                <Submit>Set up</Submit>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const show = Effect.fnUntraced(function* (
+    visit: Visit,
+    sent?: Fields,
+    found: ReadonlyArray<Fault> = [],
+    tested?: TestResult,
+  ) {
+    const { can, org, session } = visit
+    const setup = yield* existing(visit)
+    const at = `${pathOf(visit)}/${setup.name}`
+    const { settings, title } = platformForms[setup.platform]
+    const faults = placed(setup.platform, found)
+    const values = sent ?? Object.fromEntries(settings.map((field) => [field.name, textIn(field, setup.settings)]))
+    const inUse = isInUse(visit, setup)
+    const mayChange = can("putConnection")
+    const Switch = ({ to, children, kind = "plain" }: {
+      readonly to: string
+      readonly children: string
+      readonly kind?: "plain" | "primary"
+    }) => (
+      <Form action={`${at}/switch`} csrf={session.csrfToken} inline>
+        <input type="hidden" name="to" value={to} />
+        <Submit kind={kind}>{children}</Submit>
+      </Form>
+    )
+    return {
+      title: setup.name,
+      body: (
+        <>
+          <PageHead
+            title={setup.name}
+            back={{ href: pathOf(visit), label: "Connections" }}
+            lead={title}
+            actions={can("testConnection")
+              ? (
+                <Form action={`${at}/test`} csrf={session.csrfToken} inline>
+                  <Submit>Test the connection</Submit>
+                </Form>
+              )
+              : undefined}
+          />
+          {tested === undefined ? null : (
+            <Note kind={tested.ok ? "good" : "bad"} live>
+              <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
+            </Note>
+          )}
+          <ErrorSummary faults={faults} labels={labels(setup.platform)} />
+          <Card>
+            <div class="stack">
+              <div class="source-head">
+                <h2>State</h2>
+                <Badges setup={setup} inUse={inUse} />
+              </div>
+              <Trouble setup={setup} zone={org.time_zone} />
+              <p class="muted">
+                {!setup.enabled
+                  ? "Disabled: nothing leaves through it, and it does not count as a connection."
+                  : setup.paused
+                  ? "Paused: what is due waits until it is resumed."
+                  : inUse
+                  ? "It carries what is delivered."
+                  : "It stands by: another connection carries what is delivered."}
+              </p>
+              {mayChange
+                ? (
+                  <div class="buttons">
+                    {setup.enabled && !setup.isDefault ? <Switch to="default">Make it the one in use</Switch> : null}
+                    {setup.enabled
+                      ? setup.paused
+                        ? <Switch to="resumed" kind="primary">Resume</Switch>
+                        : <Switch to="paused">Pause</Switch>
+                      : null}
+                    {setup.enabled
+                      ? <Switch to="disabled">Disable</Switch>
+                      : <Switch to="enabled" kind="primary">Enable</Switch>}
+                  </div>
+                )
+                : null}
+            </div>
+          </Card>
+          {mayChange
+            ? (
+              <Card title="Change">
+                <Form action={at} csrf={session.csrfToken}>
+                  <SchemaFields fields={settings} values={values} faults={faults} />
+                  <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
+                  <FurtherFields fields={settings} values={values} faults={faults} />
+                  <div>
+                    <Submit>Save</Submit>
+                  </div>
+                </Form>
+              </Card>
+            )
+            : (
+              <Card title="Settings">
+                <dl class="facts">
+                  {settings.filter(({ name }) => (values[name] ?? "") !== "").map(({ label, name }) => (
+                    <>
+                      <dt>{label}</dt>
+                      <dd>{values[name]}</dd>
+                    </>
+                  ))}
+                  <dt>Secrets</dt>
+                  <dd>{setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`}</dd>
+                </dl>
+              </Card>
+            )}
+          {can("deleteConnection")
+            ? (
+              <Card title="Remove">
+                <div class="buttons">
+                  <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
+                </div>
+              </Card>
+            )
+            : null}
+        </>
+      ),
+    }
+  })
+
+  const switches = {
+    default: { default: true },
+    paused: { paused: true },
+    resumed: { paused: false },
+    enabled: { enabled: true },
+    disabled: { enabled: false },
+  } as const
+
+  yield* router.addAll([
+    page("/console/o/:org/connections", "listConnections", list),
+    page("/console/o/:org/connections/-/new", "putConnection", choose),
+    page("/console/o/:org/connections/-/new/:platform", "putConnection", (visit) => create(visit)),
+    action(
+      "/console/o/:org/connections/-/new/:platform",
+      "putConnection",
+      Effect.fnUntraced(function* (visit, sent) {
+        const platform = yield* platformIn(visit)
+        const name = (sent["name"] ?? "").trim()
+        const taken = (yield* connections.list(visit.org.slug)).some((one) => one.name === name)
+        if (taken) {
+          return yield* new InvalidInput({
+            faults: [{ pointer: "/name", detail: "is that of another connection: choose one that is free" }],
+          })
+        }
+        yield* connections.put(visit.org.slug, name, {
+          platform,
+          settings: settingsFrom(platformForms[platform].settings, sent),
+          secrets: secretsFrom(platform, sent),
+        })
+        return { to: `${pathOf(visit)}/${name}`, done: "connection-added" }
+      }),
+      create,
+    ),
+    page("/console/o/:org/connections/:connection", "listConnections", (visit) => show(visit)),
+    action(
+      "/console/o/:org/connections/:connection",
+      "putConnection",
+      Effect.fnUntraced(function* (visit, sent) {
+        const { name, platform } = yield* existing(visit)
+        yield* connections.put(visit.org.slug, name, {
+          settings: settingsFrom(platformForms[platform].settings, sent),
+          secrets: secretsFrom(platform, sent),
+        })
+        return { to: `${pathOf(visit)}/${name}`, done: "connection-saved" }
+      }),
+      show,
+    ),
+    action(
+      "/console/o/:org/connections/:connection/switch",
+      "putConnection",
+      Effect.fnUntraced(function* (visit, sent) {
+        const { name } = yield* existing(visit)
+        const to = sent["to"] ?? ""
+        if (!Object.hasOwn(switches, to)) {
+          return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
+        }
+        yield* connections.put(visit.org.slug, name, switches[to as keyof typeof switches])
+        return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
+      }),
+    ),
+    action(
+      "/console/o/:org/connections/:connection/test",
+      "testConnection",
+      Effect.fnUntraced(function* (visit) {
+        const { name } = yield* existing(visit)
+        return yield* show(visit, undefined, [], yield* testConnection(connections, visit.org.slug, name))
+      }),
+    ),
+    page(
+      "/console/o/:org/connections/:connection/remove",
+      "deleteConnection",
+      Effect.fnUntraced(function* (visit) {
+        const setup = yield* existing(visit)
+        const at = `${pathOf(visit)}/${setup.name}`
+        return {
+          title: `Remove ${setup.name}`,
+          body: (
+            <>
+              <PageHead title={`Remove ${setup.name}?`} back={{ href: at, label: setup.name }} />
+              <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
+                <p>
+                  Its settings and secrets are forgotten. What is queued waits for another connection
+                  {isInUse(visit, setup) ? "; this is the one in use now" : ""}.
+                </p>
+              </Confirm>
+            </>
+          ),
+        }
+      }),
+    ),
+    action(
+      "/console/o/:org/connections/:connection/remove",
+      "deleteConnection",
+      Effect.fnUntraced(function* (visit) {
+        const { name } = yield* existing(visit)
+        yield* connections.remove(visit.org.slug, name)
+        return { to: pathOf(visit), done: "connection-removed" }
+      }),
+    ),
+  ])
+}))

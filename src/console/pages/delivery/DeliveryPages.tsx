@@ -1,0 +1,307 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { Connections } from "../../../delivery/Connections.ts"
+import { Deliveries } from "../../../delivery/Deliveries.ts"
+import { DeliveryState } from "../../../delivery/Delivery.ts"
+import { isStorable } from "../../../domain/Attributes.ts"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Field, SelectField } from "../../components/Field.tsx"
+import { Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type Visit } from "../../Routes.tsx"
+import { templatePath } from "../templates/Paths.ts"
+import * as ConnectionPages from "./ConnectionPages.tsx"
+import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
+import * as MessageFrame from "./MessageFrame.tsx"
+
+const pageSize = 25
+
+const isState = (text: string): text is DeliveryState =>
+  (DeliveryState.literals as ReadonlyArray<string>).includes(text)
+
+/** Deliveries: what is queued, on its way and gone. */
+const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const connections = yield* Connections
+  const deliveries = yield* Deliveries
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, query } = visit
+    const at = deliveriesPath(org.slug)
+    const askedState = query.get("state") ?? ""
+    const state = isState(askedState) ? askedState : undefined
+    const askedEmail = (query.get("email") ?? "").trim().slice(0, 400)
+    const email = askedEmail !== "" && isStorable(askedEmail) ? askedEmail : undefined
+    const askedBefore = query.get("before") ?? ""
+    const before = askedBefore !== "" && isStorable(askedBefore) ? askedBefore : undefined
+    const summary = yield* deliveries.summary(org.slug)
+    const found = yield* deliveries.list(org.slug, { state, email, before, limit: pageSize + 1 })
+    const shown = found.slice(0, pageSize)
+    const filter = new URLSearchParams({
+      ...(state === undefined ? {} : { state }),
+      ...(email === undefined ? {} : { email }),
+    })
+    const isFiltered = state !== undefined || email !== undefined
+    const active = connections.active(org.slug)
+    return {
+      title: "Deliveries",
+      live: true,
+      body: (
+        <>
+          <PageHead
+            title="Deliveries"
+            lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
+          />
+          {active === undefined
+            ? (
+              <Note kind="warn">
+                No connection is switched on, so nothing leaves.{" "}
+                <a href={`/console/o/${org.slug}/connections`}>
+                  {visit.can("putConnection") ? "Set one up" : "See connections"}
+                </a>.
+              </Note>
+            )
+            : active.paused
+            ? (
+              <Note kind="warn">
+                The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
+                is paused: what is due waits.
+              </Note>
+            )
+            : null}
+          <SummaryCard org={org.slug} summary={summary} />
+          <Card kind="flush">
+            <form method="get" action={at} class="filters" role="search" aria-label="Filter deliveries">
+              <SelectField
+                name="state"
+                label="State"
+                value={state ?? ""}
+                options={[["", "All"], ...DeliveryState.literals.map((one) => [one, one] as const)]}
+              />
+              <Field name="email" label="Address" type="email" required={false} value={email ?? ""} />
+              <button type="submit" class="button">Filter</button>
+              {isFiltered ? <a class="button" href={at}>Show all</a> : null}
+            </form>
+            {shown.length === 0
+              ? (
+                <Empty
+                  title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
+                >
+                  {isFiltered || before !== undefined
+                    ? "Choose another state, or leave the address empty."
+                    : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
+                </Empty>
+              )
+              : (
+                <Table
+                  caption="The latest first"
+                  headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
+                  rows={shown.map((delivery) => [
+                    <>
+                      <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
+                      {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
+                    </>,
+                    <DeliveryBadge state={delivery.state} />,
+                    <>
+                      {delivery.templateId}
+                      <span class="sub">{delivery.copyId}</span>
+                    </>,
+                    { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
+                    {
+                      kind: "nowrap",
+                      content: delivery.finishedAt === null
+                        ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
+                        : <span class="muted">done</span>,
+                    },
+                    delivery.attempts,
+                  ])}
+                />
+              )}
+            <Pagination
+              label="Pages of deliveries"
+              first={before === undefined ? undefined : `${at}?${filter}`}
+              next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
+            />
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const existing = ({ org, params }: Visit) => {
+    const id = params["delivery"] ?? ""
+    return deliveries.get(org.slug, isStorable(id) ? id : "")
+  }
+
+  const show = Effect.fnUntraced(function* (visit: Visit) {
+    const { can, org } = visit
+    const delivery = yield* existing(visit)
+    const at = `${deliveriesPath(org.slug)}/${delivery.id}`
+    const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
+    const zone = org.time_zone
+    return {
+      title: "Delivery",
+      body: (
+        <>
+          <PageHead
+            title={delivery.email ?? "Delivery of an erased person"}
+            back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
+            actions={
+              <>
+                <a class="button" href={story}>Whole story</a>
+                {isRetriable(delivery) && can("retryDelivery")
+                  ? <a class="button primary" href={`${at}/retry`}>Retry</a>
+                  : null}
+                {isCancellable(delivery) && can("cancelDelivery")
+                  ? <a class="button danger" href={`${at}/cancel`}>Cancel</a>
+                  : null}
+              </>
+            }
+          />
+          <Card>
+            <dl class="facts">
+              <dt>State</dt>
+              <dd>
+                <DeliveryBadge state={delivery.state} />
+              </dd>
+              {delivery.reason === null ? null : (
+                <>
+                  <dt>Reason</dt>
+                  <dd>{delivery.reason}</dd>
+                </>
+              )}
+              <dt>Failed attempts</dt>
+              <dd>{delivery.attempts}</dd>
+              <dt>Template, variant</dt>
+              <dd>
+                <a href={templatePath(org.slug, delivery.templateId)}>{delivery.templateId}</a>, {delivery.copyId}
+              </dd>
+              <dt>Queued</dt>
+              <dd>
+                <Time at={delivery.queuedAt.toISOString()} zone={zone} />
+              </dd>
+              {delivery.finishedAt === null
+                ? (
+                  <>
+                    <dt>{delivery.attempts > 0 ? "Next attempt" : "Due"}</dt>
+                    <dd>
+                      <Time at={delivery.dueAt.toISOString()} zone={zone} />
+                    </dd>
+                  </>
+                )
+                : (
+                  <>
+                    <dt>Done</dt>
+                    <dd>
+                      <Time at={delivery.finishedAt.toISOString()} zone={zone} />
+                    </dd>
+                  </>
+                )}
+              <dt>Connection</dt>
+              <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
+              {delivery.messageId === null ? null : (
+                <>
+                  <dt>Name at the platform</dt>
+                  <dd>
+                    <code>{delivery.messageId}</code>
+                  </dd>
+                </>
+              )}
+              <dt>Tracking id</dt>
+              <dd>
+                <code>{delivery.id}</code>
+              </dd>
+            </dl>
+          </Card>
+          <Card title="The message">
+            {delivery.vars === null
+              ? <p class="muted">Its words were erased with the person.</p>
+              : <MessageFrame.Message delivery={delivery} org={org.slug} />}
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const confirm = (
+    what: "cancel" | "retry",
+    words: { readonly title: string; readonly button: string; readonly text: string },
+  ) =>
+    Effect.fnUntraced(function* (visit: Visit) {
+      const delivery = yield* existing(visit)
+      const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
+      const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery)
+      return {
+        title: words.title,
+        body: (
+          <>
+            <PageHead title={words.title} back={{ href: at, label: "Delivery" }} />
+            {possible
+              ? (
+                <Confirm action={`${at}/${what}`} csrf={visit.session.csrfToken} back={at} button={words.button}>
+                  <p>
+                    {words.text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
+                  </p>
+                </Confirm>
+              )
+              : (
+                <Note kind="warn">
+                  The message is {delivery.state}, so there is nothing to {what}. <a href={at}>Back to it</a>.
+                </Note>
+              )}
+          </>
+        ),
+      }
+    })
+
+  yield* router.addAll([
+    page("/console/o/:org/deliveries", "listDeliveries", list),
+    page("/console/o/:org/deliveries/:delivery", "getDelivery", show),
+    page(
+      "/console/o/:org/deliveries/:delivery/cancel",
+      "cancelDelivery",
+      confirm("cancel", {
+        title: "Cancel this message?",
+        button: "Cancel the message",
+        text: "It does not leave any more, and cannot be queued again: a new one has to be asked for.",
+      }),
+    ),
+    action(
+      "/console/o/:org/deliveries/:delivery/cancel",
+      "cancelDelivery",
+      Effect.fnUntraced(function* (visit) {
+        const { id } = yield* existing(visit)
+        yield* deliveries.cancel(visit.org.slug, id)
+        return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-cancelled" }
+      }),
+    ),
+    page(
+      "/console/o/:org/deliveries/:delivery/retry",
+      "retryDelivery",
+      confirm("retry", {
+        title: "Send this message again?",
+        button: "Queue it again",
+        text:
+          "It is queued again, with all its attempts. Where an attempt was taken without an answer, it may arrive twice.",
+      }),
+    ),
+    action(
+      "/console/o/:org/deliveries/:delivery/retry",
+      "retryDelivery",
+      Effect.fnUntraced(function* (visit) {
+        const { id } = yield* existing(visit)
+        yield* deliveries.retry(visit.org.slug, id)
+        return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-retried" }
+      }),
+    ),
+  ])
+}))
+
+export const layer = Layer.mergeAll(pages, ConnectionPages.layer, MessageFrame.layer)

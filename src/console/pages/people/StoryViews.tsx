@@ -1,0 +1,263 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { decodeCell } from "../../../bandit/Cells.ts"
+import type { Organization } from "../../../domain/Organization.ts"
+import type { Story, StoryDecision, StoryEvent, StoryProfile } from "../../../events/Stories.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { deliveriesPath, DeliveryBadge } from "../delivery/DeliveryViews.tsx"
+import { templatePath } from "../templates/Paths.ts"
+
+const effects: {
+  readonly [effect in StoryEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
+} = {
+  counted: ["good", "counted"],
+  repeated: ["plain", "counted before"],
+  automated: ["accent", "by a machine"],
+  out_of_time: ["warn", "out of time"],
+  waiting: ["plain", "waiting"],
+  unmatched: ["warn", "no decision found"],
+}
+
+const modes: Readonly<Record<string, string>> = {
+  bandit: "Drawn by what has been learned",
+  epsilon: "Drawn evenly, because the request asked for it",
+  single: "The only variant that could be chosen",
+  forced: "Asked for by name",
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
+
+const Events = ({ caption, events, zone }: {
+  readonly caption: string
+  readonly events: ReadonlyArray<StoryEvent>
+  readonly zone: string
+}) => (
+  <Table
+    caption={caption}
+    headings={["Event", "Happened", "Effect", "Source"]}
+    rows={events.map((event) => [
+      <>
+        {event.event.replace("_", " ")}
+        {event.link === null ? null : <span class="sub">{event.link}</span>}
+      </>,
+      {
+        kind: "nowrap",
+        content: <Time at={event.occurredAt.toISOString()} zone={zone} />,
+      },
+      <>
+        <Badge kind={effects[event.effect][0]}>{effects[event.effect][1]}</Badge>
+        {event.reason === null ? null : <span class="sub">{event.reason}</span>}
+      </>,
+      <>
+        {event.source}
+        {event.eventId === null ? null : <span class="sub mono">{event.eventId}</span>}
+      </>,
+    ])}
+  />
+)
+
+/** The attributes of a segment, in words. */
+const Segment = ({ segment }: { readonly segment: string }) => {
+  const values = [...decodeCell(segment)]
+  return values.length === 0 ? <>everybody</> : (
+    <span class="tags">
+      {values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}
+    </span>
+  )
+}
+
+/** A bar as long as a share, beside the number that says the same. */
+const Share = ({ share }: { readonly share: number }) => (
+  <svg class="chance" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+    <rect class="ground" width="100" height="8" rx="2" />
+    <rect class="value" width={Math.max(1, share * 100)} height="8" rx="2" />
+  </svg>
+)
+
+const Why = ({ decision }: { readonly decision: StoryDecision }) => {
+  const weights = Object.entries(decision.weights ?? {}).sort(([, a], [, b]) => b - a)
+  return (
+    <details class="why">
+      <summary>Why this variant</summary>
+      <div class="stack">
+        <dl class="facts">
+          <dt>How</dt>
+          <dd>{modes[decision.mode] ?? decision.mode}</dd>
+          <dt>Segment</dt>
+          <dd>
+            <Segment segment={decision.segment} />
+          </dd>
+          <dt>Chance of this variant</dt>
+          <dd>{decision.propensity === null ? "none: it was not drawn" : percent(decision.propensity)}</dd>
+          <dt>Window</dt>
+          <dd>
+            {decision.lookbackDays === null
+              ? "as far back as the data is of use"
+              : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`}
+          </dd>
+          <dt>Model</dt>
+          <dd>
+            <code>{decision.policy}</code>
+          </dd>
+        </dl>
+        {weights.length === 0 ? null : (
+          <table class="chances">
+            <caption>Chance of each variant then</caption>
+            <thead>
+              <tr>
+                <th scope="col">Variant</th>
+                <th scope="col">Chance</th>
+                <th scope="col">
+                  <span class="visually-hidden">As a bar</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {weights.map(([name, share]) => (
+                <tr>
+                  <th scope="row">{name}{name === decision.copyId ? " (chosen)" : ""}</th>
+                  <td>{percent(share)}</td>
+                  <td>
+                    <Share share={share} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </details>
+  )
+}
+
+/** A decision, what left, and what came of it. */
+export const DecisionCard = ({ decision, org, withLink }: {
+  readonly decision: StoryDecision
+  readonly org: Organization
+  /** Where the story is not that of its tracking id already. */
+  readonly withLink: boolean
+}) => {
+  const { delivery } = decision
+  const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(decision.trackingId)}`
+  return (
+    <Card kind="flush">
+      <div class="pad stack">
+        <div class="source-head">
+          <h2>
+            <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>: {decision.copyId}
+          </h2>
+          {delivery === null ? null : <DeliveryBadge state={delivery.state} />}
+          <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />
+        </div>
+        <dl class="facts">
+          <dt>Tracking id</dt>
+          <dd>
+            {withLink ? <a class="mono" href={story}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>}
+          </dd>
+          <dt>User</dt>
+          <dd>
+            {decision.user === null
+              ? <span class="muted">none was given, or erased</span>
+              : (
+                <a href={`/console/o/${org.slug}/people?user_id=${encodeURIComponent(decision.user)}`}>
+                  {decision.user}
+                </a>
+              )}
+          </dd>
+          {delivery === null ? null : (
+            <>
+              <dt>Message</dt>
+              <dd>
+                <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
+                  {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "somebody erased"}
+                </a>
+                {delivery.reason === null ? null : `: ${delivery.reason}`}
+              </dd>
+            </>
+          )}
+        </dl>
+        <Why decision={decision} />
+      </div>
+      {decision.events.length === 0 ? <p class="pad muted">Nothing has been reported about it.</p> : (
+        <Events
+          caption={decision.moreEvents ? "The first 200 events" : "What was reported"}
+          events={decision.events}
+          zone={org.time_zone}
+        />
+      )}
+    </Card>
+  )
+}
+
+const valueOf = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value)
+
+/** What platforms have reported about a person. */
+export const ProfileCard = ({ profile, zone }: { readonly profile: StoryProfile; readonly zone: string }) => {
+  const traits = Object.entries(profile.traits)
+  return (
+    <Card title={`Profile of ${profile.userId}`}>
+      <div class="stack">
+        <dl class="facts">
+          <dt>E-mail address</dt>
+          <dd>{profile.email ?? <span class="muted">not known</span>}</dd>
+          <dt>Last reported</dt>
+          <dd>
+            <Time at={profile.updatedAt.toISOString()} zone={zone} />
+          </dd>
+          {traits.map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>{valueOf(value)}</dd>
+            </>
+          ))}
+        </dl>
+        {traits.length === 0 ? <p class="muted">No traits are known.</p> : null}
+      </div>
+    </Card>
+  )
+}
+
+/** Events without a decision, messages that repeat one, and what was advised about when to send. */
+export const OtherCards = ({ org, story }: { readonly org: Organization; readonly story: Story }) => (
+  <>
+    {story.loose.length === 0 ? null : (
+      <Card kind="flush">
+        <Events caption="Events without a decision" events={story.loose} zone={org.time_zone} />
+      </Card>
+    )}
+    {story.repeats.length === 0 ? null : (
+      <Card kind="flush">
+        <Table
+          caption="Messages that repeat an earlier choice"
+          headings={["To", "State", "Template and variant", "Queued"]}
+          rows={story.repeats.map((one) => [
+            <a href={`${deliveriesPath(org.slug)}/${one.id}`}>{one.email ?? "(erased)"}</a>,
+            <DeliveryBadge state={one.state} />,
+            <>
+              {one.templateId}
+              <span class="sub">{one.copyId}</span>
+            </>,
+            { kind: "nowrap", content: <Time at={one.queuedAt.toISOString()} zone={org.time_zone} /> },
+          ])}
+        />
+      </Card>
+    )}
+    {story.advice.length === 0 ? null : (
+      <Card kind="flush">
+        <Table
+          caption="Advice about when to send"
+          headings={["Variant", "Asked", "Advised to send", "Known from"]}
+          rows={story.advice.map((one) => [
+            one.copyId,
+            { kind: "nowrap", content: <Time at={one.givenAt.toISOString()} zone={org.time_zone} /> },
+            { kind: "nowrap", content: <Time at={one.advisedAt.toISOString()} zone={org.time_zone} /> },
+            one.explored ? "drawn evenly, to learn" : one.basis,
+          ])}
+        />
+      </Card>
+    )}
+  </>
+)

@@ -1,0 +1,307 @@
+/** @jsxImportSource preact */
+import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
+import { Figure } from "../../charts/Figure.tsx"
+import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
+import { count, percent, rateFormat, signedCount, signedPercent } from "../../charts/Numbers.ts"
+import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
+import { list, objectiveText, rateName, segmentText } from "./Words.ts"
+
+interface Shown {
+  readonly results: TimedTemplateResults
+  readonly series: TemplateSeries
+  /** Colour and dash of the variants that are drawn. */
+  readonly places: ReadonlyMap<string, number>
+  readonly names: ReadonlyMap<string, string>
+  readonly zone: string
+}
+
+const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
+
+const timesOf = ({ points }: TemplateSeries) => points.map(({ end }) => Date.parse(end))
+
+const clock = (zone: string, step: TemplateSeries["step"]) => {
+  const short = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    day: "numeric",
+    month: "short",
+    ...(step === "hour" ? { hour: "2-digit", minute: "2-digit" } : {}),
+  })
+  // What is labelled is the end of a stretch, whose last moment belongs to the day before.
+  return (time: number) => short.format(new Date(step === "hour" ? time : time - 1))
+}
+
+/** What all pictures over time share. */
+const overTime = ({ series, zone }: Shown, id: string) => {
+  const open = series.points.find(({ complete }) => !complete)
+  return {
+    labelledBy: `${id}-title`,
+    times: timesOf(series),
+    incompleteFrom: open === undefined ? undefined : Date.parse(open.start),
+    formatTime: clock(zone, series.step),
+  }
+}
+
+const drawn = ({ names, places, series }: Shown) =>
+  [...places].sort(([, a], [, b]) => a - b).flatMap(([id, place]) => {
+    const at = series.variants.indexOf(id)
+    return at < 0 ? [] : [{ id, at, series: place, name: names.get(id) ?? id }]
+  })
+
+/** Rates with their bands. */
+export const RateOverTime = (shown: Shown) => {
+  const { results: { objective }, series } = shown
+  const lines = drawn(shown)
+  const last = series.points.at(-1)!
+  const rate = rateFormat(
+    typeof objective === "string",
+    Math.max(...lines.map(({ at }) => last.variants[at]!.rate)),
+  )
+  const time = clock(shown.zone, series.step)
+  return (
+    <Figure
+      id="rate"
+      title={`${capital(rateName(objective))} over time`}
+      caption={`What was known about each variant at the end of each ${series.step}: its rate up to then, and around it the ` +
+        `band that holds the true rate with 95 % probability. Bands that narrow and part show which is better.`}
+      headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      rows={series.points.toReversed().map(({ end, variants }) => [
+        time(Date.parse(end)),
+        ...lines.map(({ at }) => {
+          const { interval, rate: value } = variants[at]!
+          return `${rate(value)} (${rate(interval[0])} to ${rate(interval[1])})`
+        }),
+      ])}
+    >
+      <LineChart
+        {...overTime(shown, "rate")}
+        formatValue={rate}
+        lines={lines.map(({ at, name, series: place }) => ({
+          series: place,
+          name,
+          values: series.points.map(({ variants }) => variants[at]!.rate),
+          bands: series.points.map(({ variants }) => variants[at]!.interval),
+        }))}
+      />
+    </Figure>
+  )
+}
+
+/** How the traffic was shared out. */
+export const ShareOverTime = (shown: Shown) => {
+  const { series } = shown
+  const lines = drawn(shown)
+  const rest = (point: TemplateSeries["points"][number]) =>
+    1 - lines.reduce((sum, { at }) => sum + (point.variants[at]!.share ?? 0), 0)
+  const withRest = series.points.some((point) => point.decisions > 0 && rest(point) > 0.005)
+  const time = clock(shown.zone, series.step)
+  return (
+    <Figure
+      id="share"
+      title="Traffic share"
+      caption={`Which share of the decisions of each ${series.step} each variant got. What does well gets more; a small ` +
+        `share stays spread evenly, so that a change is noticed.`}
+      headings={[capital(series.step), "Decisions", ...lines.map(({ name }) => name), ...(withRest ? ["Others"] : [])]}
+      rows={series.points.toReversed().map((point) => [
+        time(Date.parse(point.end)),
+        count(point.decisions),
+        ...lines.map(({ at }) => point.variants[at]!.share === null ? "–" : percent(point.variants[at]!.share)),
+        ...(withRest ? [point.decisions > 0 ? percent(Math.max(0, rest(point))) : "–"] : []),
+      ])}
+    >
+      <ShareChart
+        {...overTime(shown, "share")}
+        incompleteFrom={undefined}
+        lines={[
+          ...lines.map(({ at, name, series: place }) => ({
+            series: place,
+            name,
+            values: series.points.map(({ variants }) => variants[at]!.share),
+          })),
+          ...(withRest
+            ? [{
+              series: 5,
+              name: "Others",
+              values: series.points.map((point) => point.decisions > 0 ? Math.max(0, rest(point)) : null),
+            }]
+            : []),
+        ]}
+      />
+    </Figure>
+  )
+}
+
+/** Who was probably the best, as it was found out. */
+export const BestOverTime = (shown: Shown) => {
+  const { series } = shown
+  const lines = drawn(shown)
+  const time = clock(shown.zone, series.step)
+  return (
+    <Figure
+      id="best"
+      title="Probability of being best"
+      caption={`How probable it was, by the counts up to the end of each ${series.step}, that a variant has the highest rate ` +
+        `of all. The table of variants has the model's own figure for now, which also weighs who saw what.`}
+      headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      rows={series.points.toReversed().map(({ end, variants }) => [
+        time(Date.parse(end)),
+        ...lines.map(({ at }) => percent(variants[at]!.p_best)),
+      ])}
+    >
+      <LineChart
+        {...overTime(shown, "best")}
+        range={[0, 1]}
+        formatValue={(value) => `${Math.round(value * 100)} %`}
+        lines={lines.map(({ at, name, series: place }) => ({
+          series: place,
+          name,
+          values: series.points.map(({ variants }) => variants[at]!.p_best),
+        }))}
+      />
+    </Figure>
+  )
+}
+
+/** What deciding brought beyond an even choice, in a sentence. */
+export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
+  const gain = points.at(-1)?.gain
+  if (gain === undefined || gain.even <= 0) return "There are no outcomes to tell a gain from."
+  const what = typeof objective === "string" ? objectiveText(objective) : "points of value"
+  const [low, high] = gain.interval
+  const range = `95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
+  const share = signedPercent(gain.gained / gain.even)
+  return low > 0
+    ? `${
+      signedCount(gain.gained)
+    } ${what} more than showing every variant equally often would have brought (${share}; ${range}).`
+      .replace("+", "")
+    : `About as many ${what} as showing every variant equally often would have brought: ${signedCount(gain.gained)} ` +
+      `(${share}; ${range}).`
+}
+
+/** The gain over an even choice with its interval. */
+export const GainOverTime = (shown: Shown) => {
+  const { series } = shown
+  const time = clock(shown.zone, series.step)
+  return (
+    <Figure
+      id="gain"
+      title="Gain over an even choice"
+      lead={<p class="headline">{gainSentence(series)}</p>}
+      caption={[
+        `Estimated ${
+          objectiveText(series.objective)
+        } won since the start of the window because variants were chosen by what`,
+        `was known and not evenly${
+          series.by_segment ? ", segment by segment" : ""
+        }. Above 0 deciding pays; the band is the`,
+        "95 % interval. Variants that were rarely shown are taken to be nearer to the others than they may be, so that the true",
+        "gain is rather more than less.",
+      ].join(" ")}
+      headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Even choice"]}
+      rows={series.points.toReversed().map(({ end, gain }) => [
+        time(Date.parse(end)),
+        signedCount(gain.gained),
+        `${signedCount(gain.interval[0])} to ${signedCount(gain.interval[1])}`,
+        count(gain.even),
+      ])}
+    >
+      <LineChart
+        {...overTime(shown, "gain")}
+        zero
+        range={[0, 0]}
+        formatValue={(value) => value < 0 ? `−${count(-value)}` : count(value)}
+        lines={[{
+          series: 0,
+          name: "Gained",
+          values: series.points.map(({ gain }) => gain.gained),
+          bands: series.points.map(({ gain }) => gain.interval),
+        }]}
+      />
+    </Figure>
+  )
+}
+
+/** Segments against variants. */
+export const Segments = ({ names, results: { objective, segments, variants } }: Pick<Shown, "names" | "results">) => {
+  const running = variants.filter(({ status }) => status === "active").toSorted((a, b) => b.rate - a.rate)
+    .slice(0, 12)
+  const shown = segments.slice(0, 40)
+  const rates = shown.flatMap((part) => part.variants.map((one) => one.rate))
+  const [low, high] = [Math.min(...rates), Math.max(...rates)]
+  const rate = rateFormat(typeof objective === "string", high)
+  return (
+    <section class="card chart" id="segments" aria-labelledby="segments-title">
+      <h2 id="segments-title">Segments</h2>
+      <div class="stack" data-live="segments-picture">
+        <p class="caption">
+          {capital(rateName(objective))}{" "}
+          of each variant by attribute value, as the model estimates it; the best of a row in bold, with its probability
+          of being that. The stronger the colour, the higher.
+        </p>
+        <HeatTable
+          caption={`${capital(rateName(objective))} by segment and variant`}
+          headings={["Segment", ...running.map(({ copy_id }) => names.get(copy_id) ?? copy_id)]}
+          rows={shown.map(({ decisions, segment, variants }) => {
+            const byId = new Map(variants.map((one) => [one.copy_id, one]))
+            const best = running.map(({ copy_id }) => byId.get(copy_id)!).filter((one) => one !== undefined)
+              .sort((a, b) => b.rate - a.rate)[0]
+            return {
+              heading: (
+                <>
+                  {segmentText(segment)}
+                  <span class="sub">{count(decisions)} decisions</span>
+                </>
+              ),
+              cells: [
+                ...running.map(({ copy_id }) => {
+                  const one = byId.get(copy_id)
+                  return one === undefined ? undefined : {
+                    text: (
+                      <>
+                        {rate(one.rate)}
+                        {one === best && one.p_best !== null
+                          ? <span class="sub">best {percent(one.p_best)}</span>
+                          : null}
+                      </>
+                    ),
+                    share: high > low ? 0.1 + 0.9 * (one.rate - low) / (high - low) : 0.5,
+                    marked: one === best,
+                  }
+                }),
+              ],
+            }
+          })}
+        />
+        <ShadeKey from={rate(low)} to={rate(high)} />
+        {segments.length > shown.length
+          ? <p class="small muted">{segments.length - shown.length} segments with fewer decisions are not shown.</p>
+          : null}
+      </div>
+    </section>
+  )
+}
+
+/** When people engage. */
+export const Hours = ({ series: { hours }, zone }: Pick<Shown, "series" | "zone">) => {
+  const values = new Array<number>(168).fill(0)
+  for (const { day, engagements, hour } of hours) values[(day - 1) * 24 + hour] = engagements
+  const busiest = hours.toSorted((a, b) => b.engagements - a.engagements).slice(0, 3)
+  return (
+    <Figure
+      id="hours"
+      title="When people engage"
+      caption={`Opens, clicks and conversions of the last 30 days by hour of the week (${zone}). Most at ${
+        list(busiest.map(({ day, hour }) => `${dayNames[day - 1]} ${hour}:00`))
+      }.`}
+      headings={["Hour", ...dayNames]}
+      rows={Array.from({ length: 24 }, (_, hour) => [
+        `${hour}:00`,
+        ...dayNames.map((_, day) => count(values[day * 24 + hour]!)),
+      ])}
+    >
+      <WeekMap labelledBy="hours-title" values={values} what="engagements" />
+      <ShadeKey from="fewer" to={`${count(Math.max(...values))} in an hour`} />
+    </Figure>
+  )
+}

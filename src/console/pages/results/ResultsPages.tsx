@@ -1,0 +1,238 @@
+/** @jsxImportSource preact */
+import { Cache, Duration, Effect, Exit, Result } from "effect"
+import { HttpRouter } from "effect/http"
+import type { Fault } from "../../../domain/Errors.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { resultsQuery } from "../../../http/ResultsQuery.ts"
+import { Results } from "../../../results/Results.ts"
+import { Series } from "../../../results/Series.ts"
+import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { assets } from "../../Assets.ts"
+import { count } from "../../charts/Numbers.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { ErrorSummary } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type View, type Visit } from "../../Routes.tsx"
+import { Choosing, pointed } from "./Choosing.tsx"
+import { Live } from "./Live.tsx"
+import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime } from "./Pictures.tsx"
+import { Timing } from "./Timing.tsx"
+import { Variants } from "./Variants.tsx"
+import { segmentText, verdictOf } from "./Words.ts"
+
+/** Variants with a colour of their own. */
+const mostDrawn = 5
+
+/** Answers that are kept for a moment. */
+const keptAnswers = 100
+
+interface Asked {
+  readonly org: OrgSlug
+  readonly template: string
+  readonly lookbackDays: number | undefined
+  readonly offsetDays: number | undefined
+  /** JSON of pairs of attribute and value. */
+  readonly segment: string
+}
+
+const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
+
+/** Which variants are drawn: those with most decisions, in an order that stays as it is while they grow. */
+const placesOf = ({ variants }: TimedTemplateResults): ReadonlyMap<string, number> =>
+  new Map(
+    variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1)).slice(0, mostDrawn)
+      .map(({ copy_id }) => copy_id).sort().map((id, index) => [id, index]),
+  )
+
+const Incomplete = ({ points, step, zone }: {
+  readonly points: TemplateSeries["points"]
+  readonly step: TemplateSeries["step"]
+  readonly zone: string
+}) => {
+  const open = points.filter(({ complete }) => !complete)
+  const first = open[0]
+  return first === undefined ? null : (
+    <p class="small muted">
+      Since <Time at={first.start} zone={zone} /> outcomes are still coming in (shaded in the pictures): of the{" "}
+      {open.length === 1 ? step : `${open.length} ${step}s`} since then about{" "}
+      {Math.round(100 * Math.min(...open.map(({ maturity }) => maturity)))} to{" "}
+      {Math.round(100 * Math.max(...open.map(({ maturity }) => maturity)))} % are in. Rates allow for that.
+    </p>
+  )
+}
+
+/** How the variants of a template do. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const results = yield* Results
+  const series = yield* Series
+  const templates = yield* Templates
+
+  // Everybody who looks at a page has it renewed every few seconds: together they cost one answer.
+  const kept = yield* Cache.makeWith(
+    ({ org, segment, template, ...days }: Asked) => {
+      const options = { ...days, segment: new Map<string, string>(JSON.parse(segment)) }
+      return Effect.all({
+        found: results.results(org, template, options),
+        over: series.series(org, template, options),
+      }, { concurrency: 2 })
+    },
+    {
+      capacity: keptAnswers,
+      timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.seconds(4) : Duration.zero,
+    },
+  )
+
+  const show = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, params, query } = visit
+    const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
+    const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
+    const path = `${base}/results`
+    // An empty field of the form asks for nothing.
+    const asked = new URLSearchParams([...query].filter(([, value]) => value !== ""))
+    const options = resultsQuery(asked)
+    const faults: ReadonlyArray<Fault> = Result.isFailure(options) ? pointed(options.failure) : []
+    const chosen = Result.isSuccess(options)
+      ? options.success
+      : { lookbackDays: undefined, offsetDays: undefined, segment: new Map<string, string>() }
+    const { found, over } = yield* Cache.get(kept, {
+      org: org.slug,
+      template: template.id,
+      lookbackDays: chosen.lookbackDays,
+      offsetDays: chosen.offsetDays,
+      segment: JSON.stringify([...chosen.segment ?? []]),
+    })
+    const verdict = verdictOf(found)
+    const shown = {
+      results: found,
+      series: over,
+      places: placesOf(found),
+      names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
+      zone: org.time_zone,
+    }
+    const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
+    const anything = found.decisions > 0
+    const view: View = {
+      title: `Results of ${template.name}`,
+      ...(faults.length > 0 ? { status: 400 } : {}),
+      live: true,
+      body: (
+        <>
+          <PageHead
+            title={`Results of ${template.name}`}
+            back={{ href: base, label: template.name }}
+            lead={
+              <span data-live="window">
+                {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
+                {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} />
+                {" "}
+                to <Time at={found.window.to} zone={org.time_zone} />
+                {found.window.half_life_days === null
+                  ? "."
+                  : `; an outcome counts half after ${Math.round(found.window.half_life_days)} days.`}
+              </span>
+            }
+            actions={<Live />}
+          />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Choosing path={path} query={query} faults={faults} segments={found.segments} />
+          <section class="card verdict" aria-label="Who wins">
+            <div class="stack" role="status" data-live="verdict">
+              <p>
+                <Badge kind={verdict.kind}>{verdict.badge}</Badge>
+              </p>
+              <p class="headline">{verdict.headline}</p>
+              <p>{verdict.detail}</p>
+              {verdict.steps.length === 0 ? null : (
+                <>
+                  <p class="small muted">A winner is named with</p>
+                  <ul class="steps">
+                    {verdict.steps.map(({ done, now, what }) => (
+                      <li class={done ? "done" : ""}>
+                        <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
+                        <span>
+                          {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
+                        </span>
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )}
+            </div>
+          </section>
+          {found.variants.length === 0
+            ? (
+              <Card kind="flush">
+                <Empty
+                  title="This template has no variants yet"
+                  action={visit.can("createVariant")
+                    ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
+                    : undefined}
+                >
+                  With two of them, what does well gets more of the traffic and is shown here.
+                </Empty>
+              </Card>
+            )
+            : (
+              <div class="card flush">
+                <div class="variants" data-live="variants">
+                  <Variants results={found} series={shown.places} />
+                </div>
+              </div>
+            )}
+          {!anything || over.points.length === 0
+            ? (
+              <Card kind="flush">
+                <Empty
+                  title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
+                  action={segment === undefined
+                    ? <a class="button" href={`/console/o/${org.slug}`}>See what is set up</a>
+                    : <a class="button" href={path}>Show everybody</a>}
+                >
+                  {segment === undefined
+                    ? "Pictures come up here as soon as variants are generated and events come in."
+                    : "Nobody with these attributes was decided for in this window."}
+                </Empty>
+              </Card>
+            )
+            : (
+              <>
+                <div data-live="incomplete">
+                  <Incomplete points={over.points} step={over.step} zone={org.time_zone} />
+                </div>
+                <div class="charts">
+                  <RateOverTime {...shown} />
+                  <ShareOverTime {...shown} />
+                  <BestOverTime {...shown} />
+                  <GainOverTime {...shown} />
+                </div>
+                {over.left_out + Math.max(0, over.variants.length - shown.places.size) > 0
+                  ? (
+                    <p class="small muted">
+                      The pictures show the {shown.places.size}{" "}
+                      variants with most decisions; the table of variants has all of them.
+                    </p>
+                  )
+                  : null}
+                {found.segments.length === 0 ? null : <Segments {...shown} />}
+                {over.hours.length === 0 ? null : <Hours {...shown} />}
+              </>
+            )}
+          <div data-live="timing">
+            <Timing timing={found.timing} />
+          </div>
+          <script type="module" src={assets.results}></script>
+        </>
+      ),
+    }
+    return view
+  })
+
+  yield* router.addAll([page("/console/o/:org/templates/:template/results", "templateResults", show)])
+}))

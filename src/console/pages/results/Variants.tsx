@@ -1,0 +1,118 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { OutcomeCounts, TimedTemplateResults, VariantStatus } from "../../../results/TemplateResults.ts"
+import { Swatch } from "../../charts/Figure.tsx"
+import { IntervalBar } from "../../charts/IntervalBar.tsx"
+import { count, percent, rateFormat } from "../../charts/Numbers.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Table } from "../../components/Table.tsx"
+import { list, objectiveText, rateName } from "./Words.ts"
+
+const statuses: { readonly [status in VariantStatus]: string | undefined } = {
+  active: undefined,
+  out_of_season: "out of season",
+  stopped: "stopped",
+  removed: "removed",
+}
+
+const shown: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
+  ["sent", "Sent"],
+  ["delivered", "Delivered"],
+  ["open", "Opens"],
+  ["click", "Clicks"],
+  ["other", "Other"],
+  ["conversion", "Conversions"],
+  ["negative", "Negative"],
+]
+
+const always: ReadonlyArray<keyof OutcomeCounts> = ["sent", "delivered", "open", "click", "conversion", "negative"]
+
+/** How each variant does: what the model makes of it first, the counts after. */
+export const Variants = ({ results, series }: {
+  readonly results: TimedTemplateResults
+  /** Colour and dash of each variant in the charts. */
+  readonly series: ReadonlyMap<string, number>
+}) => {
+  const { objective, variants } = results
+  const sorted = [...variants].sort((a, b) =>
+    Number(b.status === "active") - Number(a.status === "active") || b.rate - a.rate ||
+    (a.copy_id < b.copy_id ? -1 : 1)
+  )
+  const scale = [
+    Math.min(...sorted.map(({ interval }) => interval[0])),
+    Math.max(...sorted.map(({ interval }) => interval[1])),
+  ] as const
+  const rate = rateFormat(typeof objective === "string", Math.max(...sorted.map((one) => one.rate)))
+  const outcomes = shown.filter(([name]) => always.includes(name) || sorted.some((one) => one.outcomes[name] > 0))
+  const machines = (["open", "click", "other"] as const).flatMap((name) =>
+    results.automated[name] > 0
+      ? [`${count(results.automated[name])} ${name === "other" ? "other events" : `${name}s`}`]
+      : []
+  )
+  const name = rateName(objective)
+  return (
+    <>
+      <Table
+        caption="Variants"
+        headings={[
+          "Variant",
+          `${name[0]!.toUpperCase()}${name.slice(1)}`,
+          "95 % interval",
+          "Is best",
+          "Expected loss",
+          "Share now",
+          "Decisions",
+          ...outcomes.map(([, heading]) => heading),
+          "Raw rate",
+          "By machines",
+        ]}
+        rows={sorted.map((one) => [
+          <span class="variant-name">
+            <span>
+              {series.has(one.copy_id) ? <Swatch series={series.get(one.copy_id)!} /> : null} {one.name}
+              {statuses[one.status] === undefined ? null : (
+                <>
+                  <Badge>{statuses[one.status]}</Badge>
+                </>
+              )}
+              {results.winner.copy_id === one.copy_id
+                ? (
+                  <>
+                    <Badge kind="good">winner</Badge>
+                  </>
+                )
+                : null}
+            </span>
+            {one.name === one.copy_id ? null : <span class="sub">{one.copy_id}</span>}
+          </span>,
+          <b class="number">{rate(one.rate)}</b>,
+          <span class="with-bar">
+            <IntervalBar interval={one.interval} rate={one.rate} scale={scale} series={series.get(one.copy_id) ?? 5} />
+            <span class="sub number">{rate(one.interval[0])} to {rate(one.interval[1])}</span>
+          </span>,
+          number(one.p_best === null ? "–" : percent(one.p_best)),
+          number(percent(one.expected_loss)),
+          number(one.status === "active" ? percent(one.share) : "–"),
+          number(count(one.decisions)),
+          ...outcomes.map(([name]) => number(count(one.outcomes[name]))),
+          number(one.raw_rate === null ? "–" : rate(one.raw_rate)),
+          number(count(one.automated.open + one.automated.click + one.automated.other)),
+        ])}
+      />
+      <div class="small muted notes">
+        <p>
+          Rates are {objectiveText(objective)}{" "}
+          per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
+          model's rate makes up for outcomes that are still to come and for who happened to see which variant; the raw
+          rate does neither. Opens and clicks of machines, such as mail proxies and link scanners, are counted apart and
+          not learned from{machines.length > 0 ? `: ${list(machines)}` : ""}.
+          {results.forced.decisions > 0
+            ? ` ${count(results.forced.decisions)} decisions whose variant the caller named are not in the table.`
+            : ""}
+        </p>
+      </div>
+    </>
+  )
+}
+
+const number = (text: string) => ({ content: <span class="number">{text}</span>, kind: "nowrap" as const })

@@ -1,0 +1,184 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Clock, Effect, Result } from "effect"
+import { HttpRouter } from "effect/http"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { decode as decodeMapping, type DryRun, dryRun } from "../../../events/Mapping.ts"
+import { WebhookSources } from "../../../events/WebhookSources.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+
+const labels = { mapping: "Mapping", body: "Sample body" }
+
+/** Shown where nothing has been entered or set up: it reads what stands beside it. */
+const exampleMapping = {
+  version: 1,
+  items: "$.items[*]",
+  event: { from: ["$.kind"], table: { MailRead: "open", MailClicked: "click", Ping: "ignore" } },
+  tracking_id: { from: ["$.meta.tracking_id"], required: true },
+  event_id: "$.id",
+  occurred_at: "$.at",
+}
+const exampleBody = {
+  items: [
+    { id: "e1", kind: "MailRead", at: "2026-01-05T08:30:00Z", meta: { tracking_id: "order-1001" } },
+    { id: "e2", kind: "Ping" },
+    { id: "e3", kind: "MailClicked", meta: {} },
+  ],
+}
+
+const jsonOf = (value: unknown) => JSON.stringify(value, null, 2)
+
+const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string }) =>
+  "reason" in run ? <Note kind="bad" live>The body was not understood: {run.reason}</Note> : (
+    <Card
+      kind="flush"
+      title={`${run.items} ${run.items === 1 ? "item" : "items"}`}
+      lead={run.items > run.explained.length
+        ? `The first ${run.explained.length} are explained.`
+        : "Nothing of this was kept."}
+    >
+      {run.items === 0 ? <p class="pad muted">The list of items is empty.</p> : (
+        <Table
+          caption="What comes out of each item"
+          headings={["Item", "Result", "Found"]}
+          rows={run.explained.map((one) => [
+            <code>{one.pointer === "" ? "the body" : one.pointer}</code>,
+            one.event !== undefined
+              ? (
+                <>
+                  <Badge kind="good">{one.event.event.replace("_", " ")}</Badge>
+                  {one.event.automated ? <span class="sub">by a machine</span> : null}
+                  <span class="sub">
+                    <Time at={new Date(one.event.occurredAt).toISOString()} zone={zone} />
+                  </span>
+                </>
+              )
+              : (
+                <>
+                  <Badge kind={one.skipped!.expected ? "plain" : "bad"}>
+                    {one.skipped!.expected ? "ignored" : "not understood"}
+                  </Badge>
+                  <span class="sub">{one.skipped!.reason}</span>
+                </>
+              ),
+            <dl class="found">
+              {Object.entries(one.found).map(([name, value]) => (
+                <div>
+                  <dt>{name}</dt>
+                  <dd>
+                    {value === null ? <span class="muted">nothing</span> : (
+                      <>
+                        {value.value} <span class="muted">from {value.from}</span>
+                      </>
+                    )}
+                  </dd>
+                </div>
+              ))}
+            </dl>,
+          ])}
+        />
+      )}
+    </Card>
+  )
+
+/** Tries a mapping of custom events on a sample. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const sources = yield* WebhookSources
+
+  const show = Effect.fnUntraced(function* (
+    visit: Visit,
+    sent?: Fields,
+    faults: ReadonlyArray<Fault> = [],
+    run?: DryRun,
+  ) {
+    const { org, session } = visit
+    const at = `/console/o/${org.slug}/sources/events`
+    const setup = (yield* sources.list(org.slug)).find(({ segment }) => segment === "events")
+    const values = sent ?? {
+      mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
+      body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
+    }
+    return {
+      title: "Try a mapping",
+      body: (
+        <>
+          <PageHead
+            title="Try a mapping"
+            back={{ href: at, label: "Your own events" }}
+            lead="What a mapping would make of a body: which event comes out of each item, where its values were found, or why not. Nothing is kept."
+          />
+          <ErrorSummary faults={faults} labels={labels} />
+          {run === undefined ? null : <Explained run={run} zone={org.time_zone} />}
+          <Card>
+            <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
+              <input type="hidden" name="_csrf" value={session.csrfToken} />
+              <TextAreaField
+                name="mapping"
+                label={labels.mapping}
+                hint="As JSON."
+                rows={18}
+                code
+                value={values["mapping"] ?? ""}
+                faults={faults}
+              />
+              <TextAreaField
+                name="body"
+                label={labels.body}
+                hint="As your code would post it."
+                rows={18}
+                code
+                value={values["body"] ?? ""}
+                faults={faults}
+              />
+              <div>
+                <Submit>Try it</Submit>
+              </div>
+            </form>
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/sources/events/dry-run", "dryRun", (visit) => show(visit)),
+    action(
+      "/console/o/:org/sources/events/dry-run",
+      "dryRun",
+      Effect.fnUntraced(function* (visit, sent) {
+        const now = yield* Clock.currentTimeMillis
+        const mapping = yield* Effect.try({
+          try: (): unknown => JSON.parse(sent["mapping"] ?? ""),
+          catch: (cause) =>
+            new InvalidInput({
+              faults: [{
+                pointer: "/mapping",
+                detail: `is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+              }],
+            }),
+        })
+        const decoded = decodeMapping(mapping)
+        if (Result.isFailure(decoded)) {
+          return yield* new InvalidInput({
+            faults: decoded.failure.map(({ detail, pointer }) => ({
+              pointer: "/mapping",
+              detail: pointer === "" ? detail : `at ${pointer} ${detail}`,
+            })),
+          })
+        }
+        const run = dryRun(decoded.success, new TextEncoder().encode(sent["body"] ?? ""), {}, now)
+        return yield* show(visit, sent, [], run)
+      }),
+      show,
+    ),
+  ])
+}))

@@ -1,0 +1,150 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Inbox, type InboxEntry, type InboxStatus } from "../../../events/Inbox.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type Visit } from "../../Routes.tsx"
+import { sourceForms } from "./SourceForms.ts"
+import { sourceOf, sourcesPath } from "./SourcePath.ts"
+
+const pageSize = 10
+
+/** Reasons shown of one body at most. */
+const shownFaults = 10
+
+const statusBadge: {
+  readonly [status in InboxStatus]: readonly [kind: "good" | "plain" | "warn" | "bad", text: string]
+} = {
+  pending: ["plain", "pending"],
+  done: ["good", "understood"],
+  partial: ["warn", "partly understood"],
+  rejected: ["bad", "not understood"],
+}
+
+const pretty = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+const sizeOf = (bytes: number) => bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KiB`
+
+const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: InboxEntry; readonly visit: Visit }) => {
+  const faults = entry.faults ?? []
+  const [kind, text] = statusBadge[entry.status]
+  const isCut = entry.bytes > new TextEncoder().encode(entry.body).length
+  return (
+    <Card>
+      <div class="stack">
+        <div class="source-head">
+          <h2>Body {entry.id}</h2>
+          <Badge kind={kind}>{text}</Badge>
+          <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
+        </div>
+        {faults.length === 0 ? null : (
+          <ul class="reasons">
+            {faults.slice(0, shownFaults).map(({ pointer, reason }) => (
+              <li>
+                {pointer === "" ? null : <code>{pointer}</code>} {reason}
+              </li>
+            ))}
+            {faults.length > shownFaults ? <li>and {faults.length - shownFaults} more of this kind</li> : null}
+          </ul>
+        )}
+        <p class="small muted">
+          {sizeOf(entry.bytes)}
+          {entry.events === null
+            ? null
+            : ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
+        </p>
+        {entry.bytes === 0 ? <p class="muted">The body is empty, or has been erased.</p> : (
+          <details class="body">
+            <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
+            <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
+          </details>
+        )}
+        {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
+          ? (
+            <Form action={`${at}/${entry.id}/replay`} csrf={visit.session.csrfToken} inline>
+              <Submit kind="compact" label={`Replay body ${entry.id}`}>Replay</Submit>
+            </Form>
+          )
+          : null}
+      </div>
+    </Card>
+  )
+}
+
+/** What a source sent and was not understood, with the reason; each body can be looked at again. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const inbox = yield* Inbox
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, query } = visit
+    const segment = yield* sourceOf(visit)
+    const source = `${sourcesPath(visit)}/${segment}`
+    const at = `${source}/inbox`
+    const all = query.get("all") === "true"
+    const given = Number(query.get("before") ?? "")
+    const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
+    const found = yield* inbox.list(org.slug, segment, { before, limit: pageSize + 1, all })
+    const entries = found.slice(0, pageSize)
+    const here = `${at}?all=${all}`
+    const { title } = sourceForms[segment]
+    return {
+      title: `Inbox: ${title}`,
+      body: (
+        <>
+          <PageHead
+            title={`Inbox: ${title}`}
+            back={{ href: source, label: title }}
+            lead="Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."
+            actions={all
+              ? <a class="button" href={at}>Only what was not understood</a>
+              : <a class="button" href={`${at}?all=true`}>Show all bodies</a>}
+          />
+          {entries.length === 0
+            ? (
+              <Card kind="flush">
+                <Empty title={all || before !== undefined ? "There is nothing here" : "Everything was understood"}>
+                  {all
+                    ? "What the source sends from now on is listed here."
+                    : "Bodies that were not understood, wholly or in part, would be listed here with the reason."}
+                </Empty>
+              </Card>
+            )
+            : entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}
+          <Pagination
+            label="Pages of the inbox"
+            first={before === undefined ? undefined : here}
+            next={found.length > pageSize ? `${here}&before=${entries.at(-1)!.id}` : undefined}
+          />
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/sources/:segment/inbox", "listInbox", list),
+    action(
+      "/console/o/:org/sources/:segment/inbox/:id/replay",
+      "replayInbox",
+      Effect.fnUntraced(function* (visit) {
+        const segment = yield* sourceOf(visit)
+        const id = visit.params["id"] ?? ""
+        yield* inbox.replay(visit.org.slug, segment, /^\d{1,15}$/.test(id) ? Number(id) : 0)
+        return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }
+      }),
+    ),
+  ])
+}))

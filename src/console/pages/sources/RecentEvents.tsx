@@ -1,0 +1,56 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { Organization } from "../../../domain/Organization.ts"
+import type { RecentEvent } from "../../../events/Stories.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+
+const statusBadge: {
+  readonly [status in RecentEvent["status"]]: readonly [kind: "good" | "plain" | "warn", text: string]
+} = {
+  attributed: ["good", "attributed"],
+  waiting: ["plain", "waiting for its decision"],
+  unmatched: ["warn", "no decision found"],
+}
+
+/** The latest events of a source, each with a way to its story. */
+export const RecentEvents = ({ events, org }: {
+  readonly events: ReadonlyArray<RecentEvent>
+  readonly org: Organization
+}) =>
+  events.length === 0
+    ? (
+      <Empty title="No events yet">
+        Once the source reports an open, a click or the like, it is listed here with the message it belongs to. What was
+        not understood stands in the inbox.
+      </Empty>
+    )
+    : (
+      <Table
+        caption="Recent events, the latest first"
+        headings={["Event", "Message", "User", "Happened", "State"]}
+        rows={events.map((event) => [
+          <>
+            {event.event.replace("_", " ")}
+            {event.automated ? <span class="sub">by a machine</span> : null}
+          </>,
+          event.trackingId === null ? <span class="muted">not known</span> : (
+            <>
+              <a class="mono" href={`/console/o/${org.slug}/people?q=${encodeURIComponent(event.trackingId)}`}>
+                {event.trackingId}
+              </a>
+              {event.templateId === null ? null : (
+                <span class="sub">
+                  {event.templateId} / {event.copyId}
+                </span>
+              )}
+            </>
+          ),
+          event.user === null ? <span class="muted">–</span> : <span class="wrap">{event.user}</span>,
+          { kind: "nowrap", content: <Time at={event.occurredAt.toISOString()} zone={org.time_zone} /> },
+          <Badge kind={statusBadge[event.status][0]}>{statusBadge[event.status][1]}</Badge>,
+        ])}
+      />
+    )

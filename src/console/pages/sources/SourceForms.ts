@@ -1,0 +1,118 @@
+import type { Schema } from "effect"
+import { platforms, type Segment } from "../../../domain/Source.ts"
+import { settingsOf } from "../../../events/signatures/Verify.ts"
+import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
+
+/** A source as the console shows it. */
+export interface SourceForm {
+  readonly title: string
+  /** What is entered there, and here. */
+  readonly about: string
+  readonly secret: Words
+  readonly settings: ReadonlyArray<SchemaField>
+  /** Names of business events count as conversions. */
+  readonly conversions: boolean
+  readonly mapping: boolean
+}
+
+const header = { label: "Header with the token", hint: "In lower case; authorization unless set." }
+const tolerance = {
+  label: "How old a signature may be, in seconds",
+  hint: "300 unless set. Write any to take signatures of any age; a repeated event still counts once.",
+}
+
+/** What people read of each setting, by source. */
+export const sourceWords: { readonly [segment in Segment]: Readonly<Record<string, Words>> } = {
+  provider_a: { header },
+  provider_b: { header },
+  provider_c: { tolerance_seconds: tolerance },
+  provider_d: {
+    scheme: {
+      label: "How requests are signed",
+      hint:
+        "signature unless set: Segment's shared secret. token: a fixed token in a header, as extensible webhooks, " +
+        "RudderStack and mParticle send it.",
+    },
+    header: { label: "Header with the token", hint: "With token only; in lower case, authorization unless set." },
+    unsigned_items: {
+      label: "Take batches of which only the first item is signed?",
+      hint:
+        "No unless set. Segment signs no more than the first: who has seen one signed item can write others behind it.",
+    },
+  },
+  provider_e: {
+    key_encoding: {
+      label: "What the signature key is",
+      hint: "text unless set. base64: its characters stand for bytes.",
+    },
+  },
+  events: { tolerance_seconds: tolerance },
+}
+
+const formOf = (
+  segment: Segment,
+  form: Omit<SourceForm, "settings" | "conversions" | "mapping"> & Partial<Pick<SourceForm, "conversions" | "mapping">>,
+): SourceForm => {
+  const { secrets: _, ...members } = settingsOf[platforms[segment]].fields as Readonly<
+    Record<string, Schema.Constraint>
+  >
+  return { conversions: false, mapping: false, ...form, settings: fieldsOf(members, sourceWords[segment], "settings") }
+}
+
+/** The sources that events can come from, in the order in which they are shown. */
+export const sourceForms: { readonly [segment in Segment]: SourceForm } = {
+  provider_a: formOf("provider_a", {
+    title: "Braze",
+    about:
+      "In Braze, add a Currents connector of the type Custom HTTP (or a webhook) with the address below and a bearer " +
+      "token of your choice, and enter the same token here.",
+    secret: { label: "Bearer token", hint: "The token alone, without the word Bearer." },
+    conversions: true,
+  }),
+  provider_b: formOf("provider_b", {
+    title: "Iterable",
+    about: "In Iterable, add a system webhook with the address below and a fixed token, and enter the same token here.",
+    secret: { label: "Token", hint: "The token alone, without a word such as OAuth2." },
+  }),
+  provider_c: formOf("provider_c", {
+    title: "Customer.io",
+    about: "In Customer.io, add a reporting webhook with the address below. It shows a signing key: enter it here.",
+    secret: { label: "Webhook signing key" },
+  }),
+  provider_d: formOf("provider_d", {
+    title: "Segment",
+    about:
+      "In Segment, add a webhook destination with the address below and a shared secret of your choice, and enter the " +
+      "same secret here.",
+    secret: { label: "Shared secret", hint: "With the scheme token: the token." },
+    conversions: true,
+  }),
+  provider_e: formOf("provider_e", {
+    title: "Salesforce Marketing Cloud",
+    about: "Existing integrations only. It is set up on the command line, by somebody who runs this service.",
+    secret: { label: "Signature key" },
+  }),
+  events: formOf("events", {
+    title: "Your own events",
+    about: "Your own code posts events to the address below, with an API key that may report events, or signed by " +
+      "Standard Webhooks with a secret that you enter here.",
+    secret: {
+      label: "Signing secret",
+      hint: "Only for signed requests: whsec_ and 24 to 64 bytes in Base64. An API key needs none.",
+    },
+    conversions: true,
+    mapping: true,
+  }),
+}
+
+/** What people read of the settings that say how events are read. */
+export const conversionsWords: Words = {
+  label: "Events that count as conversions (optional)",
+  hint: "Names of business events, one a line, such as order completed. Upper and lower case do not matter.",
+}
+
+export const mappingWords: Words = {
+  label: "Mapping (optional)",
+  hint:
+    "JSON. Replaces the default shape, CloudEvents and the conversions above: for events that come in a shape of their own.",
+}

@@ -1,0 +1,393 @@
+/** @jsxImportSource preact */
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { SessionCookie } from "../../../accounts/SessionCookie.ts"
+import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
+import type { Segment } from "../../../domain/Source.ts"
+import { EventHistory } from "../../../events/EventHistory.ts"
+import { Stories } from "../../../events/Stories.ts"
+import { type SourceInput, WebhookSources } from "../../../events/WebhookSources.ts"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Field } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { faultsIn, labelsOf, SchemaFields, settingsFrom, textIn } from "../../components/SchemaFields.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import * as DryRunPages from "./DryRunPages.tsx"
+import * as InboxPages from "./InboxPages.tsx"
+import { RecentEvents } from "./RecentEvents.tsx"
+import { conversionsWords, mappingWords, sourceForms } from "./SourceForms.ts"
+import { sourceOf, sourcesPath } from "./SourcePath.ts"
+import { segments, SourceBadge, type SourceState, SourceStats, SourceUrl } from "./SourceViews.tsx"
+
+const shownEvents = 25
+
+const linesOf = (text: string): ReadonlyArray<string> =>
+  text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
+
+/** What the form of a source says, or what of it is no JSON. */
+const inputOf = (segment: Segment, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
+  Effect.gen(function* () {
+    const form = sourceForms[segment]
+    const settings: Record<string, unknown> = { ...settingsFrom(form.settings, sent) }
+    const conversions = linesOf(sent["conversions"] ?? "")
+    if (conversions.length > 0) settings["conversions"] = conversions
+    const mapping = sent["mapping"] ?? ""
+    if (mapping.trim() !== "") {
+      settings["mapping"] = yield* Effect.try({
+        try: (): unknown => JSON.parse(mapping),
+        catch: (cause) =>
+          new InvalidInput({
+            faults: [{
+              pointer: "/settings/mapping",
+              detail: `is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+            }],
+          }),
+      })
+    }
+    const secret = (sent["secret"] ?? "").trim()
+    return { settings, enabled: true, ...(secret === "" ? {} : { secret }) }
+  })
+
+const labels = (segment: Segment) => ({
+  secret: sourceForms[segment].secret.label,
+  conversions: conversionsWords.label,
+  mapping: mappingWords.label,
+  ...labelsOf(sourceForms[segment].settings),
+})
+
+/** Faults at the fields of the form. */
+const placed = (segment: Segment, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+  faultsIn(sourceForms[segment].settings, faults, "settings").map((fault) => {
+    const [, own, ...inside] = /^\/settings\/(conversions|mapping)(.*)$/.exec(fault.pointer) ?? []
+    return own === undefined
+      ? fault
+      : { pointer: `/${own}`, detail: `${inside.join("") === "" ? "" : `at ${inside.join("")} `}${fault.detail}` }
+  })
+
+/** Webhook sources: where events come from. */
+const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const cookie = yield* SessionCookie
+  const sources = yield* WebhookSources
+  const history = yield* EventHistory
+  const stories = yield* Stories
+
+  const urlOf = ({ org, request }: Visit, segment: Segment) =>
+    `${cookie.originOf(request)}/api/webhook/${segment}/${org.slug}`
+
+  const states = Effect.fnUntraced(function* ({ org }: Visit) {
+    const setups = yield* sources.list(org.slug)
+    const activities = yield* history.activity(org.slug)
+    return segments.map((segment): SourceState => ({
+      segment,
+      setup: setups.find((one) => one.segment === segment),
+      activity: activities.find(({ source }) => source === segment),
+    }))
+  })
+
+  const stateOf = (visit: Visit, segment: Segment) =>
+    Effect.map(states(visit), (all) => all.find((one) => one.segment === segment)!)
+
+  const list = Effect.fnUntraced(function* (visit: Visit) {
+    const at = sourcesPath(visit)
+    const all = yield* states(visit)
+    return {
+      title: "Webhook sources",
+      body: (
+        <>
+          <PageHead
+            title="Webhook sources"
+            lead="Platforms and your own code report here what became of messages. From that the service learns which variant works."
+            actions={<a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>}
+          />
+          <div class="source-list">
+            {all.map((state) => {
+              const { segment } = state
+              const { title } = sourceForms[segment]
+              return (
+                <Card>
+                  <div class="stack">
+                    <div class="source-head">
+                      <h2>
+                        <a href={`${at}/${segment}`}>{title}</a>
+                      </h2>
+                      <SourceBadge {...state} />
+                      <code>{segment}</code>
+                      <span class="buttons push">
+                        <a class="button compact" href={`${at}/${segment}/inbox`} aria-label={`Inbox of ${title}`}>
+                          Inbox
+                        </a>
+                        <a class="button compact" href={`${at}/${segment}`}>
+                          {state.setup === undefined && visit.can("putSource") && segment !== "provider_e"
+                            ? "Set up"
+                            : "Open"}
+                          <span class="visually-hidden">{` ${title}`}</span>
+                        </a>
+                      </span>
+                    </div>
+                    <div class="source-body">
+                      <SourceUrl segment={segment} url={urlOf(visit, segment)} label={`Address for ${title}`} />
+                      {state.setup === undefined && state.activity === undefined
+                        ? (
+                          <p class="muted small">
+                            {segment === "events"
+                              ? "Nothing in the last 24 hours. Post an event with an API key that may report events."
+                              : segment === "provider_e"
+                              ? "Set up on the command line."
+                              : "Not set up: what is sent there is refused."}
+                          </p>
+                        )
+                        : (
+                          <div>
+                            <SourceStats activity={state.activity} zone={visit.org.time_zone} />
+                          </div>
+                        )}
+                    </div>
+                  </div>
+                </Card>
+              )
+            })}
+          </div>
+        </>
+      ),
+    }
+  })
+
+  const valuesOf = ({ segment, setup }: SourceState): Fields => {
+    const settings = setup?.settings ?? {}
+    const { conversions, mapping } = settings as { readonly conversions?: unknown; readonly mapping?: unknown }
+    return {
+      ...Object.fromEntries(sourceForms[segment].settings.map((field) => [field.name, textIn(field, settings)])),
+      conversions: Array.isArray(conversions) ? conversions.join("\n") : "",
+      mapping: mapping === undefined ? "" : JSON.stringify(mapping, null, 2),
+    }
+  }
+
+  const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
+    const { can, org, session } = visit
+    const segment = yield* sourceOf(visit)
+    const at = `${sourcesPath(visit)}/${segment}`
+    const form = sourceForms[segment]
+    const state = yield* stateOf(visit, segment)
+    const { activity, setup } = state
+    const events = yield* stories.recent(org.slug, segment, shownEvents)
+    const faults = placed(segment, found)
+    const values = sent ?? valuesOf(state)
+    const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
+    const hasSecret = (setup?.secrets.length ?? 0) > 0
+    const mayChange = can("putSource")
+    return {
+      title: form.title,
+      body: (
+        <>
+          <PageHead
+            title={form.title}
+            back={{ href: sourcesPath(visit), label: "Webhook sources" }}
+            lead={form.about}
+            actions={
+              <>
+                <a class="button" href={`${at}/inbox`}>Inbox</a>
+                {segment === "events" ? <a class="button" href={`${at}/dry-run`}>Try a mapping</a> : null}
+              </>
+            }
+          />
+          <ErrorSummary faults={faults} labels={labels(segment)} />
+          <Card>
+            <div class="stack">
+              <div class="source-head">
+                <h2>State</h2>
+                <SourceBadge {...state} />
+                <code>{segment}</code>
+              </div>
+              <SourceUrl segment={segment} url={urlOf(visit, segment)} label={`Address for ${form.title}`} />
+              <SourceStats activity={activity} zone={org.time_zone} />
+              {old === undefined ? null : (
+                <Note>
+                  The secret was changed. The one before is accepted until{" "}
+                  <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
+                </Note>
+              )}
+            </div>
+          </Card>
+          {segment === "provider_e"
+            ? (
+              <Card title="Set up on the command line">
+                <div class="stack">
+                  <p>
+                    This source needs somebody who runs the service. Its key exists only after Salesforce has tried the
+                    address, so there are two steps. First:
+                  </p>
+                  <pre
+                    tabIndex={0}
+                    aria-label="First command"
+                  >{`parlance --org ${org.slug} webhook set provider_e`}</pre>
+                  <p>
+                    Then create the callback at Salesforce, with the address above. Its handshake comes into the{" "}
+                    <a href={`${at}/inbox?all=true`}>inbox</a>: compare its <code>callbackId</code>{" "}
+                    with the one that Salesforce showed, and verify the callback there with its{" "}
+                    <code>verificationKey</code>. Last, with the signature key that Salesforce shows once:
+                  </p>
+                  <pre tabIndex={0} aria-label="Second command">
+                    {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
+                  </pre>
+                  <p class="muted small">
+                    <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
+                    <code>parlance webhook remove provider_e</code> forgets it.
+                  </p>
+                </div>
+              </Card>
+            )
+            : mayChange
+            ? (
+              <Card title={setup === undefined ? "Set up" : "Change"}>
+                <Form action={at} csrf={session.csrfToken}>
+                  <Field
+                    name="secret"
+                    type="password"
+                    autocomplete="new-password"
+                    label={form.secret.label}
+                    required={!hasSecret && segment !== "events"}
+                    faults={faults}
+                    hint={hasSecret
+                      ? "Set, and never shown again. Leave it empty to keep it; a new one leaves it valid for 24 hours more."
+                      : form.secret.hint ?? "It is stored encrypted and never shown again."}
+                  />
+                  <SchemaFields fields={form.settings} values={values} faults={faults} />
+                  {form.conversions
+                    ? (
+                      <TextAreaField
+                        name="conversions"
+                        {...conversionsWords}
+                        rows={3}
+                        required={false}
+                        value={values["conversions"] ?? ""}
+                        faults={faults}
+                      />
+                    )
+                    : null}
+                  {form.mapping
+                    ? (
+                      <TextAreaField
+                        name="mapping"
+                        label={mappingWords.label}
+                        hint={
+                          <>
+                            {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
+                          </>
+                        }
+                        rows={10}
+                        required={false}
+                        code
+                        value={values["mapping"] ?? ""}
+                        faults={faults}
+                      />
+                    )
+                    : null}
+                  <div>
+                    <Submit>{setup === undefined ? "Set up" : setup.enabled ? "Save" : "Save and enable"}</Submit>
+                  </div>
+                </Form>
+              </Card>
+            )
+            : setup === undefined
+            ? <Note>An admin of the organization can set this source up.</Note>
+            : null}
+          <Card kind="flush">
+            <RecentEvents events={events} org={org} />
+          </Card>
+          {setup !== undefined && segment !== "provider_e" && (can("putSource") || can("deleteSource"))
+            ? (
+              <Card title="Stop">
+                <div class="stack">
+                  <div class="buttons">
+                    {setup.enabled
+                      ? (
+                        <Form action={`${at}/disable`} csrf={session.csrfToken} inline>
+                          <Submit kind="plain">Disable</Submit>
+                        </Form>
+                      )
+                      : (
+                        <Form action={`${at}/enable`} csrf={session.csrfToken} inline>
+                          <Submit kind="plain">Enable</Submit>
+                        </Form>
+                      )}
+                    <a class="button danger" href={`${at}/remove`}>Remove</a>
+                  </div>
+                  <p class="muted small">
+                    A disabled source keeps its secrets and settings; what it sends is refused, and most platforms send
+                    it again later.
+                  </p>
+                </div>
+              </Card>
+            )
+            : null}
+        </>
+      ),
+    }
+  })
+
+  const switched = (enabled: boolean) =>
+    Effect.fnUntraced(function* (visit: Visit) {
+      const segment = yield* sourceOf(visit)
+      // Only what is set up can be switched; putting would set up what is not.
+      if ((yield* stateOf(visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
+      yield* sources.put(visit.org.slug, segment, { enabled })
+      return { to: `${sourcesPath(visit)}/${segment}`, done: enabled ? "source-enabled" : "source-disabled" }
+    })
+
+  yield* router.addAll([
+    page("/console/o/:org/sources", "listSources", list),
+    page("/console/o/:org/sources/:segment", "listSources", (visit) => show(visit)),
+    action(
+      "/console/o/:org/sources/:segment",
+      "putSource",
+      Effect.fnUntraced(function* (visit, sent) {
+        const segment = yield* sourceOf(visit)
+        yield* sources.put(visit.org.slug, segment, yield* inputOf(segment, sent))
+        return { to: `${sourcesPath(visit)}/${segment}`, done: "source-saved" }
+      }),
+      show,
+    ),
+    action("/console/o/:org/sources/:segment/disable", "putSource", switched(false)),
+    action("/console/o/:org/sources/:segment/enable", "putSource", switched(true)),
+    page(
+      "/console/o/:org/sources/:segment/remove",
+      "deleteSource",
+      Effect.fnUntraced(function* (visit) {
+        const segment = yield* sourceOf(visit)
+        if ((yield* stateOf(visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
+        const at = `${sourcesPath(visit)}/${segment}`
+        const { title } = sourceForms[segment]
+        return {
+          title: `Remove ${title}`,
+          body: (
+            <>
+              <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
+              <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
+                <p>
+                  Its secrets and settings are forgotten, and what it sends is refused from now on. What came in stays,
+                  with all that was learned from it.
+                </p>
+              </Confirm>
+            </>
+          ),
+        }
+      }),
+    ),
+    action(
+      "/console/o/:org/sources/:segment/remove",
+      "deleteSource",
+      Effect.fnUntraced(function* (visit) {
+        yield* sources.remove(visit.org.slug, yield* sourceOf(visit))
+        return { to: sourcesPath(visit), done: "source-removed" }
+      }),
+    ),
+  ])
+}))
+
+export const layer = Layer.mergeAll(pages, InboxPages.layer, DryRunPages.layer)

@@ -1,0 +1,14 @@
+import { Effect } from "effect"
+import { SourceNotFound } from "../../../domain/Errors.ts"
+import { type Segment, segmentOf } from "../../../domain/Source.ts"
+import type { Visit } from "../../Routes.tsx"
+
+/** Where the pages of sources are. */
+export const sourcesPath = ({ org }: Visit) => `/console/o/${org.slug}/sources`
+
+/** The source that a path names, by either of its names. */
+export const sourceOf = ({ params }: Visit): Effect.Effect<Segment, SourceNotFound> => {
+  const name = params["segment"] ?? ""
+  const segment = segmentOf(name)
+  return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+}

@@ -1,0 +1,99 @@
+/** @jsxImportSource preact */
+import { platforms, type Segment } from "../../../domain/Source.ts"
+import type { SourceActivity } from "../../../events/EventHistory.ts"
+import type { SourceSetup } from "../../../events/WebhookSources.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Time } from "../../components/Time.tsx"
+
+/** A source as its pages know it. */
+export interface SourceState {
+  readonly segment: Segment
+  readonly setup: SourceSetup | undefined
+  readonly activity: SourceActivity | undefined
+}
+
+/** Every source there can be, by its name in paths. */
+export const segments = Object.keys(platforms) as ReadonlyArray<Segment>
+
+/** Whether webhooks are taken, in a word. */
+export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
+  setup === undefined
+    ? segment === "events" ? <Badge kind="good">takes API keys</Badge> : <Badge>not set up</Badge>
+    : !setup.enabled
+    ? <Badge kind="warn">disabled</Badge>
+    : activity !== undefined && activity.notUnderstood > 0
+    ? <Badge kind="warn">needs a look</Badge>
+    : <Badge kind="good">on</Badge>
+
+/** The address that a platform sends to, with a button that copies it. */
+export const SourceUrl = ({ label, segment, url }: {
+  readonly segment: Segment
+  readonly url: string
+  readonly label: string
+}) => (
+  <div class="field">
+    <label for={`url-${segment}`}>{label}</label>
+    <div class="secret">
+      <input type="text" id={`url-${segment}`} readonly value={url} spellcheck={false} />
+      <button type="button" class="button" data-copy={`url-${segment}`} hidden aria-label={`Copy ${label}`}>
+        Copy
+      </button>
+      <span class="copied" role="status" id={`url-${segment}-status`}></span>
+    </div>
+  </div>
+)
+
+const count = new Intl.NumberFormat("en")
+
+/** A time span as people say it. Unit: seconds. */
+export const ago = (seconds: number): string =>
+  seconds < 1
+    ? "none"
+    : seconds < 90
+    ? `${Math.round(seconds)} s`
+    : seconds < 5400
+    ? `${Math.round(seconds / 60)} min`
+    : `${Math.round(seconds / 3600)} h`
+
+/** Numbers with their names. */
+export const Stats = ({ stats }: {
+  readonly stats: ReadonlyArray<
+    { readonly label: string; readonly value: string | number; readonly kind?: "bad" | undefined; readonly id?: string }
+  >
+}) => (
+  <dl class="stats">
+    {stats.map(({ id, kind, label, value }) => (
+      <div class={kind}>
+        <dt>{label}</dt>
+        <dd {...(id === undefined ? {} : { "data-live": id })}>
+          {typeof value === "number" ? count.format(value) : value}
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** The last 24 hours of a source. */
+export const SourceStats = (
+  { activity, zone }: { readonly activity: SourceActivity | undefined; readonly zone: string },
+) => (
+  <>
+    <Stats
+      stats={[
+        { label: "Events", value: activity?.events ?? 0 },
+        { label: "Duplicates", value: activity?.duplicates ?? 0 },
+        { label: "Ignored", value: activity?.ignored ?? 0 },
+        {
+          label: "Not understood",
+          value: activity?.notUnderstood ?? 0,
+          kind: (activity?.notUnderstood ?? 0) > 0 ? "bad" : undefined,
+        },
+        { label: "Lag", value: ago(activity?.lagSeconds ?? 0) },
+      ]}
+    />
+    <p class="small muted">
+      In the last 24 hours. Last received:{" "}
+      <Time at={activity?.lastReceivedAt?.toISOString() ?? null} zone={zone} none="nothing" />
+    </p>
+  </>
+)

@@ -1,0 +1,13 @@
+import type { OrgSlug } from "../../../domain/Ids.ts"
+
+// Ids of templates and variants are free text. What is no template is behind `-`, so that no id hides a page.
+
+export const listPath = (org: OrgSlug) => `/console/o/${org}/templates`
+export const createPath = (org: OrgSlug) => `${listPath(org)}/-/new`
+export const importPath = (org: OrgSlug) => `${listPath(org)}/-/import`
+export const exportPath = (org: OrgSlug) => `${listPath(org)}/-/export`
+
+export const templatePath = (org: OrgSlug, template: string) => `${listPath(org)}/${encodeURIComponent(template)}`
+
+export const variantPath = (org: OrgSlug, template: string, variant: string) =>
+  `${templatePath(org, template)}/variants/${encodeURIComponent(variant)}`

@@ -1,0 +1,249 @@
+/** @jsxImportSource preact */
+import { Clock, Effect, Result } from "effect"
+import { HttpRouter } from "effect/http"
+import { type Preview, type PreviewAsk, Previews } from "../../../decisions/Previews.ts"
+import type { Attributes } from "../../../domain/Attributes.ts"
+import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
+import type { Organization } from "../../../domain/Organization.ts"
+import type { VariantPatch } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import * as Renderer from "../../../rendering/Renderer.ts"
+import * as LocalTime from "../../../templates/LocalTime.ts"
+import * as Seasonality from "../../../templates/Seasonality.ts"
+import * as Targeting from "../../../templates/Targeting.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Views } from "../../../templates/Views.ts"
+import { Badge } from "../../components/Badge.tsx"
+import {
+  conditionText,
+  type Draft,
+  ofFields,
+  ofVariant,
+  placed,
+  read,
+  readSample,
+  type Sample,
+  sampleOf,
+  sourcesOf,
+} from "./Draft.ts"
+import { framed, message, RawRoutes } from "./RawRoutes.tsx"
+import { labelsOf } from "./VariantEditor.tsx"
+import { seasonText } from "./Words.ts"
+
+// What a variant would look like and who would get it, shown in frames.
+
+/** What a JSON text of a query says, if it is an object. */
+const objectOf = (text: string | null): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(text ?? "{}")
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? value as Record<string, unknown> : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Whether a variant is for these attributes at this time, condition by condition. */
+const Audience = ({ attrs, now, org, variant }: {
+  readonly org: Organization
+  readonly variant: Pick<Required<VariantPatch>, "targeting" | "seasons" | "active">
+  readonly attrs: Attributes
+  /** Unix milliseconds. */
+  readonly now: number
+}) => {
+  const holds = (held: boolean) => held ? <Badge kind="good">holds</Badge> : <Badge kind="bad">does not hold</Badge>
+  const eligible = variant.active && Targeting.compile(variant.targeting).holds(attrs) &&
+    Seasonality.compile(variant.seasons, org.time_zone).holds(now)
+  return (
+    <section class="audience" aria-label="Who matches">
+      <h2>
+        Who matches{" "}
+        {eligible ? <Badge kind="good">gets this variant</Badge> : <Badge kind="warn">does not get it</Badge>}
+      </h2>
+      {variant.active ? null : <p>The variant is switched off, so nobody gets it.</p>}
+      <h3>Targeting</h3>
+      {variant.targeting.length === 0 ? <p class="muted">No condition: everybody matches.</p> : (
+        <ul class="checks">
+          {variant.targeting.map((condition) => (
+            <li>
+              {holds(Targeting.compile([condition]).holds(attrs))} <span>{conditionText(condition)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <h3>Seasons</h3>
+      {variant.seasons.length === 0 ? <p class="muted">No season: always.</p> : (
+        <ul class="checks">
+          {variant.seasons.map((season) => {
+            const calendar = Seasonality.compile([season], org.time_zone)
+            return (
+              <li>
+                {holds(calendar.holds(now))} <span>{seasonText(season)}</span>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+/** A JSON text for the sample where nothing was given. */
+export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
+
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { route } = yield* RawRoutes
+  const previews = yield* Previews
+  const templates = yield* Templates
+  const views = yield* Views
+
+  /** What can be rendered, and the faults of what cannot, at their controls. */
+  const rendered = Effect.fnUntraced(function* (
+    org: Organization,
+    template: string,
+    draft: Draft,
+    sample: { readonly fields: Readonly<Record<string, unknown>>; readonly attrs: Attributes },
+  ) {
+    const { formats, vars } = sourcesOf(draft)
+    const show = (ask: PreviewAsk) =>
+      Effect.map(
+        previews.preview(org.slug, template, ask),
+        (preview): { readonly preview: Preview | undefined; readonly faults: ReadonlyArray<Fault> } => ({
+          preview,
+          faults: [],
+        }),
+      ).pipe(
+        Effect.catchTags({
+          InvalidInput: ({ faults }) => Effect.succeed({ preview: undefined, faults }),
+          NotRendered: ({ faults }) =>
+            Effect.succeed({
+              preview: undefined,
+              faults: faults.map(({ detail, variable }): Fault => ({
+                pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+                detail,
+              })),
+            }),
+        }),
+      )
+    const ask: PreviewAsk = { vars, formats, copyId: undefined, ...sample }
+    const first = yield* show(ask)
+    if (first.faults.length === 0) return { vars: first.preview?.vars ?? {}, faults: [] }
+    // What is in order is shown all the same.
+    const faulty = new Set(
+      first.faults.map(({ pointer }) => pointer.slice("/vars/".length).replaceAll("~1", "/").replaceAll("~0", "~")),
+    )
+    const rest = Object.fromEntries(Object.entries(vars).filter(([name]) => !faulty.has(name)))
+    const kept = Object.fromEntries(Object.entries(formats).filter(([name]) => !faulty.has(name)))
+    const second = yield* show({ ...ask, vars: rest, formats: kept })
+    return { vars: second.preview?.vars ?? {}, faults: placed(draft, first.faults) }
+  })
+
+  const preview = Effect.fnUntraced(function* (org: Organization, template: string, draft: Draft, sample: Sample) {
+    const given = readSample(sample)
+    const { attrs, at, fields } = Result.isSuccess(given)
+      ? given.success
+      : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
+    const { faults, vars } = yield* rendered(org, template, draft, { fields, attrs })
+    // What it is called changes nothing of what is shown.
+    const variant = read({ ...draft, name: "preview" })
+    const shaped = Result.isFailure(variant) ? variant.failure : []
+    const all = [...(Result.isFailure(given) ? given.failure : []), ...faults, ...shaped]
+    const clock = yield* Clock.currentTimeMillis
+    const now = at === undefined ? clock : Seasonality.instantOf(at, LocalTime.of(org.time_zone))
+    const labels: Readonly<Record<string, string>> = {
+      ...labelsOf(draft),
+      fields: "Sample fields",
+      attrs: "Sample attributes",
+      at: "Sample time",
+    }
+    return (
+      <main class="preview">
+        <h1 class="visually-hidden">Preview</h1>
+        {all.length === 0 ? null : (
+          <div class="note bad">
+            <ul>
+              {all.map((fault) => (
+                <li data-fault={fault.pointer.slice(1)} data-detail={fault.detail}>
+                  {labels[fault.pointer.slice(1)] ?? "This variant"}: {fault.detail}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        {draft.variables.map(({ format, name: written }) => {
+          const name = written.trim()
+          if (!Object.hasOwn(vars, name)) return null
+          return (
+            <section class="rendered" aria-label={name}>
+              <h2>{name}</h2>
+              {format === "html"
+                ? <iframe sandbox="" srcdoc={vars[name]!} title={`${name}, as it is shown`}></iframe>
+                : vars[name] === ""
+                ? <p class="muted">empty</p>
+                : <p class="text">{vars[name]}</p>}
+            </section>
+          )
+        })}
+        {Result.isSuccess(variant)
+          ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
+          : <p class="muted">Who matches is shown once the form is in order.</p>}
+      </main>
+    )
+  })
+
+  const stored = Effect.fnUntraced(function* (
+    org: Organization,
+    params: Readonly<Record<string, string | undefined>>,
+  ) {
+    return yield* templates.getVariant(org.slug, lookedUp(params["template"] ?? ""), lookedUp(params["variant"] ?? ""))
+  })
+
+  yield* router.addAll([
+    route(
+      "GET",
+      "/console/o/:org/templates/:template/variants/:variant/preview",
+      "preview",
+      (ask) =>
+        Effect.gen(function* () {
+          const { org, params, query, request } = ask
+          const draft = ofVariant(yield* stored(org, params))
+          const sample = sampleOf((name) => query.get(name), noSample)
+          return framed(request, "Preview", yield* preview(org, lookedUp(params["template"] ?? ""), draft, sample))
+        }),
+    ),
+    route("POST", "/console/o/:org/templates/:template/preview", "preview", (ask) =>
+      Effect.gen(function* () {
+        const { fields, org, params, request } = ask
+        const sample = sampleOf((name) => fields[name], noSample)
+        const body = yield* preview(org, lookedUp(params["template"] ?? ""), ofFields(fields), sample)
+        return framed(request, "Preview", body)
+      })),
+    // One html variable of a stored variant, as a recipient sees it.
+    route(
+      "GET",
+      "/console/o/:org/templates/:template/variants/:variant/message",
+      "preview",
+      (ask) =>
+        Effect.gen(function* () {
+          const { org, params, query } = ask
+          const { formats, id, vars } = yield* stored(org, params)
+          const name = query.get("name") ?? ""
+          if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
+          const parsed = Renderer.parseVars({ [name]: vars[name]! }, formats)
+          if (Result.isFailure(parsed)) return message("")
+          const now = yield* Clock.currentTimeMillis
+          const timeZone = org.time_zone
+          const strict = views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false
+          const fields = objectOf(query.get("fields"))
+          const shown = Renderer.render(parsed.success, fields, { strict, now, timeZone })
+          return message(
+            Result.isSuccess(shown)
+              ? shown.success[name]!
+              : `<p style="font:14px sans-serif">Not rendered: ${
+                shown.failure.faults.map(({ message }) => message).join("; ").replaceAll("&", "&amp;")
+                  .replaceAll("<", "&lt;")
+              }</p>`,
+          )
+        }),
+    ),
+  ])
+}))

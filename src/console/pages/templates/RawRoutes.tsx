@@ -1,0 +1,155 @@
+/** @jsxImportSource preact */
+import { Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { ComponentChildren } from "preact"
+import { refusal } from "../../../accounts/Policy.ts"
+import { SessionCookie } from "../../../accounts/SessionCookie.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import type { Organization } from "../../../domain/Organization.ts"
+import { sameText } from "../../../http/AdminRequired.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { Organizations } from "../../../organizations/Organizations.ts"
+import { assets } from "../../Assets.ts"
+import { toHtml } from "../../components/Document.tsx"
+import { Console, type Fields, fieldsOf, redirect } from "../../Routes.tsx"
+
+// What is shown within a page or saved as a file, rather than being a page: no navigation around it, its own policy.
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Who asks for what, as far as such an answer needs it. */
+export interface Ask {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly org: Organization
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: URLSearchParams
+  /** What a form sent; empty for GET. */
+  readonly fields: Fields
+}
+
+const common = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+}
+
+/**
+ * The policy of a message: it may load pictures and style itself, and nothing else. It has an origin of its own, in which
+ * no script runs.
+ */
+const messagePolicy = "default-src 'none'; img-src data: https:; style-src 'unsafe-inline'; sandbox; " +
+  "frame-ancestors 'self'"
+
+/**
+ * The policy of our own text around messages: no script runs here either. It keeps our origin, so that the page around
+ * it may read what is wrong; the messages in it are frames that do not.
+ */
+const framePolicy = "default-src 'none'; img-src data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
+
+/** A message's HTML, as it stands. */
+export const message = (html: string): Response =>
+  HttpServerResponse.text(html, {
+    contentType: "text/html; charset=utf-8",
+    headers: { ...common, "content-security-policy": messagePolicy },
+  })
+
+/** A document for a frame of a page of ours. */
+export const framed = (
+  request: HttpServerRequest.HttpServerRequest,
+  title: string,
+  body: ComponentChildren,
+  status = 200,
+): Response => {
+  const theme = request.cookies["parlance_theme"]
+  return HttpServerResponse.text(
+    toHtml(
+      <html lang="en" {...(theme === "dark" || theme === "light" ? { "data-theme": theme } : {})}>
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <title>{title}</title>
+          <link rel="stylesheet" href={assets.stylesheet} />
+        </head>
+        <body class="preview-frame">{body}</body>
+      </html>,
+    ),
+    {
+      status,
+      contentType: "text/html; charset=utf-8",
+      headers: { ...common, "content-security-policy": framePolicy },
+    },
+  )
+}
+
+/** A file to be saved. */
+export const download = (text: string, name: string, contentType: string): Response =>
+  HttpServerResponse.text(text, {
+    contentType,
+    headers: { ...common, "content-disposition": `attachment; filename="${name}"` },
+  })
+
+/** Why something is not shown. */
+const refused = (request: HttpServerRequest.HttpServerRequest, status: number, detail: string): Response =>
+  framed(request, "Not shown", <p class="note warn">{detail}</p>, status)
+
+/** Makes such routes; who may ask is said by `policy`, as for pages. They change nothing. */
+export class RawRoutes extends Context.Service<RawRoutes, {
+  readonly route: <E, R>(
+    method: "GET" | "POST",
+    path: `/console${string}`,
+    endpoint: string,
+    run: (ask: Ask) => Effect.Effect<Response, E, R>,
+  ) => HttpRouter.Route<never, R>
+}>()("parlance/console/pages/templates/RawRoutes") {
+  static readonly layer = Layer.effect(
+    RawRoutes,
+    Effect.gen(function* () {
+      const { signedIn } = yield* Console
+      const cookie = yield* SessionCookie
+      const organizations = yield* Organizations
+
+      const handle = <E, R>(
+        method: "GET" | "POST",
+        endpoint: string,
+        run: (ask: Ask) => Effect.Effect<Response, E, R>,
+      ) =>
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const session = yield* signedIn(request)
+          if (session === undefined) {
+            return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, "Sign in again.")
+          }
+          const params = yield* HttpRouter.params
+          const reason = refusal({ kind: "session", session }, endpoint, params)
+          if (reason !== undefined) return refused(request, 403, `${reason}.`)
+          const org = yield* organizations.get(lookedUp(params["org"] ?? "") as OrgSlug).pipe(
+            Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
+          )
+          if (org === undefined) return refused(request, 404, "There is no such organization.")
+          const fields = method === "GET"
+            ? Object.create(null) as Fields
+            : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+          if (fields === undefined) return refused(request, 413, "The form holds more than 1 MiB. Shorten it.")
+          if (
+            method === "POST" &&
+            !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
+          ) return refused(request, 403, "The form is out of date. Open the page again.")
+          const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+          return yield* run({ request, org, params, query, fields }).pipe(
+            Effect.catch((error: unknown) =>
+              error instanceof Error && "_tag" in error && error.message !== ""
+                ? Effect.succeed(refused(request, 404, error.message))
+                : Effect.die(error)
+            ),
+          )
+        })
+
+      return RawRoutes.of({
+        route: (method, path, endpoint, run) => HttpRouter.route(method, path, handle(method, endpoint, run)),
+      })
+    }),
+  )
+}

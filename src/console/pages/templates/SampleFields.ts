@@ -1,0 +1,93 @@
+import type { Vars } from "../../../domain/Template.ts"
+
+const examples: ReadonlyArray<readonly [RegExp, unknown]> = [
+  [/(^|_)(first_?name|name|user|customer)$/i, "Ann"],
+  [/(^|_)last_?name$/i, "Arbor"],
+  [/e?mail$/i, "ann@example.com"],
+  [/(url|link|href)$/i, "https://example.com/"],
+  [/(image|img|photo|picture|logo)$/i, "https://example.com/picture.png"],
+  [/currency$/i, "EUR"],
+  [/(price|total|amount|sum|cost|discount|value)$/i, 49.9],
+  [/(quantity|count|number|points|days|hours|age|stock|percent)$/i, 3],
+  [/(date|_at|_on|time|until|deadline)$/i, "2026-11-15"],
+  [/city$/i, "Berlin"],
+  [/country$/i, "Germany"],
+]
+
+const exampleOf = (name: string): unknown => {
+  const found = examples.find(([pattern]) => pattern.test(name))
+  if (found !== undefined) return found[1]
+  const words = name.replaceAll(/[_-]+/g, " ").trim()
+  return words === "" ? "example" : words[0]!.toUpperCase() + words.slice(1)
+}
+
+type Node = { readonly members: Map<string, Node>; isList: boolean }
+
+const node = (): Node => ({ members: new Map(), isList: false })
+
+const path = String.raw`[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*`
+const output = new RegExp(String.raw`\{\{-?\s*(${path})`, "g")
+const loop = new RegExp(String.raw`\{%-?\s*(?:for|tablerow)\s+([A-Za-z_][\w-]*)\s+in\s+(${path})`, "g")
+const made = /\{%-?\s*(?:assign|capture|increment|decrement)\s+([A-Za-z_][\w-]*)/g
+const tested = new RegExp(String.raw`\{%-?\s*(?:if|unless|elsif|case)\s+(${path})`, "g")
+
+const lists = new Set(["first", "last", "size"])
+const words = new Set(["true", "false", "nil", "null", "empty", "blank", "forloop", "tablerowloop"])
+const maxPaths = 200
+const maxVariants = 50
+
+/**
+ * Example values for what the sources of a template use, by their names: something to look at before somebody writes
+ * better ones. A guess from the text; what it misses renders as nothing. Looks at
+ * 50 variants at most.
+ */
+export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<string, unknown>> => {
+  const root = node()
+  let paths = 0
+  const put = (segments: ReadonlyArray<string>, isList: boolean) => {
+    if (++paths > maxPaths) return
+    let at = root
+    for (const segment of segments) {
+      if (lists.has(segment) && at !== root) {
+        at.isList = true
+        if (segment === "size") return
+        continue
+      }
+      let next = at.members.get(segment)
+      if (next === undefined) at.members.set(segment, next = node())
+      at = next
+    }
+    if (isList) at.isList = true
+  }
+  for (const source of sources.slice(0, maxVariants).flatMap((vars) => Object.values(vars))) {
+    const own = new Set([...source.matchAll(made)].map(([, name]) => name!))
+    const items = new Map<string, ReadonlyArray<string>>()
+    const resolve = (text: string): ReadonlyArray<string> | undefined => {
+      const [head, ...rest] = text.split(".")
+      const item = items.get(head!)
+      if (item !== undefined) return [...item, ...rest]
+      return own.has(head!) || words.has(head!) ? undefined : [head!, ...rest]
+    }
+    for (const [, name, list] of source.matchAll(loop)) {
+      const segments = resolve(list!)
+      if (segments === undefined) own.add(name!)
+      else {
+        put(segments, true)
+        items.set(name!, segments)
+      }
+    }
+    for (const pattern of [output, tested]) {
+      for (const [, text] of source.matchAll(pattern)) {
+        const segments = resolve(text!)
+        if (segments !== undefined) put(segments, false)
+      }
+    }
+  }
+  const valueOf = (name: string, { isList, members }: Node): unknown => {
+    const one = members.size === 0
+      ? exampleOf(isList ? name.replace(/s$/, "") : name)
+      : Object.fromEntries([...members].map(([member, child]) => [member, valueOf(member, child)]))
+    return isList ? [one] : one
+  }
+  return Object.fromEntries([...root.members].map(([name, child]) => [name, valueOf(name, child)]))
+}

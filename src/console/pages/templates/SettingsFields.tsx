@@ -1,0 +1,141 @@
+/** @jsxImportSource preact */
+import type { Fault } from "../../../domain/Errors.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { Choices, Field, SelectField } from "../../components/Field.tsx"
+import type { Fields } from "../../Routes.tsx"
+import { reworded } from "./Draft.ts"
+
+// The settings of a template as fields of a form, and back.
+
+export const settingsLabels = {
+  name: "Name",
+  objective: "Learns from",
+  click: "Weight of a click",
+  open: "Weight of an open",
+  conversion: "Weight of a conversion",
+  negative: "Weight of a negative signal",
+  sticky_hours: "Sticky hours",
+  strict: "Strictness",
+  link_domains: "Link domains",
+}
+
+const weights = ["click", "open", "conversion", "negative"] as const
+const weightNames = { click: "Click", open: "Open", conversion: "Conversion", negative: "Negative" }
+
+/** An empty text is no number, though JavaScript takes it for 0. */
+const number = (text: string): unknown => text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
+
+/** What the form says, as the API takes it. */
+export const settingsInput = (fields: Fields) => ({
+  name: (fields["name"] ?? "").trim(),
+  strict: "strict" in fields,
+  sticky_hours: number(fields["sticky_hours"] ?? ""),
+  objective: fields["objective"] === "mix"
+    ? Object.fromEntries(
+      weights.filter((name) => (fields[name] ?? "").trim() !== "").map((name) => [name, number(fields[name]!)]),
+    )
+    : fields["objective"],
+  link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
+})
+
+/** Faults at the controls of the form: those of a weight at the weight. */
+export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+  faults.map(({ detail, pointer }) =>
+    reworded({ pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1"), detail })
+  )
+
+/** The form of a stored template. */
+export const settingsOf = ({ link_domains, name, objective, sticky_hours, strict }: Template): Fields => ({
+  name,
+  sticky_hours: String(sticky_hours),
+  ...(strict ? { strict: "strict" } : {}),
+  link_domains: link_domains.join("\n"),
+  objective: typeof objective === "string" ? objective : "mix",
+  ...(typeof objective === "string"
+    ? {}
+    : Object.fromEntries(Object.entries(objective).map(([outcome, weight]) => [outcome, String(weight)]))),
+})
+
+export const SettingsFields = ({ faults, fields }: {
+  readonly fields: Fields
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const domains = faults.filter(({ pointer }) => pointer.startsWith("/link_domains"))
+  return (
+    <>
+      <Field name="name" label={settingsLabels.name} value={fields["name"] ?? ""} faults={faults} />
+      <SelectField
+        name="objective"
+        label={settingsLabels.objective}
+        value={fields["objective"] ?? "click"}
+        faults={faults}
+        hint="The outcome that makes one variant better than another."
+        options={[
+          ["click", "Clicks"],
+          ["open", "Opens"],
+          ["conversion", "Conversions"],
+          ["mix", "A mix, weighted below"],
+        ]}
+      />
+      <fieldset class="quarters weights">
+        <legend class="small muted">
+          Weights of the mix; empty counts nothing, what costs (unsubscribes, complaints) is below zero
+        </legend>
+        {weights.map((name) => (
+          <Field
+            name={name}
+            label={weightNames[name]}
+            type="number"
+            required={false}
+            value={fields[name] ?? ""}
+            faults={faults}
+          />
+        ))}
+      </fieldset>
+      <Field
+        name="sticky_hours"
+        label={settingsLabels.sticky_hours}
+        type="number"
+        value={fields["sticky_hours"] ?? "0"}
+        faults={faults}
+        hint="For so long a reader keeps the variant received before. 0: every message is chosen anew."
+      />
+      <Choices
+        name="strict"
+        label={settingsLabels.strict}
+        type="checkbox"
+        values={"strict" in fields ? ["strict"] : []}
+        faults={faults}
+        options={[[
+          "strict",
+          "Refuse to render what is not known",
+          "A Liquid variable that was not sent is an error, instead of nothing.",
+        ]]}
+      />
+      <div class="field">
+        <label for="link_domains">{settingsLabels.link_domains}</label>
+        <p class="hint" id="link_domains-hint">
+          Links to these hosts and their subdomains carry the tracking id, one host a line, such as shop.example.
+        </p>
+        <textarea
+          id="link_domains"
+          name="link_domains"
+          rows={3}
+          spellcheck={false}
+          aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
+          {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
+        >
+          {fields["link_domains"] ?? ""}
+        </textarea>
+        {domains.length === 0 ? null : (
+          <p class="error" id="link_domains-error">
+            {domains.map(({ detail, pointer }) => {
+              const at = Number(pointer.split("/")[2] ?? "NaN")
+              return Number.isNaN(at) ? detail : `Host ${at + 1} ${detail}`
+            }).join("; ")}
+          </p>
+        )}
+      </div>
+    </>
+  )
+}

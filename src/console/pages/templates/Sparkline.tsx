@@ -1,0 +1,38 @@
+/** @jsxImportSource preact */
+import { counted } from "./Words.ts"
+
+const step = 8
+const height = 28
+
+/** Numbers day by day as small bars; who cannot see them reads them. */
+export const Sparkline = ({ days, what }: {
+  /** Oldest first, the last one is today. */
+  readonly days: ReadonlyArray<number>
+  readonly what: string
+}) => {
+  const most = Math.max(1, ...days)
+  const total = days.reduce((sum, count) => sum + count, 0)
+  return (
+    <span class="sparkline">
+      <svg viewBox={`0 0 ${days.length * step} ${height}`} aria-hidden="true">
+        {days.map((count, index) => {
+          const bar = count === 0 ? 1.5 : Math.max(3, height * count / most)
+          return (
+            <rect
+              class={count === 0 ? "none" : "some"}
+              x={index * step + 1}
+              y={(height - bar).toFixed(1)}
+              width={step - 2}
+              height={bar.toFixed(1)}
+              rx="1"
+            />
+          )
+        })}
+      </svg>
+      <span class="sub">
+        {total === 0 ? `no ${what}s` : counted(total, what)}
+        <span class="visually-hidden">in {days.length} days, by day, oldest first: {days.join(", ")}</span>
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,124 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Result } from "effect"
+import type { ComponentChildren } from "preact"
+import type { Organization } from "../../../domain/Organization.ts"
+import type { Variant } from "../../../domain/Template.ts"
+import * as Renderer from "../../../rendering/Renderer.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { conditionText } from "./Draft.ts"
+import { counted, seasonText } from "./Words.ts"
+
+/** Texts shown of one variant before its html. */
+const shownTexts = 4
+const shownConditions = 5
+
+/** A variant's texts for the sample fields, rendered; what cannot be says why. */
+const textsOf = (variant: Variant, fields: Readonly<Record<string, unknown>>, options: Renderer.RenderOptions) =>
+  Object.entries(variant.vars).filter(([name]) => variant.formats[name] !== "html").slice(0, shownTexts)
+    .map(([name, source]) => {
+      const parsed = Renderer.parseVars({ [name]: source }, {})
+      const shown = Result.flatMap(
+        parsed as Result.Result<Renderer.ParsedVars, { readonly message: string }>,
+        (vars) => Renderer.render(vars, fields, options),
+      )
+      return Result.isSuccess(shown)
+        ? { name, text: shown.success[name]!.slice(0, 400), fault: undefined }
+        : { name, text: "", fault: shown.failure.message }
+    })
+
+const cut = (all: ReadonlyArray<string>) =>
+  all.length > shownConditions ? [...all.slice(0, shownConditions), `and ${all.length - shownConditions} more`] : all
+
+/** One variant beside the others: what it says, whom it is for, when, and how much of the traffic it has. */
+export const VariantCard = (
+  { actions, base, decisions, fields, fieldsText, inSeason, now, org, share, strict, variant }: {
+    readonly org: Organization
+    readonly variant: Variant
+    /** The variant's own pages are below it. */
+    readonly base: string
+    readonly strict: boolean
+    readonly inSeason: boolean
+    readonly fields: Readonly<Record<string, unknown>>
+    readonly fieldsText: string
+    readonly now: number
+    /** Lately; `share` of all decisions of the template in [0, 1], undefined when there were none. */
+    readonly decisions: number
+    readonly share: number | undefined
+    readonly actions: ComponentChildren
+  },
+) => {
+  const [html] = Object.keys(variant.vars).filter((name) => variant.formats[name] === "html")
+  const texts = textsOf(variant, fields, { strict, now, timeZone: org.time_zone })
+  return (
+    <li class="card variant-card">
+      <header>
+        <div>
+          <h3>
+            <a href={base}>{variant.name}</a>
+          </h3>
+          <p class="small muted mono">{variant.id}</p>
+        </div>
+        {variant.active
+          ? inSeason ? <Badge kind="good">active</Badge> : <Badge kind="warn">out of season</Badge>
+          : <Badge>off</Badge>}
+      </header>
+      <dl class="said">
+        {texts.map(({ fault, name, text }) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>
+              {fault !== undefined
+                ? <span class="fault">{fault}</span>
+                : text === ""
+                ? <span class="muted">empty</span>
+                : text}
+            </dd>
+          </div>
+        ))}
+        {html === undefined ? null : (
+          <div>
+            <dt>{html}</dt>
+            <dd>
+              <iframe
+                sandbox=""
+                loading="lazy"
+                title={`${html} of ${variant.name}`}
+                src={`${base}/message?${new URLSearchParams({ name: html, fields: fieldsText })}`}
+              >
+              </iframe>
+            </dd>
+          </div>
+        )}
+      </dl>
+      <dl class="facts compact">
+        <dt>For</dt>
+        <dd>
+          {variant.targeting.length === 0
+            ? "everybody"
+            : <ul class="plain-list">{cut(variant.targeting.map(conditionText)).map((text) => <li>{text}</li>)}</ul>}
+        </dd>
+        <dt>When</dt>
+        <dd>
+          {variant.seasons.length === 0
+            ? "always"
+            : <ul class="plain-list">{cut(variant.seasons.map(seasonText)).map((text) => <li>{text}</li>)}</ul>}
+        </dd>
+        <dt>Traffic</dt>
+        <dd>
+          {share === undefined ? <span class="muted">no decision yet</span> : (
+            <>
+              {Math.round(share * 100)} %
+              <span class="sub">{counted(decisions, "decision")}</span>
+              <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+                <rect class="none" width="100" height="4" rx="2" />
+                <rect class="some" width={(share * 100).toFixed(1)} height="4" rx="2" />
+              </svg>
+            </>
+          )}
+        </dd>
+      </dl>
+      {actions}
+    </li>
+  )
+}

@@ -1,0 +1,373 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect, Result } from "effect"
+import { HttpRouter } from "effect/http"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { SourceCheck } from "../../../rendering/SourceCheck.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { assets } from "../../Assets.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import {
+  changed,
+  conditionText,
+  type Draft,
+  ofFields,
+  ofVariant,
+  placed,
+  read,
+  type Sample,
+  sampleOf,
+  sourcesOf,
+} from "./Draft.ts"
+import { templatePath, variantPath } from "./Paths.ts"
+import { sampleFields } from "./SampleFields.ts"
+import { VariantEditor } from "./VariantEditor.tsx"
+import { seasonText } from "./Words.ts"
+
+const decodeInput = decoder(VariantInput)
+
+/** Samples that bring a template's variants to life: example values for what they use and whom they are for. */
+const samplesOf = (template: Template): Sample => ({
+  fields: JSON.stringify(sampleFields(template.variants.map(({ vars }) => vars)), null, 2),
+  attrs: JSON.stringify(
+    Object.fromEntries(
+      template.variants.flatMap(({ targeting }) =>
+        targeting.flatMap(({ attribute, values }) => values[0] === undefined ? [] : [[attribute, values[0]]])
+      ).reverse(),
+    ),
+  ),
+  at: "",
+})
+
+/** What a new variant starts from: the variables of the others, with nothing in them. */
+const blankOf = (template: Template): Draft => {
+  const [like] = template.variants
+  return {
+    id: "",
+    name: "",
+    active: false,
+    variables: like === undefined
+      ? [{ name: "subject", format: "text", source: "" }, { name: "body_html", format: "html", source: "" }]
+      : Object.keys(like.vars).map((name) => ({
+        name,
+        format: Object.hasOwn(like.formats, name) ? like.formats[name]! : "text",
+        source: "",
+      })),
+    conditions: [],
+    seasons: [],
+    base: "",
+  }
+}
+
+/** Writing, copying, switching and removing variants. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const sources = yield* SourceCheck
+  const templates = yield* Templates
+
+  const idOf = ({ params }: Visit, name: "template" | "variant") => lookedUp(params[name] ?? "")
+  const template = (visit: Visit) => templates.get(visit.org.slug, idOf(visit, "template"))
+  const variant = (visit: Visit) =>
+    templates.getVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+  const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
+  const here = (visit: Visit) => variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+
+  const editor = (
+    visit: Visit,
+    of: Template,
+    stored: Variant | undefined,
+    { draft, faults = [], sample, unsaved = false }: {
+      readonly draft: Draft
+      readonly sample?: Sample
+      readonly faults?: ReadonlyArray<Fault>
+      readonly unsaved?: boolean
+    },
+  ) => {
+    const used = sample ?? samplesOf(of)
+    const path = stored === undefined ? `${home(visit)}/new-variant` : here(visit)
+    const title = stored === undefined ? "New variant" : stored.name
+    const query = new URLSearchParams({ ...used })
+    return {
+      title,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            back={{ href: home(visit), label: of.name }}
+            lead={stored === undefined ? `Of the template ${of.name}.` : (
+              <>
+                Variant <code>{stored.id}</code> of {of.name}.
+              </>
+            )}
+          />
+          {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+          <VariantEditor
+            draft={draft}
+            faults={faults}
+            sample={used}
+            csrf={visit.session.csrfToken}
+            isNew={stored === undefined}
+            save={path}
+            again={`${path}/draft`}
+            preview={`${home(visit)}/preview`}
+            back={home(visit)}
+            timeZone={visit.org.time_zone}
+            {...(stored !== undefined && !unsaved && faults.length === 0
+              ? { stored: `${here(visit)}/preview?${query}` }
+              : {})}
+          />
+          <script type="module" src={assets.templates}></script>
+        </>
+      ),
+    }
+  }
+
+  /** The variant as it is, for those who may not change it. */
+  const shown = (visit: Visit, of: Template, stored: Variant) => ({
+    title: stored.name,
+    body: (
+      <>
+        <PageHead
+          title={stored.name}
+          back={{ href: home(visit), label: of.name }}
+          lead={`You can see this variant; your role ${visit.role} does not change it.`}
+        />
+        <Card title="Content">
+          <div class="stack">
+            {Object.entries(stored.vars).map(([name, source]) => (
+              <div class="stack tight">
+                <h3>
+                  {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
+                </h3>
+                <pre tabIndex={0}>{source}</pre>
+              </div>
+            ))}
+          </div>
+        </Card>
+        <Card title="Whom it is for, and when">
+          <ul class="plain-list">
+            <li>{stored.active ? "Switched on." : "Switched off."}</li>
+            {stored.targeting.length === 0 ? <li>For everybody.</li> : null}
+            {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
+            {stored.seasons.length === 0 ? <li>Always.</li> : null}
+            {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
+          </ul>
+        </Card>
+        <Card title="Preview">
+          <div class="frame-holder">
+            <iframe
+              title="Preview"
+              sandbox="allow-same-origin"
+              src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
+            >
+            </iframe>
+          </div>
+        </Card>
+      </>
+    ),
+  })
+
+  const sent = (
+    visit: Visit,
+    of: Template,
+    stored: Variant | undefined,
+    fields: Fields,
+    faults: ReadonlyArray<Fault>,
+  ) =>
+    editor(visit, of, stored, {
+      // Who has been told that somebody else has saved may save over it.
+      draft: faults.some(({ pointer }) => pointer === "")
+        ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
+        : ofFields(fields),
+      sample: sampleOf((name) => fields[name], samplesOf(of)),
+      faults,
+      unsaved: true,
+    })
+
+  /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
+  const allFaults = Effect.fnUntraced(function* (draft: Draft, faults: ReadonlyArray<Fault>) {
+    const { formats, vars } = sourcesOf(draft)
+    const liquid = yield* sources.check(vars, formats).pipe(
+      Effect.as([]),
+      Effect.catchTag(
+        "LiquidFaults",
+        (error) =>
+          Effect.succeed(error.faults.map(({ column, line, message, variable }) => ({
+            pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+            detail: `line ${line}, column ${column}: ${message}`,
+          }))),
+      ),
+    )
+    return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })
+  })
+
+  const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const draft = ofFields(fields)
+    const shaped = read(draft)
+    const input = Result.flatMap(
+      shaped,
+      (patch) => decodeInput({ ...patch, ...(draft.id === "" ? {} : { id: draft.id }) }),
+    )
+    if (Result.isFailure(input)) return yield* yield* allFaults(draft, input.failure)
+    const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
+      Effect.catchTags({
+        AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
+        InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
+      }),
+    )
+    return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
+  })
+
+  const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const draft = ofFields(fields)
+    const patch = read(draft)
+    if (Result.isFailure(patch)) return yield* yield* allFaults(draft, patch.failure)
+    const before = yield* variant(visit)
+    if (draft.base !== before.updated_at) {
+      return yield* new InvalidInput({
+        faults: [{
+          pointer: "",
+          detail:
+            "Somebody has saved this variant since you opened it. What you see is yours: save again to put it in " +
+            "the place of theirs, or open the variant anew to see theirs.",
+        }],
+      })
+    }
+    yield* templates.updateVariant(visit.org.slug, idOf(visit, "template"), before.id, patch.success).pipe(
+      Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: placed(draft, faults) })),
+    )
+    return { to: here(visit), done: "variant-saved" }
+  })
+
+  const change = Effect.fnUntraced(function* (visit: Visit) {
+    const of = yield* template(visit)
+    const stored = yield* variant(visit)
+    return visit.can("updateVariant")
+      ? editor(visit, of, stored, { draft: ofVariant(stored) })
+      : shown(visit, of, stored)
+  })
+
+  yield* router.addAll([
+    page(
+      "/console/o/:org/templates/:template/new-variant",
+      "createVariant",
+      (visit) => Effect.map(template(visit), (of) => editor(visit, of, undefined, { draft: blankOf(of) })),
+    ),
+    action(
+      "/console/o/:org/templates/:template/new-variant",
+      "createVariant",
+      add,
+      (visit, fields, faults) => Effect.map(template(visit), (of) => sent(visit, of, undefined, fields, faults)),
+    ),
+    // Shows the form again with a row more or less; nothing is changed, hence the rule of the preview.
+    action(
+      "/console/o/:org/templates/:template/new-variant/draft",
+      "preview",
+      (visit, fields) =>
+        Effect.map(template(visit), (of) =>
+          editor(visit, of, undefined, {
+            draft: changed(ofFields(fields), fields["do"] ?? ""),
+            sample: sampleOf((name) => fields[name], samplesOf(of)),
+            unsaved: true,
+          })),
+    ),
+    page("/console/o/:org/templates/:template/variants/:variant", "getVariant", change),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant",
+      "updateVariant",
+      save,
+      (visit, fields, faults) =>
+        Effect.gen(function* () {
+          return sent(visit, yield* template(visit), yield* variant(visit), fields, faults)
+        }),
+    ),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant/draft",
+      "preview",
+      (visit, fields) =>
+        Effect.gen(function* () {
+          const draft = ofFields(fields)
+          return editor(visit, yield* template(visit), yield* variant(visit), {
+            draft: changed(draft, fields["do"] ?? ""),
+            sample: sampleOf((name) => fields[name], { fields: "{}", attrs: "{}", at: "" }),
+            unsaved: true,
+          })
+        }),
+    ),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant/state",
+      "updateVariant",
+      Effect.fnUntraced(function* (visit, fields) {
+        const active = fields["active"] === "true"
+        const { id } = yield* templates.updateVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"), {
+          active,
+        })
+        return {
+          to: `${home(visit)}?at=${encodeURIComponent(id)}`,
+          done: active ? "variant-on" : "variant-off",
+        }
+      }),
+    ),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant/duplicate",
+      "createVariant",
+      Effect.fnUntraced(function* (visit) {
+        const { formats, name, seasons, targeting, vars } = yield* variant(visit)
+        const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), {
+          name: `Copy of ${name}`.slice(0, 200),
+          vars,
+          formats,
+          targeting,
+          seasons,
+          active: false,
+        })
+        return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }
+      }),
+    ),
+    page(
+      "/console/o/:org/templates/:template/variants/:variant/delete",
+      "deleteVariant",
+      (visit) =>
+        Effect.gen(function* () {
+          const of = yield* template(visit)
+          const { active, name } = yield* variant(visit)
+          return {
+            title: "Delete a variant",
+            body: (
+              <>
+                <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: of.name }} />
+                <Confirm
+                  action={`${here(visit)}/delete`}
+                  csrf={visit.session.csrfToken}
+                  back={home(visit)}
+                  button="Delete the variant"
+                >
+                  <p>
+                    What it says cannot be brought back. Decisions already made for it stay, and so do its results.
+                    {active ? " It is switched on: from now on its readers get the other variants." : ""}
+                  </p>
+                  <p class="muted">To keep it for later, switch it off instead.</p>
+                </Confirm>
+              </>
+            ),
+          }
+        }),
+    ),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant/delete",
+      "deleteVariant",
+      Effect.fnUntraced(function* (visit) {
+        yield* templates.removeVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+        return { to: home(visit), done: "variant-deleted" }
+      }),
+    ),
+  ])
+}))

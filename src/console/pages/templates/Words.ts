@@ -1,0 +1,55 @@
+import type { Season } from "../../../domain/Season.ts"
+import type { Objective } from "../../../domain/Template.ts"
+
+// What templates and variants say, as people read it.
+
+const outcomes: Readonly<Record<string, string>> = {
+  click: "clicks",
+  open: "opens",
+  conversion: "conversions",
+  negative: "negative signals",
+}
+
+/** What a template learns from: `clicks`, or a mix such as `clicks × 1, conversions × 5`. */
+export const objectiveText = (objective: Objective): string =>
+  typeof objective === "string" ? outcomes[objective]! : Object.keys(outcomes).flatMap((outcome) => {
+    const weight = objective[outcome as keyof typeof objective]
+    return weight === undefined || weight === 0 ? [] : [`${outcomes[outcome]} × ${String(weight).replace("-", "−")}`]
+  }).join(", ")
+
+export const dayNames = {
+  mon: "Monday",
+  tue: "Tuesday",
+  wed: "Wednesday",
+  thu: "Thursday",
+  fri: "Friday",
+  sat: "Saturday",
+  sun: "Sunday",
+} as const
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+/** `11-15` as `15 Nov`. */
+const monthDay = (value: string): string => `${Number(value.slice(3))} ${months[Number(value.slice(0, 2)) - 1]}`
+
+const instant = (value: string): string => value.replace("T", " ")
+
+const hour = (value: number): string => `${String(value).padStart(2, "0")}:00`
+
+/** When a season is, such as `every year from 15 Nov until 6 Jan, on Monday or Friday, between 09:00 and 17:00`. */
+export const seasonText = ({ annual, days, ends_at, hours, starts_at }: Season): string => {
+  const parts = [
+    ...(starts_at === undefined ? [] : [`from ${instant(starts_at)}`]),
+    ...(ends_at === undefined ? [] : [`until ${instant(ends_at)}`]),
+    ...(annual === undefined ? [] : [`every year from ${monthDay(annual.from)} until ${monthDay(annual.to)}`]),
+    ...(days === undefined ? [] : [`on ${days.map((day) => dayNames[day]).join(" or ")}`]),
+    ...(hours === undefined ? [] : [`between ${hour(hours.from)} and ${hour(hours.to)}`]),
+  ]
+  return parts.length === 0 ? "always" : parts.join(", ")
+}
+
+const grouped = new Intl.NumberFormat("en")
+
+/** `1,234 decisions`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped.format(count)} ${count === 1 ? one : many}`

@@ -1,0 +1,64 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import type { Objective } from "../domain/Template.ts"
+
+/** A template as a list shows it, without its content. */
+export interface IndexedTemplate {
+  readonly id: TemplateId
+  readonly name: string
+  readonly objective: Objective
+  readonly updatedAt: string
+  readonly variants: number
+  /** Variants that are switched on, in season or not. */
+  readonly active: number
+}
+
+/** Finds templates without reading what is in them. */
+export class TemplateIndex extends Context.Service<TemplateIndex, {
+  /** Up to `limit` templates by id, those after the id `after` whose name or id contains `search`, whatever the case. */
+  readonly list: (
+    org: OrgSlug,
+    page: { readonly search: string; readonly after: string; readonly limit: number },
+  ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
+  /** How many templates there are, and how many `search` finds. */
+  readonly count: (org: OrgSlug, search: string) => Effect.Effect<{ readonly all: number; readonly found: number }>
+}>()("parlance/templates/TemplateIndex") {
+  static readonly layer = Layer.effect(
+    TemplateIndex,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const found = (search: string) =>
+        sql`(position(lower(${search}::text) IN lower(t.name)) > 0 OR position(lower(${search}::text) IN lower(t.id)) > 0)`
+
+      const list = Effect.fn("TemplateIndex.list")(function* (
+        org: OrgSlug,
+        { after, limit, search }: { readonly search: string; readonly after: string; readonly limit: number },
+      ) {
+        const rows = yield* Effect.orDie(sql<Omit<IndexedTemplate, "updatedAt"> & { readonly updatedAt: Date }>`
+          SELECT t.id, t.name, t.objective, t.updated_at, v.variants, v.active
+          FROM (
+            SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at FROM templates t
+            WHERE t.org_slug = ${org} AND t.id > ${after} AND ${found(search)}
+            ORDER BY t.id LIMIT ${limit}
+          ) t
+          CROSS JOIN LATERAL (
+            SELECT count(*)::int AS variants, (count(*) FILTER (WHERE v.active))::int AS active FROM variants v
+            WHERE v.org_slug = t.org_slug AND v.template_id = t.id
+          ) v
+          ORDER BY t.id`)
+        return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.toISOString() }))
+      })
+
+      const count = Effect.fn("TemplateIndex.count")(function* (org: OrgSlug, search: string) {
+        const [row] = yield* Effect.orDie(sql<{ readonly all: number; readonly found: number }>`
+          SELECT count(*)::int AS all, (count(*) FILTER (WHERE ${found(search)}))::int AS found
+          FROM templates t WHERE t.org_slug = ${org}`)
+        return row!
+      })
+
+      return TemplateIndex.of({ list, count })
+    }),
+  )
+}

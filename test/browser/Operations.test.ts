@@ -1,0 +1,296 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, it } from "vitest"
+import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
+import { connect, deliveryEnvironment, furnish, managed, password, receiver } from "../console/furnished.ts"
+import {
+  type Browser,
+  type BrowserContext,
+  faultsByAxe,
+  hasBrowser,
+  launch,
+  looks,
+  type Page,
+  screenshot,
+} from "../support/browser.ts"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  let browser: Browser
+  let sink: string
+
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(
+      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
+    )
+    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
+    browser = await launch()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  const manage = (method: string, path: string, body?: unknown) => managed(service)(method, path, body)
+
+  const submit = (page: Page, name: string | RegExp) =>
+    page.locator("main").getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
+
+  const signIn = async (context: BrowserContext, email: string): Promise<Page> => {
+    await manage("POST", "/accounts", { email, name: "Ada Lovelace", administrator: true, password })
+    return await open(context, email)
+  }
+  const open = async (context: BrowserContext, email: string): Promise<Page> => {
+    const page = await context.newPage()
+    await page.goto(`${service.url}/console/sign-in`)
+    await page.getByLabel("E-mail address").fill(email)
+    await page.getByLabel("Password").fill(password)
+    await submit(page, "Sign in")
+    await page.getByRole("navigation", { name: "Main" }).or(page.getByRole("heading", { level: 1 })).first().waitFor()
+    return page
+  }
+
+  /** Messages to several people, of which every third is refused. */
+  const deliver = async (org: Awaited<ReturnType<typeof furnish>>, count: number) => {
+    for (let n = 0; n < count; n++) {
+      await org.post(`/api/deliver/${org.slug}`, {
+        template_id: "welcome",
+        email: `person-${n}@example.com`,
+        fields: { name: `Person ${n}` },
+      })
+    }
+    await waitUntil("every message has left or failed", async () => {
+      const { failed, sent } = await manage("GET", `/organizations/${org.slug}/delivery-summary`)
+      return failed + sent >= count
+    })
+  }
+
+  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+    const org = await furnish(service, "looks")
+    await connect(service, "looks", sink)
+    await manage("PUT", "/organizations/looks/webhooks/provider_a", { secret: "braze-token" })
+    await manage("PUT", "/organizations/looks/webhooks/provider_a", { secret: "braze-token-2" })
+    await deliver(org, 6)
+    await manage("POST", "/organizations", { slug: "empty", name: "Empty" })
+    const { deliveries } = await manage("GET", "/organizations/looks/deliveries")
+    const failed = deliveries.find(({ state }: { state: string }) => state === "failed")
+    const sent = deliveries.find(({ state }: { state: string }) => state === "sent")
+    const pages: ReadonlyArray<readonly [name: string, path: string]> = [
+      ["sources", "/looks/sources"],
+      ["source-braze", "/looks/sources/provider_a"],
+      ["source-segment", "/looks/sources/provider_d"],
+      ["source-salesforce", "/looks/sources/provider_e"],
+      ["source-events", "/looks/sources/events"],
+      ["inbox", "/looks/sources/events/inbox?all=true"],
+      ["inbox-empty", "/looks/sources/provider_b/inbox"],
+      ["dry-run", "/looks/sources/events/dry-run"],
+      ["source-remove", "/looks/sources/provider_a/remove"],
+      ["connections", "/looks/connections"],
+      ["connections-empty", "/empty/connections"],
+      ["connections-new", "/looks/connections/-/new"],
+      ["connections-smtp", "/looks/connections/-/new/smtp"],
+      ["connection", "/looks/connections/main"],
+      ["deliveries", "/looks/deliveries"],
+      ["deliveries-empty", "/empty/deliveries"],
+      ["delivery", `/looks/deliveries/${sent.id}`],
+      ["delivery-retry", `/looks/deliveries/${failed.id}/retry`],
+      ["people", "/looks/people"],
+      ["people-message", "/looks/people?q=order-1001"],
+      ["people-person", "/looks/people?q=u-1"],
+      ["people-nobody", "/looks/people?q=nobody"],
+      ["people-delivered", `/looks/people?email=${encodeURIComponent(sent.email)}`],
+      ["erase", "/looks/people/erase"],
+      ["erase-confirm", "/looks/people/erase?check=yes&user_id=u-1&email=ann@example.com"],
+    ]
+    await manage("POST", "/accounts", { email: "looks@example.com", name: "Ada", administrator: true, password })
+    const found: Array<string> = []
+    for (const look of looks) {
+      const context = await browser.newContext({
+        viewport: { width: look.width, height: look.height },
+        colorScheme: look.colorScheme,
+      })
+      const page = await open(context, "looks@example.com")
+      const check = async (name: string) => {
+        await screenshot(page, `operations-${name}-${look.name}`)
+        found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look.name} ${fault}`))
+        const overflow = await page.evaluate(() => {
+          const { clientWidth, scrollWidth } = document.documentElement
+          return scrollWidth - clientWidth
+        })
+        if (overflow > 0) found.push(`${name} ${look.name} is wider than the screen`)
+      }
+      for (const [name, path] of pages) {
+        const answer = await page.goto(`${service.url}/console/o${path}`)
+        assert.strictEqual(answer?.status(), 200, path)
+        for (const details of await page.locator("main details").all()) {
+          await details.evaluate((one) => one.setAttribute("open", ""))
+        }
+        assert.isBelow((await answer!.body()).length, 150_000, `${path} is heavy`)
+        await check(name)
+      }
+      await page.goto(`${service.url}/console/o/looks/connections/-/new/smtp`)
+      await page.getByLabel("Server").fill("not a host")
+      await submit(page, "Set up")
+      await page.getByRole("alert").waitFor()
+      assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
+      await check("connections-smtp-faulty")
+      await page.goto(`${service.url}/console/o/looks/sources/events/dry-run`)
+      await submit(page, "Try it")
+      await page.getByText("What comes out of each item").waitFor()
+      await check("dry-run-result")
+      await context.close()
+    }
+    assert.deepStrictEqual(found, [])
+  }, 400_000)
+
+  it("sets a source up, sees an event refused before and taken after, and replays what a mapping has mended", async () => {
+    const org = await furnish(service, "mended")
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] })
+    const page = await signIn(context, "mended@example.com")
+    await page.goto(`${service.url}/console/o/mended`)
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Webhook sources" }).click()
+    await page.getByRole("button", { name: "Copy Address for Braze" }).click()
+    await page.getByText("Copied", { exact: true }).waitFor()
+    const address = await page.evaluate(() => navigator.clipboard.readText())
+    const report = () =>
+      fetch(address, {
+        method: "POST",
+        headers: { authorization: "Bearer braze-token", "content-type": "application/json" },
+        body: JSON.stringify({ events: [] }),
+      }).then(({ status }) => status)
+    assert.isAtLeast(await report(), 400, "it is not set up")
+    await page.getByRole("link", { name: "Set up Braze" }).click()
+    await page.getByLabel("Bearer token").fill("two words")
+    await submit(page, "Set up")
+    assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
+    assert.strictEqual(await page.locator("[aria-invalid=true]").getAttribute("name"), "secret")
+    await page.getByLabel("Bearer token").fill("braze-token")
+    await submit(page, "Set up")
+    await page.getByText("The source has been saved.").waitFor()
+    assert.strictEqual(await report(), 200)
+    await page.getByRole("button", { name: "Disable", exact: true }).click()
+    await page.getByText("The source has been disabled.").waitFor()
+    assert.isAtLeast(await report(), 400)
+
+    await org.post("/api/webhook/events/mended", { kind: "MailRead", who: { id: "order-1001" }, no: 1 })
+    await page.goto(`${service.url}/console/o/mended/sources/events`)
+    await page.getByRole("main").getByRole("link", { name: "Inbox" }).click()
+    const body = page.locator(".card").filter({ hasText: "Body" }).first()
+    await waitUntil("it has been looked at", async () => {
+      await page.reload()
+      return await body.getByText("not understood").count() > 0
+    })
+    await body.getByText("Show the body").click()
+    await body.getByText('"id": "order-1001"').waitFor()
+    const mapping = JSON.stringify({
+      event: { from: ["$.kind"], table: { MailRead: "open" } },
+      tracking_id: "$.who.id",
+      event_id: "$.no",
+    })
+    await page.goto(`${service.url}/console/o/mended/sources/events/dry-run`)
+    await page.getByLabel("Mapping", { exact: true }).fill(mapping)
+    await page.getByLabel("Sample body").fill('{"kind":"MailRead","who":{"id":"order-1001"},"no":1}')
+    await submit(page, "Try it")
+    await page.getByRole("cell", { name: "order-1001 from $.who.id" }).waitFor()
+    await page.goto(`${service.url}/console/o/mended/sources/events`)
+    await page.getByLabel("Mapping (optional)").fill(mapping)
+    await submit(page, "Set up")
+    await page.getByText("The source has been saved.").waitFor()
+    await page.goto(`${service.url}/console/o/mended/sources/events/inbox`)
+    await body.getByRole("button", { name: /^Replay/ }).click()
+    await page.getByText("The body is looked at again.").waitFor()
+    await waitUntil("it is understood", async () => {
+      await page.reload()
+      return (await body.innerText()).includes("understood") && (await body.innerText()).includes("new events: 1")
+    })
+    await context.close()
+  })
+
+  it("connects a platform, watches a message wait and leave without reloading, cancels one, and erases whom it was for", async () => {
+    const org = await furnish(service, "sender")
+    const context = await browser.newContext()
+    const page = await signIn(context, "sender@example.com")
+    await page.goto(`${service.url}/console/o/sender/connections`)
+    await page.getByRole("link", { name: "Add a connection" }).click()
+    await page.getByRole("link", { name: "Set up Signed webhook" }).click()
+    await page.getByLabel("Address", { exact: true }).fill(sink)
+    await page.getByLabel("Signing secret").fill(webhookSecret)
+    await submit(page, "Set up")
+    await page.getByText("The connection has been set up.").waitFor()
+    assert.notInclude(await page.content(), webhookSecret)
+    await submit(page, "Test the connection")
+    await page.getByText("The test succeeded.").waitFor()
+    await submit(page, "Pause")
+    await page.getByText("The connection has been paused.").waitFor()
+
+    await page.goto(`${service.url}/console/o/sender/deliveries`)
+    await page.getByText("is paused: what is due waits").waitFor()
+    const number = (name: string) =>
+      page.locator(".stats > div").filter({ has: page.getByText(name, { exact: true }) }).locator("dd").innerText()
+    assert.strictEqual(await number("Due now"), "0")
+    const message = { template_id: "welcome", fields: { name: "<script>document.title='owned'</script>" } }
+    await org.post("/api/deliver/sender", { ...message, email: "bob@example.com" })
+    await waitUntil("the page counts it by itself", async () => await number("Due now") === "1")
+    await page.getByRole("button", { name: "Pause updates" }).click()
+    await page.getByRole("button", { name: "Resume updates" }).waitFor()
+    const later = new Date(Date.now() + 3_600_000).toISOString()
+    await org.post("/api/deliver/sender", { ...message, email: "carl@example.com", send_at: later })
+
+    await page.getByLabel("Address").fill("carl@example.com")
+    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByRole("link", { name: "carl@example.com" }).click()
+    await page.getByRole("link", { name: "Cancel" }).click()
+    await submit(page, "Cancel the message")
+    await page.getByText("The message has been cancelled.").waitFor()
+    assert.strictEqual(await page.getByRole("link", { name: "Cancel" }).count(), 0)
+
+    await page.goto(`${service.url}/console/o/sender/connections/webhook`)
+    await submit(page, "Resume")
+    await waitUntil(
+      "it has left",
+      async () => (await manage("GET", "/organizations/sender/delivery-summary")).sent === 1,
+    )
+    await page.goto(`${service.url}/console/o/sender/deliveries?email=bob%40example.com`)
+    await page.getByRole("link", { name: "bob@example.com" }).click()
+    const frame = page.frameLocator("iframe.message-frame")
+    await frame.getByText(/document\.title|Good to have you|go ahead/).first().waitFor()
+    assert.notStrictEqual(await page.title(), "owned")
+    await page.getByRole("link", { name: "Whole story" }).click()
+    await page.getByText("Why this variant").click()
+    await page.getByText("Chance of each variant then").waitFor()
+    await page.getByRole("link", { name: "bob@example.com", exact: true }).click()
+    await page.getByRole("heading", { name: "Person bob@example.com" }).waitFor()
+    await page.getByRole("link", { name: "Erase this person" }).click()
+    await submit(page, "Go on")
+    await page.getByText("It cannot be undone.").waitFor()
+    await submit(page, "Erase the person")
+    await page.getByText(/No longer named in 1 decision/).waitFor()
+    await page.goto(`${service.url}/console/o/sender/people?q=bob%40example.com`)
+    await page.getByText("Nothing is known by that name").waitFor()
+    await context.close()
+  })
+
+  it("works without scripts", async () => {
+    const org = await furnish(service, "plain")
+    await connect(service, "plain", sink)
+    await deliver(org, 1)
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await signIn(context, "plain@example.com")
+    await page.goto(`${service.url}/console/o/plain/people`)
+    await page.getByLabel("User id, e-mail address or tracking id").fill("order-1001")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Message order-1001" }).waitFor()
+    await page.getByText("Why this variant").click()
+    await page.getByText("Chance of each variant then").waitFor()
+    await page.goto(`${service.url}/console/o/plain/deliveries`)
+    assert.isFalse(await page.getByText("Pause updates").isVisible(), "no button that does nothing")
+    await page.getByLabel("State").selectOption("cancelled")
+    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByText("Nothing matches").waitFor()
+    await context.close()
+  })
+})

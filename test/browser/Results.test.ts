@@ -1,0 +1,169 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, it } from "vitest"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { managed, password } from "../console/furnished.ts"
+import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
+import {
+  type Browser,
+  type BrowserContext,
+  faultsByAxe,
+  hasBrowser,
+  launch,
+  looks,
+  type Page,
+  screenshot,
+} from "../support/browser.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+const segment = (daypart: string) => encodeCell([["daypart", daypart], ["weekend", "weekday"]])
+const path = "/console/o/shop/templates/t/results"
+
+describe.runIf(hasBrowser)("Results in a browser", () => {
+  let scope: Scope.Closeable
+  let running: Running
+  let browser: Browser
+
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    running = await Effect.runPromise(
+      Scope.provide(Effect.orDie(Effect.flatMap(temporaryEnvironment("embedded"), (env) => startServer(env))), scope),
+    )
+    browser = await launch()
+    const manage = managed(running.service)
+    await manage("POST", "/accounts", { email: "ada@example.com", name: "Ada", administrator: true, password })
+    await manage("POST", "/organizations", { slug: "shop", name: "Harbour Books", time_zone: "Europe/Berlin" })
+    await manage("POST", "/organizations", { slug: "bare", name: "Bare" })
+    await running.run(makeTemplate("shop", "t", ["warm", "short", "playful"]))
+    await running.run(Effect.gen(function* () {
+      for (const days of [5, 4, 3, 2]) {
+        const more = 20 * (6 - days)
+        for (const daypart of ["morning", "evening"]) {
+          const at = { segment: segment(daypart), ago: days * day }
+          const n = 40 + more
+          yield* plant("shop", {
+            ...at,
+            copy: "warm",
+            decisions: n,
+            outcomes: { click: Math.round(n / 5), open: n / 2 },
+          })
+          yield* plant("shop", { ...at, copy: "short", decisions: 40, outcomes: { click: 3, open: 15 } })
+          yield* plant("shop", { ...at, copy: "playful", decisions: 30, outcomes: { click: 2 } })
+        }
+      }
+      yield* settle("shop")
+    }))
+  }, 180_000)
+  afterAll(async () => {
+    await browser?.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  const open = async (context: BrowserContext): Promise<Page> => {
+    const page = await context.newPage()
+    await page.goto(`${running.service.url}/console/sign-in`)
+    await page.getByLabel("E-mail address").fill("ada@example.com")
+    await page.getByLabel("Password").fill(password)
+    await page.locator("main").getByRole("button", { name: "Sign in", exact: true }).click()
+    await page.getByRole("heading", { level: 1 }).waitFor()
+    return page
+  }
+
+  it("renews itself as events come in, until it is paused", async () => {
+    const context = await browser.newContext()
+    const page = await open(context)
+    const refused: Array<string> = []
+    page.on("console", (message) => message.type() === "error" && refused.push(message.text()))
+    await page.goto(`${running.service.url}${path}`)
+    await page.getByText(/\d decisions,/).waitFor()
+    const before = await page.locator("[data-live=window]").innerText()
+    await page.locator("#share details summary").click()
+    await running.run(Effect.gen(function* () {
+      yield* plant("shop", {
+        copy: "warm",
+        decisions: 37,
+        outcomes: { click: 9 },
+        segment: segment("morning"),
+        ago: 1000,
+      })
+      yield* settle("shop")
+    }))
+    await page.waitForFunction(
+      (text) => (document.querySelector("[data-live=window]") as HTMLElement).innerText !== text,
+      before,
+      { timeout: 30_000 },
+    )
+    assert.isTrue(await page.locator("#share details").evaluate((one: HTMLDetailsElement) => one.open), "stays open")
+    await page.getByRole("button", { name: "Pause" }).click()
+    await page.getByText("Paused").waitFor()
+    const at = await page.evaluate(() => document.documentElement.dataset["renewed"])
+    await page.reload()
+    await page.getByText("Paused").waitFor()
+    assert.isUndefined(await page.evaluate(() => document.documentElement.dataset["renewed"]), `was ${at}`)
+    await page.getByRole("button", { name: "Update live" }).click()
+    await page.waitForFunction(() => document.documentElement.dataset["renewed"] !== undefined)
+    assert.deepStrictEqual(refused, [], "the policy of the page refused nothing")
+    await context.close()
+  }, 120_000)
+
+  it("does not move by itself for whoever wants less of that", async () => {
+    const context = await browser.newContext({ reducedMotion: "reduce" })
+    const page = await open(context)
+    await page.goto(`${running.service.url}${path}`)
+    await page.getByText("Paused").waitFor()
+    await context.close()
+  })
+
+  it("is read and asked without scripts, with the keyboard", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await open(context)
+    await page.goto(`${running.service.url}/console/o/shop`)
+    await page.getByRole("link", { name: "Results of t" }).click()
+    await page.getByRole("heading", { name: "Results of t" }).waitFor()
+    assert.isTrue(await page.locator("#live-switch").isHidden())
+    await page.locator("#rate details summary").focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Click rate over time" }).waitFor()
+    await page.getByText("Another window, or one segment").click()
+    await page.getByLabel("Segment", { exact: true }).selectOption({ label: "daypart is evening" })
+    await page.getByLabel("Days", { exact: true }).fill("30")
+    await page.getByRole("button", { name: "Show" }).click()
+    assert.match(page.url(), /lookback_days=30&offset_days=&segment=daypart%3Devening/)
+    await page.getByText("where daypart is evening").waitFor()
+    await page.getByLabel("Days", { exact: true }).fill("0")
+    await page.keyboard.press("Enter")
+    assert.match(await page.getByRole("alert").innerText(), /Days:?\s+must be a number of days from 1 to 365/)
+    await context.close()
+  })
+
+  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+    for (const look of looks) {
+      const context = await browser.newContext({
+        viewport: { width: look.width, height: look.height },
+        colorScheme: look.colorScheme,
+      })
+      const page = await open(context)
+      for (
+        const [name, where] of [
+          ["results", path],
+          ["results-wrong", `${path}?lookback_days=0`],
+          ["overview", "/console/o/shop"],
+          ["overview-empty", "/console/o/bare"],
+        ] as const
+      ) {
+        await page.goto(`${running.service.url}${where}`)
+        for (const details of await page.locator("main details").all()) {
+          await details.evaluate((one: HTMLDetailsElement) => one.open = name === "results-wrong")
+        }
+        await screenshot(page, `${name}-${look.name}`)
+        assert.deepStrictEqual(await faultsByAxe(page), [], `${name} ${look.name}`)
+        const overflow = await page.evaluate(() => {
+          const { clientWidth, scrollWidth } = document.documentElement
+          return scrollWidth - clientWidth
+        })
+        assert.isAtMost(overflow, 0, `${name} ${look.name}`)
+      }
+      await context.close()
+    }
+  }, 180_000)
+})

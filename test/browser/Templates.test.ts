@@ -1,0 +1,306 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, it } from "vitest"
+import {
+  type Browser,
+  type BrowserContext,
+  faultsByAxe,
+  hasBrowser,
+  launch,
+  looks,
+  type Page,
+  screenshot,
+} from "../support/browser.ts"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+const password = "four unrelated words here"
+const script = `<script>top.document.title="owned"</script><img src=x onerror="top.document.title='owned'">`
+
+describe.runIf(hasBrowser)("Templates in a browser", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  let browser: Browser
+
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(Scope.provide(startInProcess(temporaryEnvironment("embedded")), scope))
+    browser = await launch()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  const manage = async (method: string, path: string, body?: unknown) => {
+    const answer = await service.manage(method, path, body)
+    assert.isBelow(answer.status, 300, `${method} ${path} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+
+  const organization = async (slug: string, name: string) => {
+    await manage("POST", "/organizations", { slug, name, time_zone: "Europe/Berlin" })
+    const email = `${slug}@example.com`
+    const { id } = await manage("POST", "/accounts", { email, name: "Grace Hopper", password })
+    await manage("PUT", `/organizations/${slug}/members/${id}`, { role: "editor" })
+    return email
+  }
+
+  const signIn = async (context: BrowserContext, email: string): Promise<Page> => {
+    const page = await context.newPage()
+    await page.goto(`${service.url}/console/sign-in`)
+    await page.getByLabel("E-mail address").fill(email)
+    await page.getByLabel("Password").fill(password)
+    await page.locator("main").getByRole("button", { name: "Sign in", exact: true }).click()
+    await page.waitForURL(/\/console\/o\//)
+    return page
+  }
+
+  const main = (page: Page) => page.locator("main").first()
+  const press = (page: Page, name: string | RegExp) =>
+    main(page).getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
+  const preview = (page: Page) => page.frameLocator(".frame-holder iframe:not(.coming)")
+
+  it("writes a template and its variants from nothing, with a preview that follows what one types", async () => {
+    const email = await organization("written", "Written")
+    const context = await browser.newContext()
+    const page = await signIn(context, email)
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Templates" }).click()
+    await page.getByRole("link", { name: "Create a template" }).click()
+    await press(page, "Create template")
+    assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
+    await page.getByLabel("Id", { exact: true }).fill("cart")
+    await page.getByLabel("Name", { exact: true }).fill("Cart reminder")
+    await press(page, "Create template")
+    await page.getByText("The template has been created.").waitFor()
+    await page.getByRole("link", { name: "New variant" }).click()
+
+    await page.getByLabel("Name", { exact: true }).fill("Warm")
+    await page.getByLabel("Id", { exact: true }).fill("warm")
+    await page.getByLabel("Liquid of subject").fill("Hello {{ first_name }}")
+    await page.getByLabel("Liquid of body_html").fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
+    await page.getByLabel("Sample fields").fill('{"first_name": "Ann <3"}')
+    await preview(page).getByText("Hello Ann <3").waitFor()
+    const body = preview(page).frameLocator("iframe")
+    await body.getByText("For Ann <3").waitFor()
+    assert.strictEqual(await body.locator("p").evaluate((p) => getComputedStyle(p).color), "rgb(187, 0, 0)")
+    await page.getByLabel("Phone").check()
+    assert.isAtMost((await page.locator(".frame-holder iframe").boundingBox())!.width, 380)
+
+    const subject = page.getByLabel("Liquid of subject")
+    await subject.fill("Hello\n{{ first_name | shout }}")
+    const error = page.locator("#var_0_source-error")
+    await error.getByText(/line 2, column \d+: there is no filter "shout"/).waitFor()
+    assert.strictEqual(await subject.getAttribute("aria-invalid"), "true")
+    assert.isTrue(await subject.evaluate((area) => area === document.activeElement), "typing is not disturbed")
+    await body.getByText("For Ann <3").waitFor()
+    await press(page, "Create variant")
+    await page.getByRole("alert").getByRole("link", { name: /line 2/ }).click()
+    assert.isTrue(await subject.evaluate((area) => area === document.activeElement))
+    await error.getByText(/there is no filter "shout"/).waitFor()
+    await subject.fill("Hello {{ first_name }}")
+    await error.getByText(/there is no filter/).waitFor({ state: "detached" })
+
+    await press(page, "Add a condition")
+    await page.getByLabel("Attribute", { exact: true }).fill("tier")
+    await page.getByLabel("Comparison").selectOption("is one of")
+    await page.getByLabel("Values, one a line").fill("gold\nsilver")
+    await press(page, "Add a season")
+    await page.getByLabel("Every year from").fill("11-15")
+    await page.getByRole("group", { name: "Season 1" }).getByLabel("until before").first().fill("01-06")
+    await page.getByLabel("Friday").check()
+    await page.getByLabel("Sample attributes").fill('{"tier": "bronze"}')
+    await page.getByLabel("Sample time").fill("2026-12-24T12:00")
+    await preview(page).getByText("every year from 15 Nov until 6 Jan, on Friday").waitFor()
+    assert.deepStrictEqual(await preview(page).locator(".checks .badge").allInnerTexts(), [
+      "does not hold",
+      "does not hold",
+    ])
+    await page.getByLabel("Sample time").fill("2026-12-25T12:00")
+    await page.getByLabel("Sample attributes").fill('{"tier": "Gold"}')
+    await preview(page).locator(".checks .badge").filter({ hasText: /^holds$/ }).nth(1).waitFor()
+    await preview(page).getByText("The variant is switched off").waitFor()
+    await page.getByLabel("Switched on").check()
+    await preview(page).getByText("gets this variant").waitFor()
+    assert.notStrictEqual(await page.title(), "owned")
+    await press(page, "Create variant")
+    await page.getByText("The variant has been created.").waitFor()
+    const { variants: [made] } = await manage("GET", "/organizations/written/templates/cart")
+    assert.deepInclude(made, {
+      id: "warm",
+      active: true,
+      targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }],
+      seasons: [{ annual: { from: "11-15", to: "01-06" }, days: ["fri"] }],
+      formats: { body_html: "html" },
+    })
+
+    await press(page, "Duplicate Warm")
+    await page.getByText("This is the copy.").waitFor()
+    await page.getByLabel("Name", { exact: true }).fill("Cool")
+    await press(page, "Remove condition 1")
+    await page.getByText("Not saved yet.").waitFor()
+    await press(page, "Remove season 1")
+    // Enter saves, and is not one of the rows' buttons.
+    await page.getByLabel("Name", { exact: true }).press("Enter")
+    await page.getByText("The variant has been saved.").waitFor()
+    await page.getByRole("link", { name: "← Cart reminder" }).click()
+    await press(page, "Switch on Cool")
+    await page.getByText("The variant has been switched on.").waitFor()
+    const card = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "Cool", exact: true }) })
+    await card.getByText("everybody").waitFor()
+    await page.getByRole("region", { name: "Changes, newest first" }).getByText("variant switched on").waitFor()
+    assert.notStrictEqual(await page.title(), "owned")
+    await page.getByRole("link", { name: "Delete Cool" }).click()
+    await press(page, "Delete the variant")
+    await page.getByText("The variant has been deleted.").waitFor()
+
+    // A preview is no step of the history.
+    await page.getByRole("link", { name: "Edit Warm" }).click()
+    await page.getByLabel("Liquid of subject").fill("Dear {{ first_name }}")
+    await preview(page).getByText("Dear Ann").waitFor()
+    await page.goBack()
+    await page.getByRole("heading", { name: "Cart reminder", level: 1 }).waitFor()
+    await context.close()
+  }, 120_000)
+
+  it("works without scripts: rows, preview and import are plain forms", async () => {
+    const email = await organization("scriptless", "Scriptless")
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await signIn(context, email)
+    await page.goto(`${service.url}/console/o/scriptless/templates`)
+    await page.getByRole("link", { name: "Import a file" }).click()
+    await page.getByLabel("Content of the file").fill("templates:\n  - id: plain\n    nam: Plain")
+    await press(page, "Import")
+    await page.getByRole("row", { name: /^line 3, column 5 .*nam: Plain/ }).waitFor()
+    await page.getByLabel("Content of the file").fill("templates:\n  - id: plain\n    name: Plain")
+    await press(page, "Import")
+    await page.getByRole("link", { name: "plain" }).click()
+    await page.getByRole("link", { name: "New variant" }).click()
+    await page.getByLabel("Name", { exact: true }).fill("One")
+    await page.getByLabel("Liquid of subject").fill("Hi {{ who }}")
+    await press(page, "Add a variable")
+    await page.getByLabel("Variable", { exact: true }).nth(2).fill("footer")
+    await page.getByLabel("Sample fields").fill('{"who": "Bo"}')
+    await press(page, "Show the preview")
+    await page.frameLocator("iframe[name=preview]").getByText("Hi Bo").waitFor()
+    assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "One", "the page stays")
+    await press(page, "Create variant")
+    await page.getByText("The variant has been created.").waitFor()
+    const { variants: [made] } = await manage("GET", "/organizations/scriptless/templates/plain")
+    assert.deepStrictEqual(made.vars, { subject: "Hi {{ who }}", body_html: "", footer: "" })
+    await context.close()
+  })
+
+  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+    const email = await organization("outdoor", "Fernweh Outdoor")
+    const base = "/console/o/outdoor/templates"
+    const context = await browser.newContext()
+    const first = await signIn(context, email)
+    await first.goto(`${service.url}${base}`)
+    assert.deepStrictEqual(await faultsByAxe(first), [], "the empty list")
+    await screenshot(first, "templates-empty")
+    await first.goto(`${service.url}${base}/-/import`)
+    const file = new URL("../../src/demo/cart-reminder.yaml", import.meta.url)
+    await first.getByLabel("A file from this computer").setInputFiles({
+      name: "cart-reminder.yaml",
+      mimeType: "application/yaml",
+      buffer: readFileSync(file),
+    })
+    await press(first, "Import")
+    await first.getByText("Created: 1").waitFor()
+    await context.close()
+
+    const template = "/organizations/outdoor/templates/cart-reminder"
+    await manage("PATCH", `${template}/variants/free-shipping`, {
+      targeting: [
+        { attribute: "tier", op: "in", values: ["gold", "silver"] },
+        { attribute: "orders", op: "gte", values: [3] },
+      ],
+    })
+    await manage("PATCH", `${template}/variants/last-pieces`, {
+      seasons: [{
+        starts_at: "2020-01-01",
+        ends_at: "2020-02-01T09:00",
+        days: ["mon", "fri"],
+        hours: { from: 9, to: 17 },
+      }],
+    })
+    await manage("PATCH", `${template}/variants/ask-mira`, { active: false })
+    await manage("PATCH", template, { objective: { click: 1, conversion: 5, negative: -2 }, sticky_hours: 48 })
+    await manage("POST", "/organizations/outdoor/templates", { id: "welcome", name: "Welcome" })
+    const { key } = await manage("POST", "/organizations/outdoor/keys", { name: "Shop" })
+    for (let index = 0; index < 30; index++) {
+      const answer = await service.generate("outdoor", key, {
+        template_id: "cart-reminder",
+        user_id: `user-${index}`,
+        attrs: { tier: index % 2 === 0 ? "gold" : "none", orders: index % 5 },
+      })
+      assert.strictEqual(answer.status, 200)
+    }
+
+    for (const look of looks) {
+      const context = await browser.newContext({
+        viewport: { width: look.width, height: look.height },
+        colorScheme: look.colorScheme,
+      })
+      const page = await signIn(context, email)
+      const check = async (name: string) => {
+        await screenshot(page, `templates-${name}-${look.name}`)
+        assert.deepStrictEqual(await faultsByAxe(page), [], `${name} ${look.name}`)
+        const overflow = await page.evaluate(() => {
+          const { clientWidth, scrollWidth } = document.documentElement
+          return scrollWidth - clientWidth
+        })
+        assert.isAtMost(overflow, 0, `${name} ${look.name} is wider than the screen`)
+      }
+      await waitUntil("the decisions are counted", async () => {
+        await page.goto(`${service.url}${base}`)
+        return await page.getByText("30 decisions").count() > 0
+      }, 60)
+      await check("list")
+      await page.goto(`${service.url}${base}?q=nothing+like+it`)
+      await check("list-none")
+      await page.goto(`${service.url}${base}/cart-reminder`)
+      await page.frameLocator(".variant-card iframe").first().getByText("Back to your cart").waitFor()
+      await check("template")
+      await page.getByText("Sample fields", { exact: true }).first().click()
+      await check("template-samples")
+      await page.goto(`${service.url}${base}/welcome`)
+      await check("template-empty")
+      for (const variant of ["free-shipping", "last-pieces"]) {
+        await page.goto(`${service.url}${base}/cart-reminder/variants/${variant}`)
+        await preview(page).getByText("Who matches").waitFor()
+        await preview(page).frameLocator("iframe").getByText("Back to your cart").waitFor()
+        await check(`variant-${variant}`)
+      }
+      await page.getByLabel("Liquid of subject").fill("Your {{ cart.items | firts }} is waiting")
+      await page.locator("#var_0_source-error").getByText(/there is no filter/).waitFor()
+      await page.getByLabel("Name", { exact: true }).fill("")
+      await press(page, "Save variant")
+      await page.getByRole("alert").waitFor()
+      assert.strictEqual(await page.getByRole("alert").getByRole("listitem").count(), 2, "all faults at once")
+      await preview(page).getByText("there is no filter").waitFor()
+      await check("variant-faulty")
+      for (
+        const [name, path] of [
+          ["new-variant", "cart-reminder/new-variant"],
+          ["settings", "cart-reminder/settings"],
+          ["history", "cart-reminder/history"],
+          ["delete", "cart-reminder/delete"],
+          ["delete-variant", "cart-reminder/variants/reviews/delete"],
+          ["create", "-/new"],
+          ["import", "-/import"],
+        ] as const
+      ) {
+        await page.goto(`${service.url}${base}/${path}`)
+        await check(name)
+      }
+      await page.getByLabel("Content of the file").fill("templates:\n  - id: x\n    nam: X\n    strict: maybe")
+      await press(page, "Import")
+      await page.getByText("Nothing was imported").waitFor()
+      await check("import-faulty")
+      await context.close()
+    }
+  }, 300_000)
+})

@@ -1,0 +1,291 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import * as Braze from "../../src/delivery/connections/Braze.ts"
+import * as CustomerIo from "../../src/delivery/connections/CustomerIo.ts"
+import * as Iterable from "../../src/delivery/connections/Iterable.ts"
+import * as Sfmc from "../../src/delivery/connections/Sfmc.ts"
+import * as Smtp from "../../src/delivery/connections/Smtp.ts"
+import * as Webhook from "../../src/delivery/connections/Webhook.ts"
+import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
+import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
+import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
+
+const modules = {
+  smtp: Smtp,
+  braze: Braze,
+  iterable: Iterable,
+  customerio: CustomerIo,
+  sfmc: Sfmc,
+  webhook: Webhook,
+}
+
+it("has words for every setting and secret of every platform", () => {
+  for (const [platform, { Secrets, Settings }] of Object.entries(modules)) {
+    const { secrets, settings } = platformForms[platform as keyof typeof modules]
+    const words = connectionWords[platform as keyof typeof modules]
+    const paths = [...settings, ...secrets].map(({ path }) => path.join("."))
+    assert.sameMembers(Object.keys(words), paths, platform)
+    const roots = new Set([...settings, ...secrets].map(({ path }) => path[0]))
+    assert.sameMembers([...roots], [...Object.keys(Settings.fields), ...Object.keys(Secrets.fields)], platform)
+  }
+})
+
+it("reads from a form the settings that it was filled with", () => {
+  const { settings } = platformForms.smtp
+  const stored = {
+    host: "smtp.example.com",
+    port: 25,
+    tls: "starttls",
+    from: "news@example.com",
+    unsubscribe: { mailto: "stop@example.com" },
+    connections: 3,
+  }
+  const sent = Object.fromEntries(settings.map((field) => [field.name, textIn(field, stored)]))
+  assert.deepStrictEqual(settingsFrom(settings, sent), stored)
+  const tracked = { region: "eu", from: "a@example.com", tracked: false }
+  const other = platformForms.customerio.settings
+  assert.deepStrictEqual(
+    settingsFrom(other, Object.fromEntries(other.map((field) => [field.name, textIn(field, tracked)]))),
+    tracked,
+  )
+})
+
+describe("Delivery in the console", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  let sink: string
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(
+      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
+    )
+    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  it("adds a connection, tests it, switches it, changes it and removes it, and never shows a secret", async () => {
+    const manage = managed(service)
+    await manage("POST", "/organizations", { slug: "out", name: "Out" })
+    const admin = await signedIn(service, "out@example.com")
+    const at = "/console/o/out/connections"
+    assert.include((await admin.get(at)).text, "Nothing can be delivered yet")
+    const faulty = await admin.post(`${at}/-/new/webhook`, { name: "Not A Name", "settings-url": "ftp://x" })
+    assert.strictEqual(faulty.status, 400)
+    for (const name of ["name", "settings-url", "secrets-signing_secret"]) {
+      assert.include(faulty.text, `href="#${name}"`)
+    }
+    assert.include(faulty.text, "ftp://x", "what was typed stays")
+    const typedSecret = await admin.post(`${at}/-/new/webhook`, { name: "w", "secrets-signing_secret": "whsec_nope" })
+    assert.notInclude(typedSecret.text, "whsec_nope")
+    const added = await admin.post(`${at}/-/new/webhook`, {
+      name: "new",
+      "settings-url": sink,
+      "secrets-signing_secret": webhookSecret,
+    })
+    assert.strictEqual(added.status, 303, added.text)
+    assert.strictEqual(added.location, `${at}/new?done=connection-added`)
+    const again = await admin.post(`${at}/-/new/webhook`, { name: "new", "settings-url": sink })
+    assert.include(again.text, "is that of another connection")
+    const tested = await admin.post(`${at}/new/test`)
+    assert.strictEqual(tested.status, 200)
+    assert.include(tested.text, "The test succeeded.")
+    assert.notInclude(tested.text, webhookSecret)
+    const setup = async () => (await manage("GET", "/organizations/out/connections")).connections[0]
+    for (
+      const [to, expected] of [
+        ["paused", { paused: true }],
+        ["resumed", { paused: false }],
+        ["disabled", { enabled: false }],
+        ["enabled", { enabled: true }],
+        ["default", { default: true }],
+      ] as const
+    ) {
+      assert.strictEqual((await admin.post(`${at}/new/switch`, { to })).status, 303)
+      assert.deepInclude(await setup(), expected)
+    }
+    assert.strictEqual((await admin.post(`${at}/new/switch`, { to: "constructor" })).status, 400)
+    const changed = await admin.post(`${at}/new`, { "settings-url": `${sink}/other`, "settings-deduplicates": "true" })
+    assert.strictEqual(changed.status, 303, changed.text)
+    assert.deepStrictEqual((await setup()).settings, { url: `${sink}/other`, deduplicates: true })
+    assert.deepStrictEqual((await setup()).secrets, ["signing_secret"], "an empty field keeps the secret")
+    await admin.post(`${at}/new`, { "settings-url": "http://127.0.0.1:9/" })
+    assert.include((await admin.post(`${at}/new/test`)).text, "The test failed.")
+    assert.include((await admin.get(`${at}/new/remove`)).text, "Remove the connection")
+    assert.strictEqual((await admin.post(`${at}/new/remove`)).status, 303)
+    for (const path of ["new", "%00", "-", "constructor", "-/new/constructor"]) {
+      assert.strictEqual((await admin.get(`${at}/${path}`)).status, 404, path)
+    }
+    assert.strictEqual((await admin.post(`${at}/new/test`)).status, 404)
+  })
+
+  it("takes a secret away that is not needed any more", async () => {
+    const manage = managed(service)
+    await manage("POST", "/organizations", { slug: "login", name: "Login" })
+    const admin = await signedIn(service, "login@example.com")
+    const at = "/console/o/login/connections"
+    const settings = { "settings-host": "127.0.0.1", "settings-from": "news@example.com" }
+    const added = await admin.post(`${at}/-/new/smtp`, {
+      name: "smtp",
+      ...settings,
+      "settings-user": "me",
+      "secrets-password": "pass-word",
+    })
+    assert.strictEqual(added.status, 303, added.text)
+    const half = await admin.post(`${at}/smtp`, settings)
+    assert.include(half.text, `href="#settings-user"`)
+    assert.strictEqual((await admin.post(`${at}/smtp`, { ...settings, "remove-secrets-password": "yes" })).status, 303)
+    assert.deepStrictEqual((await manage("GET", "/organizations/login/connections")).connections[0].secrets, [])
+  })
+
+  it("lists deliveries by state and address, shows the message in a frame that runs nothing", async () => {
+    const manage = managed(service)
+    const org = await furnish(service, "sent")
+    await connect(service, "sent", sink)
+    const admin = await signedIn(service, "sent@example.com")
+    for (let n = 0; n < 4; n++) {
+      await org.post("/api/deliver/sent", {
+        template_id: "welcome",
+        email: `p${n}@example.com`,
+        fields: { name: script },
+      })
+    }
+    await waitUntil("all have left or failed", async () => {
+      const { failed, sent } = await manage("GET", "/organizations/sent/delivery-summary")
+      return failed + sent === 4
+    })
+    const at = "/console/o/sent/deliveries"
+    const all = await admin.get(at)
+    assert.strictEqual(all.status, 200)
+    for (let n = 0; n < 4; n++) assert.include(all.text, `p${n}@example.com`)
+    assert.include(all.headers.get("content-security-policy") ?? "", "connect-src 'self'")
+    const { deliveries } = await manage("GET", "/organizations/sent/deliveries?state=sent")
+    const failed = await admin.get(`${at}?state=failed`)
+    assert.notInclude(failed.text, deliveries[0].email)
+    const one = await admin.get(`${at}?email=p1%40example.com`)
+    assert.notInclude(one.text, "p2@example.com")
+    assert.include((await admin.get(`${at}?email=nobody%40example.com&state=wrong&before=%00`)).text, "Nothing matches")
+    const shown = await admin.get(`${at}/${deliveries[0].id}`)
+    assert.include(shown.text, `sandbox`)
+    assert.notInclude(shown.text, "<script>document.title")
+    assert.notInclude(shown.headers.get("content-security-policy") ?? "", "connect-src")
+    const part = await admin.get(`${at}/${deliveries[0].id}/message?part=body`)
+    assert.strictEqual(part.status, 200)
+    assert.include(part.headers.get("content-security-policy") ?? "", "default-src 'none'")
+    assert.match(part.headers.get("content-security-policy") ?? "", /;\s*sandbox(;|$)/)
+    for (const path of ["message?part=subject", "message?part=constructor", "message"]) {
+      assert.strictEqual((await admin.get(`${at}/${deliveries[0].id}/${path}`)).status, 404, path)
+    }
+    assert.strictEqual((await admin.get(`${at}/nothing/message?part=body`)).status, 404)
+    assert.strictEqual((await service.request(`${at}/${deliveries[0].id}/message?part=body`)).status, 403)
+    const stranger = await signedIn(service, "stranger@example.com", ["out", "viewer"])
+    assert.strictEqual((await stranger.get(`${at}/${deliveries[0].id}/message?part=body`)).status, 403)
+    assert.strictEqual((await stranger.get(at)).status, 403)
+  })
+
+  it("cancels what is queued and retries what has failed, after asking, by editors and not by viewers", async () => {
+    const manage = managed(service)
+    const org = await furnish(service, "queue")
+    await connect(service, "queue", "http://127.0.0.1:9/")
+    const at = "/console/o/queue/deliveries"
+    const viewer = await signedIn(service, "queue-viewer@example.com", ["queue", "viewer"])
+    const editor = await signedIn(service, "queue-editor@example.com", ["queue", "editor"])
+    await org.post("/api/deliver/queue", {
+      template_id: "welcome",
+      email: "later@example.com",
+      send_at: new Date(Date.now() + 3_600_000).toISOString(),
+    })
+    await org.post("/api/deliver/queue", { template_id: "welcome", email: "now@example.com" })
+    await waitUntil(
+      "one has failed",
+      async () => (await manage("GET", "/organizations/queue/delivery-summary")).failed === 1,
+    )
+    const byState = async (state: string) =>
+      (await manage("GET", `/organizations/queue/deliveries?state=${state}`)).deliveries
+    const [later] = await byState("queued")
+    const [failed] = await byState("failed")
+    for (const path of [later.id, failed.id]) {
+      const { text } = await viewer.get(`${at}/${path}`)
+      assert.notMatch(text, /\/(cancel|retry)"/)
+    }
+    for (const path of [`${later.id}/cancel`, `${failed.id}/retry`]) {
+      assert.strictEqual((await viewer.get(`${at}/${path}`)).status, 403)
+      assert.strictEqual((await viewer.post(`${at}/${path}`)).status, 403)
+    }
+    assert.include((await editor.get(`${at}/${later.id}/cancel`)).text, "Cancel the message")
+    assert.strictEqual((await byState("cancelled")).length, 0, "asking changes nothing")
+    assert.strictEqual((await editor.post(`${at}/${later.id}/cancel`)).status, 303)
+    assert.strictEqual((await byState("cancelled")).length, 1)
+    assert.include((await editor.get(`${at}/${later.id}/retry`)).text, "nothing to retry")
+    assert.strictEqual((await editor.post(`${at}/${later.id}/retry`)).status, 404)
+    assert.include((await editor.get(`${at}/${failed.id}/retry`)).text, "Queue it again")
+    assert.strictEqual((await editor.post(`${at}/${failed.id}/retry`)).status, 303)
+    for (const path of ["nothing", "%00"]) assert.strictEqual((await editor.get(`${at}/${path}`)).status, 404)
+    for (const path of ["-/new", "-/new/smtp", "main/remove"]) {
+      assert.strictEqual((await editor.get(`/console/o/queue/connections/${path}`)).status, 403, path)
+    }
+    const { text } = await viewer.get("/console/o/queue/connections/main")
+    assert.notMatch(text, /<form method="post" action="\/console\/o/)
+  })
+
+  it("breaks on no form that is filled with nonsense", async () => {
+    const { slug } = await furnish(service, "nonsense")
+    await connect(service, slug, sink)
+    const admin = await signedIn(service, "nonsense@example.com")
+    const paths = [
+      "sources/provider_a",
+      "sources/provider_c",
+      "sources/provider_d",
+      "sources/events",
+      "sources/events/dry-run",
+      "sources/events/inbox/0/replay",
+      "sources/%00/disable",
+      "connections/main",
+      "connections/main/switch",
+      "connections/%00/test",
+      ...Object.keys(platformForms).map((platform) => `connections/-/new/${platform}`),
+      "deliveries/%00/cancel",
+      "deliveries/-/retry",
+    ]
+    const names = [
+      ...Object.values(platformForms).flatMap(({ secrets, settings }) => [...secrets, ...settings]),
+      ...["secret", "conversions", "mapping", "body", "name", "to"].map((name) => ({ name })),
+      ...["tolerance_seconds", "header", "scheme", "unsigned_items"].map((name) => ({ name: `settings-${name}` })),
+    ].map(({ name }) => name)
+    for (
+      const value of [
+        "\0",
+        script,
+        "null",
+        "[]",
+        '{"event":"$","tracking_id":"$"}',
+        "9".repeat(400),
+        "-1",
+        "\uffff\n\r",
+      ]
+    ) {
+      const fields = Object.fromEntries(names.map((name) => [name, value]))
+      for (const path of paths) {
+        const { status, text } = await admin.post(`/console/o/${slug}/${path}`, fields)
+        assert.isBelow(status, 500, `${path} ${JSON.stringify(value.slice(0, 50))}`)
+        assert.notInclude(text, script, path)
+      }
+      for (const path of ["deliveries", "people", "people/erase", "sources/events/inbox"]) {
+        const query = new URLSearchParams({
+          state: value,
+          email: value,
+          before: value,
+          q: value,
+          after: value,
+          check: value,
+        })
+        const { status, text } = await admin.get(`/console/o/${slug}/${path}?${query}`)
+        assert.isBelow(status, 500, `${path} ${value.slice(0, 50)}`)
+        assert.notInclude(text, script, path)
+      }
+    }
+  }, 120_000)
+})

@@ -1,0 +1,173 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, it } from "vitest"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { describeOnStores } from "../support/stores.ts"
+import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } from "./furnished.ts"
+
+// deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
+type Json = any
+
+describeOnStores("People and messages", (_, environment) => {
+  let scope: Scope.Closeable
+  let service: Service
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(Scope.provide(startInProcess(environment, deliveryEnvironment), scope))
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  const story = (org: string, query: string): Promise<Json> =>
+    managed(service)("GET", `/organizations/${org}/stories?${query}`)
+
+  it("tells of a tracking id what was decided and why, and what each event did", async () => {
+    await furnish(service, "told")
+    const found = await story("told", "tracking_id=order-1001")
+    assert.strictEqual(found.decisions.length, 1)
+    const [decision] = found.decisions
+    assert.strictEqual(decision.template_id, "welcome")
+    assert.strictEqual(decision.mode, "bandit")
+    assert.closeTo(decision.weights.warm + decision.weights.brief, 1, 1e-9)
+    assert.strictEqual(decision.propensity, decision.weights[decision.copy_id])
+    const effects = decision.events.map(({ effect, event }: Json) => `${event} ${effect}`)
+    assert.deepStrictEqual(effects, [
+      "conversion out_of_time",
+      "delivered counted",
+      "click automated",
+      "open counted",
+      "open repeated",
+      "click counted",
+      "open repeated",
+    ])
+    assert.strictEqual(found.profiles[0].user_id, "u-1", "and of whom it was")
+    const loose = await story("told", "tracking_id=order-unknown")
+    assert.deepStrictEqual(loose.loose.map(({ effect }: Json) => effect), ["waiting"])
+    assert.deepStrictEqual((await story("told", "q=nobody")).decisions, [])
+  })
+
+  it("finds a person under every name, and a text whatever it names", async () => {
+    await furnish(service, "named")
+    const byUser = await story("named", "user_id=u-1")
+    assert.sameMembers(byUser.names, ["u-1", "ann@example.com"])
+    assert.deepStrictEqual((await story("named", "email=ANN@example.com")).decisions, byUser.decisions)
+    assert.strictEqual((await story("named", "q=order-1001")).found_as, "tracking_id")
+    for (const q of ["u-1", "ann@example.com"]) {
+      const found = await story("named", `q=${q}`)
+      assert.strictEqual(found.found_as, "person")
+      assert.deepStrictEqual(found.decisions, byUser.decisions)
+    }
+  })
+
+  it("goes through a long story page by page, each decision once", async () => {
+    const org = await furnish(service, "long")
+    for (let n = 0; n < 7; n++) {
+      await org.post("/api/generate/long", { template_id: "welcome", tracking_id: `more-${n}`, user_id: "u-1" })
+    }
+    const ids: Array<string> = []
+    let after = ""
+    do {
+      const page: Json = await story("long", `user_id=u-1&limit=3${after === "" ? "" : `&after=${after}`}`)
+      ids.push(...page.decisions.map((one: Json) => one.tracking_id))
+      after = page.next ?? ""
+    } while (after !== "")
+    assert.sameMembers(ids, ["order-1001", ...Array.from({ length: 7 }, (_, n) => `more-${n}`)])
+    assert.strictEqual(ids.at(-1), "order-1001", "the latest first")
+  })
+
+  it("refuses a question that is none", async () => {
+    await managed(service)("POST", "/organizations", { slug: "asked", name: "Asked" })
+    for (
+      const query of [
+        "",
+        "q=",
+        "q=a&email=b",
+        "user_id=a&user_id=b",
+        "q=%00",
+        "q=a&limit=0",
+        "q=a&after=x",
+        `q=${"x".repeat(401)}`,
+      ]
+    ) {
+      const answer = await service.manage("GET", `/organizations/asked/stories?${query}`)
+      assert.strictEqual(answer.status, 400, query)
+    }
+    assert.strictEqual((await service.manage("GET", "/organizations/nobody/stories?q=a")).status, 404)
+    assert.strictEqual((await service.manage("GET", "/organizations/asked/webhooks/events/events?limit=x")).status, 400)
+  })
+
+  it("keeps organizations apart", async () => {
+    await furnish(service, "mine")
+    await managed(service)("POST", "/organizations", { slug: "theirs", name: "Theirs" })
+    for (const query of ["tracking_id=order-1001", "user_id=u-1", "email=ann@example.com", "q=u-1"]) {
+      const found = await story("theirs", query)
+      assert.deepStrictEqual([found.decisions, found.profiles, found.loose, found.repeats], [[], [], [], []])
+    }
+    assert.deepStrictEqual(
+      (await managed(service)("GET", "/organizations/theirs/webhooks/events/events")).events,
+      [],
+    )
+  })
+
+  it("shows the story with what was typed as text", async () => {
+    await furnish(service, "page")
+    const viewer = await signedIn(service, "page@example.com", ["page", "viewer"])
+    const at = "/console/o/page/people"
+    assert.strictEqual((await viewer.get(at)).status, 200)
+    const message = (await viewer.get(`${at}?q=order-1001`)).text
+    for (const word of ["welcome", "Why this variant", "counted before", "by a machine", "out of time", "weekend"]) {
+      assert.include(message, word)
+    }
+    const person = (await viewer.get(`${at}?q=u-1`)).text
+    assert.include(person, "ann@example.com")
+    assert.include(person, "&lt;script>document.title")
+    assert.notInclude(person, "<script>document.title")
+    assert.notInclude(person, "/people/erase", "a viewer erases nobody")
+    assert.include(
+      (await viewer.get(`${at}?q=${encodeURIComponent("<script>x")}`)).text,
+      "Nothing is known by that name",
+    )
+    for (const query of ["q=%00", "after=x&q=u-1", `q=${"x".repeat(2000)}`, "user_id=%F0%90", "email=%40"]) {
+      assert.strictEqual((await viewer.get(`${at}?${query}`)).status, 200, query)
+    }
+  })
+
+  it("erases a person after asking, says what was erased, and keeps the name out of the audit log", async () => {
+    const manage = managed(service)
+    const org = await furnish(service, "erased")
+    const sink = await Effect.runPromise(Scope.provide(receiver, scope))
+    await connect(service, "erased", sink.url)
+    await org.post("/api/deliver/erased", { template_id: "welcome", email: "ann@example.com" })
+    await waitUntil(
+      "it has left",
+      async () => (await manage("GET", "/organizations/erased/delivery-summary")).sent === 1,
+    )
+    const at = "/console/o/erased/people/erase"
+    const editor = await signedIn(service, "erased-editor@example.com", ["erased", "editor"])
+    const admin = await signedIn(service, "erased-admin@example.com", ["erased", "admin"])
+    assert.strictEqual((await editor.get(at)).status, 403)
+    assert.strictEqual((await editor.post(at, { user_id: "u-1" })).status, 403)
+    assert.include(
+      (await admin.get("/console/o/erased/people?q=u-1")).text,
+      `${at}?user_id=u-1&amp;email=ann%40example.com`,
+    )
+    const nobody = await admin.get(`${at}?check=yes&user_id=&email=`)
+    assert.strictEqual(nobody.status, 400)
+    assert.include(nobody.text, `href="#user_id"`)
+    const asked = await admin.get(`${at}?check=yes&user_id=u-1&email=`)
+    assert.include(asked.text, "It cannot be undone.")
+    assert.strictEqual((await story("erased", "user_id=u-1")).profiles.length, 1, "asking erases nothing")
+    const done = await admin.post(at, { user_id: "u-1" })
+    assert.strictEqual(done.status, 200)
+    assert.include(done.text, "1 profile")
+    assert.include(done.text, "2 decisions")
+    assert.include(done.text, "1 delivery")
+    const after = await story("erased", "user_id=u-1")
+    assert.deepStrictEqual([after.profiles, after.decisions], [[], []])
+    assert.strictEqual((await story("erased", "tracking_id=order-1001")).decisions[0].user_id, null)
+    const { entries } = await manage("GET", "/organizations/erased/audit")
+    const erasures = entries.filter(({ action }: Json) => action === "person erased")
+    assert.strictEqual(erasures.length, 1)
+    assert.notInclude(JSON.stringify(erasures), "u-1")
+    assert.include((await admin.post(at, { user_id: "u-1" })).text, "Nothing was known under that name")
+  })
+})

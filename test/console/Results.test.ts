@@ -1,0 +1,135 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
+import { waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { managed, script, signedIn } from "./furnished.ts"
+
+const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
+
+describe("Results and overview in the console", () => {
+  let scope: Scope.Closeable
+  let running: Running
+
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    running = await Effect.runPromise(
+      Scope.provide(Effect.orDie(Effect.flatMap(temporaryEnvironment("embedded"), (env) => startServer(env))), scope),
+    )
+  }, 120_000)
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  it("leads from nothing to what is missing, offering only what the role may do", async () => {
+    const manage = managed(running.service)
+    await manage("POST", "/organizations", { slug: "empty", name: "Empty" })
+    const admin = await signedIn(running.service, "admin@example.com", ["empty", "admin"])
+    const first = await admin.get("/console/o/empty")
+    assert.strictEqual(first.status, 200)
+    for (const step of ["Make an API key", "Write a template", "Let events come in"]) assert.include(first.text, step)
+    for (const href of ["settings/keys/new", "templates/-/new", "sources"]) {
+      assert.include(first.text, `href="/console/o/empty/${href}"`)
+      assert.strictEqual((await admin.get(`/console/o/empty/${href}`)).status, 200, "no step leads nowhere")
+    }
+    const viewer = await signedIn(running.service, "viewer@example.com", ["empty", "viewer"])
+    const seen = (await viewer.get("/console/o/empty")).text
+    assert.include(seen, "Make an API key")
+    assert.notInclude(seen, "Create New API Key")
+    assert.notInclude(seen, "Create a template")
+    const other = await signedIn(running.service, "other@example.com", ["empty", "viewer"])
+    await manage("POST", "/organizations", { slug: "theirs", name: "Theirs" })
+    for (const path of ["/console/o/theirs", "/console/o/theirs/templates/t/results"]) {
+      assert.strictEqual((await other.get(path)).status, 403)
+    }
+  })
+
+  it("says where something needs somebody, with the way there", async () => {
+    const manage = managed(running.service)
+    await manage("POST", "/organizations", { slug: "trouble", name: "Trouble" })
+    const { key } = await manage("POST", "/organizations/trouble/keys", { name: "k", scopes: ["events", "generate"] })
+    await manage("POST", "/organizations/trouble/templates", { id: "mute", name: "Mute", variants: [] })
+    const answer = await running.service.request("/api/webhook/events/trouble", {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify([{ event: "click" }]),
+    })
+    assert.strictEqual(answer.status, 200, await answer.text())
+    await running.run(settle("trouble", "mute"))
+    const viewer = await signedIn(running.service, "trouble@example.com", ["trouble", "viewer"])
+    let text = ""
+    await waitUntil("the body has been looked at", async () => {
+      text = (await viewer.get("/console/o/trouble")).text
+      return text.includes("not understood")
+    })
+    assert.include(text, "Needs attention")
+    assert.include(text, "mute has no active variant")
+    assert.include(text, "Custom events: 1 not understood")
+    for (const href of ["sources/events/inbox", "templates/mute"]) {
+      assert.include(text, `href="/console/o/trouble/${href}"`)
+      assert.strictEqual((await viewer.get(`/console/o/trouble/${href}`)).status, 200, href)
+    }
+  })
+
+  it("shows results with their pictures and tables to whoever may look, and what was typed as text", async () => {
+    const manage = managed(running.service)
+    await manage("POST", "/organizations", { slug: "shown", name: script, time_zone: "Europe/Berlin" })
+    await running.run(makeTemplate("shown", "t", ["a", "b"]))
+    await manage("PATCH", "/organizations/shown/templates/t", { name: script })
+    await manage("PATCH", "/organizations/shown/templates/t/variants/a", { name: script })
+    await running.run(Effect.gen(function* () {
+      yield* plant("shown", { copy: "a", decisions: 120, outcomes: { click: 24, open: 60 }, segment })
+      yield* plant("shown", { copy: "b", decisions: 110, outcomes: { click: 6 }, segment })
+      yield* settle("shown")
+    }))
+    const viewer = await signedIn(running.service, "shown@example.com", ["shown", "viewer"])
+    const path = "/console/o/shown/templates/t/results"
+    const page = await viewer.get(path)
+    assert.strictEqual(page.status, 200)
+    assert.include(page.headers.get("content-security-policy")!, "connect-src 'self'")
+    assert.isBelow(page.text.length, 150_000)
+    assert.notInclude(page.text, "<script>document")
+    assert.notMatch(page.text, / style="|<style|NaN|Infinity|undefined/)
+    for (const id of ["rate", "share", "best", "gain", "hours", "segments"]) assert.include(page.text, `id="${id}"`)
+    for (const figure of page.text.split("<figure").slice(1)) {
+      assert.include(figure, "<figcaption>")
+      assert.match(figure, /<details>.*<table>/s, "every picture has its table")
+    }
+    assert.include(page.text, "230 decisions")
+    const none = await viewer.get(`${path}?segment=daypart%3Dnight`)
+    assert.strictEqual(none.status, 200)
+    assert.include(none.text, "No decisions in this segment")
+    const form = await viewer.get(`${path}?lookback_days=7&offset_days=0&segment=`)
+    assert.strictEqual(form.status, 200, "an empty field asks for nothing")
+    assert.match(form.text, /aria-current="true"[^>]*>Last 7 days/)
+    const bad = await viewer.get(
+      `${path}?lookback_days=abc&offset_days=-1&segment=${encodeURIComponent(`${script}&plan`)}`,
+    )
+    assert.strictEqual(bad.status, 400)
+    assert.notInclude(bad.text, "<script>document")
+    for (const field of ["lookback_days", "offset_days", "segment"]) {
+      assert.include(bad.text, `href="#${field}"`)
+      assert.include(bad.text, `id="${field}-error"`)
+    }
+    assert.strictEqual((await viewer.get("/console/o/shown/templates/none/results")).status, 404)
+    const overview = await viewer.get("/console/o/shown")
+    assert.notInclude(overview.text, "<script>document")
+    assert.include(overview.text, path)
+  })
+
+  it("says so where a template has no variants, or nothing was decided yet", async () => {
+    const manage = managed(running.service)
+    await manage("POST", "/organizations", { slug: "quiet", name: "Quiet" })
+    await manage("POST", "/organizations/quiet/templates", { id: "bare", name: "Bare", variants: [] })
+    await running.run(makeTemplate("quiet", "t", ["a", "b"]))
+    const editor = await signedIn(running.service, "quiet@example.com", ["quiet", "editor"])
+    const bare = await editor.get("/console/o/quiet/templates/bare/results")
+    assert.include(bare.text, "This template has no variants yet")
+    const href = "/console/o/quiet/templates/bare/new-variant"
+    assert.include(bare.text, `href="${href}"`)
+    assert.strictEqual((await editor.get(href)).status, 200)
+    const { text } = await editor.get("/console/o/quiet/templates/t/results")
+    assert.include(text, "No decisions in this window yet")
+    assert.include(text, "There is no data yet")
+  })
+})

@@ -1,0 +1,166 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import { settingsOf } from "../../src/events/signatures/Verify.ts"
+import { platforms, type Segment } from "../../src/domain/Source.ts"
+import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
+import { type Service, startInProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
+
+it("has words for every setting of every source, and for none that there is not", () => {
+  for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Segment, keyof typeof settingsOf]>) {
+    const { secrets: _, ...members } = settingsOf[platform].fields as Record<string, unknown>
+    assert.sameMembers(Object.keys(sourceWords[segment]), Object.keys(members), segment)
+    assert.strictEqual(sourceForms[segment].settings.length, Object.keys(members).length)
+  }
+})
+
+describe("Webhook sources in the console", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(
+      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
+    )
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  it("shows every source with the full address to send to", async () => {
+    await furnish(service, "shown")
+    const admin = await signedIn(service, "shown@example.com")
+    const { status, text } = await admin.get("/console/o/shown/sources")
+    assert.strictEqual(status, 200)
+    for (const segment of Object.keys(platforms)) {
+      assert.include(text, `value="${service.url}/api/webhook/${segment}/shown"`)
+    }
+    const events = await admin.get("/console/o/shown/sources/events")
+    assert.include(events.text, "order-1001")
+    assert.include(events.text, "waiting for its decision")
+  })
+
+  it("sets a source up, keeps the secret to itself, and says until when the old one is accepted", async () => {
+    const manage = managed(service)
+    await manage("POST", "/organizations", { slug: "setup", name: "Setup" })
+    const admin = await signedIn(service, "setup@example.com")
+    const at = "/console/o/setup/sources/provider_c"
+    const missing = await admin.post(at, { secret: "", "settings-tolerance_seconds": "-5" })
+    assert.strictEqual(missing.status, 400)
+    assert.include(missing.text, `href="#secret"`)
+    assert.include(missing.text, `href="#settings-tolerance_seconds"`)
+    const saved = await admin.post(at, { secret: "first-secret-0123456789", "settings-tolerance_seconds": "any" })
+    assert.strictEqual(saved.status, 303, saved.text)
+    assert.strictEqual(saved.location, `${at}?done=source-saved`)
+    const source = async () =>
+      (await manage("GET", "/organizations/setup/webhooks")).webhooks.find(({ segment }: { segment: string }) =>
+        segment === "provider_c"
+      )
+    assert.deepStrictEqual((await source()).settings, { tolerance_seconds: null })
+    const shown = await admin.get(at)
+    assert.notInclude(shown.text, "first-secret")
+    assert.match(shown.text, /name="settings-tolerance_seconds"[^>]*value="any"/)
+    assert.strictEqual((await admin.post(at, { secret: "second-secret-0123456789" })).status, 303)
+    assert.include((await admin.get(at)).text, "The one before is accepted until")
+    assert.strictEqual((await source()).secrets.length, 2)
+    assert.strictEqual((await admin.post(`${at}/disable`)).status, 303)
+    assert.isFalse((await source()).enabled)
+    assert.strictEqual((await admin.post(`${at}/enable`)).status, 303)
+    assert.isTrue((await source()).enabled)
+    assert.include((await admin.get(`${at}/remove`)).text, "Remove the source")
+    assert.strictEqual((await admin.post(`${at}/remove`)).status, 303)
+    assert.isUndefined(await source())
+    assert.strictEqual((await admin.post(`${at}/remove`)).status, 404)
+    assert.strictEqual((await admin.post(`${at}/enable`)).status, 404, "what is not set up cannot be switched on")
+    assert.strictEqual((await admin.get("/console/o/setup/sources/provider_z")).status, 404)
+  })
+
+  it("sends who wants to set up provider_e to the command line", async () => {
+    await managed(service)("POST", "/organizations", { slug: "sfmc", name: "S" })
+    const admin = await signedIn(service, "sfmc@example.com", ["sfmc", "admin"])
+    const { text } = await admin.get("/console/o/sfmc/sources/provider_e")
+    assert.include(text, "parlance --org sfmc webhook set provider_e")
+    assert.notInclude(text, 'name="secret"')
+    for (const name of ["provider_e", "sfmc"]) {
+      assert.strictEqual((await admin.post(`/console/o/sfmc/sources/${name}`, { secret: "x".repeat(30) })).status, 403)
+      assert.strictEqual((await admin.post(`/console/o/sfmc/sources/${name}/remove`)).status, 403)
+    }
+  })
+
+  it("lets viewers look, editors replay, and admins change", async () => {
+    const { slug } = await furnish(service, "roles")
+    const { inbox } = await managed(service)("GET", `/organizations/${slug}/webhooks/events/inbox`)
+    assert.strictEqual(inbox.length, 2)
+    const at = `/console/o/${slug}/sources`
+    const viewer = await signedIn(service, "viewer@example.com", [slug, "viewer"])
+    const editor = await signedIn(service, "editor@example.com", [slug, "editor"])
+    for (const path of ["", "/provider_d", "/events", "/events/inbox", "/events/inbox?all=true"]) {
+      const { status, text } = await viewer.get(`${at}${path}`)
+      assert.strictEqual(status, 200, path)
+      assert.notMatch(text, /<form method="post" action="\/console\/o/, `${path} offers nothing to change`)
+    }
+    assert.strictEqual((await viewer.get(`${at}/provider_d/remove`)).status, 403)
+    for (const path of ["/provider_d", "/provider_d/disable", "/provider_d/remove"]) {
+      assert.strictEqual((await editor.post(`${at}${path}`)).status, 403, path)
+    }
+    const replay = `${at}/events/inbox/${inbox[0].id}/replay`
+    assert.strictEqual((await viewer.post(replay)).status, 403)
+    assert.include((await editor.get(`${at}/events/inbox`)).text, replay)
+    assert.strictEqual((await editor.post(replay)).status, 303)
+    assert.strictEqual((await editor.post(`${at}/events/inbox/999999999/replay`)).status, 404)
+    assert.strictEqual((await editor.post(`${at}/events/inbox/%00/replay`)).status, 404)
+  })
+
+  it("shows the reason and the body of what was not understood, as text", async () => {
+    const { slug } = await furnish(service, "bodies")
+    const viewer = await signedIn(service, "bodies@example.com", [slug, "viewer"])
+    const { text } = await viewer.get(`/console/o/${slug}/sources/events/inbox`)
+    assert.include(text, "has no event name")
+    assert.include(text, "partly understood")
+    assert.include(text, "&lt;script>document.title=")
+    assert.notInclude(text, "<script>document.title=")
+    assert.include(text, "not understood")
+    assert.strictEqual((await viewer.get(`/console/o/${slug}/sources/events/inbox?before=x&all=y`)).status, 200)
+  })
+
+  it("explains what a mapping makes of a sample, and lists what is wrong with the mapping", async () => {
+    await managed(service)("POST", "/organizations", { slug: "tried", name: "Tried" })
+    const viewer = await signedIn(service, "tried@example.com", ["tried", "viewer"])
+    const at = "/console/o/tried/sources/events/dry-run"
+    assert.strictEqual((await viewer.get(at)).status, 200)
+    const mapping = JSON.stringify({ event: { from: ["$.kind"], table: { Read: "open" } }, tracking_id: "$.t" })
+    const run = await viewer.post(at, {
+      mapping,
+      body: JSON.stringify([{ kind: "Read", t: script }, { kind: "Read" }]),
+    })
+    assert.strictEqual(run.status, 200)
+    assert.include(run.text, "2 items")
+    assert.include(run.text, "&lt;script>")
+    assert.notInclude(run.text, "<script>document")
+    assert.include(run.text, "names no message")
+    for (const wrong of ["{", "[]", JSON.stringify({ event: "kind", trackingId: "$.t" })]) {
+      const answer = await viewer.post(at, { mapping: wrong, body: "{}" })
+      assert.strictEqual(answer.status, 400, wrong)
+      assert.include(answer.text, `href="#mapping"`)
+    }
+    assert.include((await viewer.post(at, { mapping, body: "{" })).text, "The body was not understood")
+  })
+
+  it("says at its place what is wrong with a stored mapping and conversions", async () => {
+    await managed(service)("POST", "/organizations", { slug: "mapped", name: "Mapped" })
+    const admin = await signedIn(service, "mapped@example.com")
+    const at = "/console/o/mapped/sources/events"
+    const broken = await admin.post(at, { mapping: "{ no json", conversions: "order completed" })
+    assert.strictEqual(broken.status, 400)
+    assert.include(broken.text, `href="#mapping"`)
+    assert.include(broken.text, "order completed", "what was typed stays")
+    const faulty = await admin.post(at, { mapping: JSON.stringify({ event: "kind" }), conversions: "x".repeat(300) })
+    assert.strictEqual(faulty.status, 400)
+    assert.include(faulty.text, `href="#mapping"`)
+    assert.include(faulty.text, `href="#conversions"`)
+    const mapping = { event: "$.kind", tracking_id: "$.t" }
+    assert.strictEqual((await admin.post(at, { mapping: JSON.stringify(mapping) })).status, 303)
+    const { webhooks } = await managed(service)("GET", "/organizations/mapped/webhooks")
+    assert.deepStrictEqual(webhooks[0].settings, { mapping })
+  })
+})

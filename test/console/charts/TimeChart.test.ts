@@ -1,0 +1,104 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { h } from "preact"
+import { renderToString } from "preact-render-to-string"
+import { shade, WeekMap } from "../../../src/console/charts/HeatMap.tsx"
+import { count, percent, rateFormat, signedCount, ticks } from "../../../src/console/charts/Numbers.ts"
+import { LineChart, ShareChart, spread } from "../../../src/console/charts/TimeChart.tsx"
+
+const hour = 3_600_000
+const times = [0, 1, 2, 3, 4, 5].map((n) => n * hour)
+const common = { labelledBy: "t", times, formatTime: (time: number) => `hour ${time / hour}`, formatValue: String }
+
+describe("Charts", () => {
+  it("draws every line once, its gaps left open, without a style that the policy would block", () => {
+    const html = renderToString(
+      h(LineChart, {
+        ...common,
+        incompleteFrom: 4 * hour,
+        lines: [
+          { series: 0, name: "Whole", values: [1, 2, 3, 4, 5, 6], bands: times.map((_, i) => [i, i + 2] as const) },
+          { series: 1, name: "Broken", values: [1, 2, null, 2, 3, 1] },
+        ],
+      }),
+    )
+    assert.notMatch(html, /style=|<style|NaN|Infinity/)
+    assert.strictEqual(html.match(/class="line s0"/g)?.length, 1)
+    assert.strictEqual(html.match(/class="line s1"/g)?.length, 2, "one piece before the gap, one after")
+    assert.strictEqual(html.match(/class="band s0"/g)?.length, 1)
+    assert.include(html, `class="incomplete" x="80%"`)
+    assert.include(html, `aria-labelledby="t"`)
+    assert.include(html, "Broken")
+  })
+
+  it("shows names as text", () => {
+    const name = `<script>alert(1)</script>`
+    const html = renderToString(h(LineChart, { ...common, lines: [{ series: 0, name, values: [1, 1, 1, 1, 1, 1] }] }))
+    assert.notInclude(html, "<script>")
+  })
+
+  it("stacks shares to the top, and copes with a single point", () => {
+    const lines = [
+      { series: 0, name: "A", values: [0.25, 0.5, null, 0.5, 0.5, 0.5] },
+      { series: 1, name: "B", values: [0.75, 0.5, null, 0.5, 0.5, 0.5] },
+    ]
+    const html = renderToString(h(ShareChart, { ...common, lines }))
+    assert.include(html, "M0 0L200 0L600 0", "both together are the whole, also beside what nothing is known of")
+    assert.notMatch(html, /NaN|Infinity/)
+    const one = renderToString(
+      h(ShareChart, { ...common, times: [5], lines: lines.map((line) => ({ ...line, values: [0.5] })) }),
+    )
+    assert.notMatch(one, /NaN|Infinity/)
+    assert.include(one, "<circle")
+  })
+
+  it("moves labels apart, inside the picture and in their order", () => {
+    fc.assert(fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }), (wanted) => {
+      const placed = spread(wanted)
+      const order = wanted.map((_, i) => i).sort((a, b) => wanted[a]! - wanted[b]!)
+      for (let i = 1; i < order.length; i++) {
+        assert.isAtLeast(placed[order[i]!]! - placed[order[i - 1]!]!, 17 / 220 - 1e-9)
+      }
+      for (const one of placed) assert.isTrue(one >= 0 && one <= 1)
+    }))
+  })
+
+  it("marks axes with round numbers that cover what is shown", () => {
+    fc.assert(fc.property(
+      fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+      fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
+      (low, span) => {
+        const high = low + span
+        if (!(high - low > Math.abs(low) * 1e-6)) return
+        const marks = ticks(low, high)
+        assert.isAtMost(marks[0]!, low + span * 1e-6)
+        assert.isAtLeast(marks.at(-1)!, high - span * 1e-6)
+        assert.isTrue(marks.length >= 2 && marks.length <= 8, `${marks}`)
+      },
+    ))
+  })
+
+  it("shades by the share of the greatest, and nothing only where there is nothing", () => {
+    assert.deepStrictEqual([0, 1e-9, 0.5, 1].map(shade), [0, 1, 4, 8])
+    const html = renderToString(
+      h(WeekMap, { labelledBy: "t", values: Array.from({ length: 168 }, (_, i) => i), what: "clicks" }),
+    )
+    assert.strictEqual(html.match(/<rect/g)?.length, 168)
+    assert.include(html, "Sunday 23:00: 167 clicks")
+    assert.notMatch(
+      renderToString(h(WeekMap, { labelledBy: "t", values: new Array<number>(168).fill(0), what: "clicks" })),
+      /NaN/,
+    )
+  })
+
+  it("writes numbers as people read them", () => {
+    assert.strictEqual(count(1_234_567), "1\u202f234\u202f567")
+    assert.strictEqual(percent(0.0123), "1.2\u00a0%")
+    assert.strictEqual(percent(0.9999), "> 99\u00a0%")
+    assert.strictEqual(percent(0.00001), "< 0.01\u00a0%")
+    assert.strictEqual(signedCount(-12), "−12")
+    assert.strictEqual(signedCount(0.2), "+0")
+    assert.strictEqual(rateFormat(true, 0.0871)(0.0871), "8.71\u00a0%")
+    assert.strictEqual(rateFormat(false, 12.3)(12.34), "12.3")
+  })
+})
