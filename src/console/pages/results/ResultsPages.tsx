@@ -181,7 +181,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             )
             : (
               <div class="card flush">
-                <div class="variants" data-live="variants">
+                <div class="standings" data-live="variants">
                   <Variants results={found} series={shown.places} />
                 </div>
               </div>
