@@ -274,6 +274,7 @@ suiteOnServers("the management of learning", (server) => {
     assert.deepStrictEqual(await run(tallies("rebuild")), ["a plan=pro learned: click 1, decisions 1"])
     assert.deepStrictEqual(await wrong({ check: true, template_id: "none" }), {
       ...right,
+      send_times: null,
       decisions: 0,
       templates: 0,
     })
