@@ -1,5 +1,6 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { isStorable } from "../domain/Attributes.ts"
 import { InvalidInput } from "../domain/Errors.ts"
 import { randomId } from "../domain/Ids.ts"
 import { type Account, type AccountInput, normalizeEmail } from "./Account.ts"
@@ -79,8 +80,9 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.orDie(sql<Row>`SELECT a.* FROM accounts a WHERE a.id = ${id}`),
           ([row]) => row === undefined ? Effect.fail(new AccountNotFound({ id })) : Effect.succeed(row),
         )
+      /** What the store could not hold is nobody's address. */
       const byEmail = (email: string) =>
-        Effect.map(
+        !isStorable(email) ? Effect.succeed(undefined) : Effect.map(
           Effect.orDie(sql<Row>`SELECT a.* FROM accounts a WHERE a.email = ${normalizeEmail(email)}`),
           ([row]) => row,
         )

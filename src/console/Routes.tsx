@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import { Context, Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Record, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
 import { type Actor, may, roleIn } from "../accounts/Actor.ts"
@@ -32,6 +32,7 @@ export interface Visit {
   /** The organization of the path; that of a page without one must not be asked for. */
   readonly org: Organization
   readonly role: Role | undefined
+  /** Of the path, such as can be looked up (see `lookedUp`). */
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
   /** Whether the visitor may use this endpoint here, so that no button leads to a refusal. */
@@ -220,18 +221,16 @@ export class Console extends Context.Service<Console, {
             const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
             return redirect({ to: `/console/sign-in${next}` })
           }
-          const params = yield* HttpRouter.params
+          const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
           const show = (org: Organization | undefined, view: View) => framed(request, session, org, view)
 
           const refused = refusal(actor, endpoint, params)
           if (refused !== undefined) return yield* show(undefined, problem(403, "You may not do this", `${refused}.`))
 
-          const org = params["org"] === undefined
-            ? undefined
-            : yield* organizations.get(lookedUp(params["org"]) as OrgSlug).pipe(
-              Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
-            )
+          const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(
+            Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
+          )
           if (params["org"] !== undefined && org === undefined) {
             return yield* show(
               undefined,
@@ -278,13 +277,16 @@ export class Console extends Context.Service<Console, {
                 return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
               })
             ),
-            Effect.catch((error) => {
-              if (error instanceof InvalidInput && again !== undefined) {
-                return Effect.flatMap(
+            Effect.catch((error) =>
+              error instanceof InvalidInput && again !== undefined
+                ? Effect.flatMap(
                   again(visit, fields, error.faults),
                   (view) => show(org, { ...view, status: view.status ?? 400 }),
                 )
-              }
+                : Effect.fail(error)
+            ),
+            // Also where the form cannot be shown again, as of what is gone.
+            Effect.catch((error) => {
               if (error instanceof InvalidInput) {
                 return show(
                   org,
@@ -296,8 +298,6 @@ export class Console extends Context.Service<Console, {
                 ? Effect.die(error)
                 : show(org, problem(404, "This is not here, or cannot be done", message))
             }),
-            // What a page of errors cannot be made of either is a defect.
-            Effect.catch((error) => Effect.die(error)),
           )
         })
 

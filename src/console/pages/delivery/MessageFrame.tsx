@@ -4,8 +4,8 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { refusal } from "../../../accounts/Policy.ts"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import type { DeliveryDetail } from "../../../delivery/Delivery.ts"
-import { isStorable } from "../../../domain/Attributes.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
+import { lookedUp } from "../../../http/Requests.ts"
 import { Console } from "../../Routes.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 
@@ -63,10 +63,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         return answer(403, "Your account does not open this.")
       }
       const part = new URLSearchParams(request.url.split("?")[1] ?? "").get("part") ?? ""
-      const id = params["delivery"] ?? ""
-      const found = !isStorable(id) ? undefined : yield* deliveries.get(params["org"] as OrgSlug, id).pipe(
-        Effect.catchTag("DeliveryNotFound", () => Effect.succeed(undefined)),
-      )
+      const found = yield* deliveries.get(
+        lookedUp(params["org"] ?? "") as OrgSlug,
+        lookedUp(params["delivery"] ?? ""),
+      ).pipe(Effect.catchTag("DeliveryNotFound", () => Effect.succeed(undefined)))
       const vars = found?.vars ?? {}
       return Object.hasOwn(vars, part) && found?.formats[part] === "html"
         ? answer(200, vars[part]!)

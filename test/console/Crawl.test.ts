@@ -1,0 +1,354 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import { navigation } from "../../src/console/Navigation.ts"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
+import { connect, deliveryEnvironment, furnish, managed, password, receiver, script } from "./furnished.ts"
+
+// The whole console, found by following what its pages lead to, so that a page that is added is tried as well.
+
+/** Pages of one shape that are looked at, and of all: more of the same show nothing new. */
+const perShape = 6
+const mostPages = 600
+
+/** Shapes of pages at the end of the ways, by which one sees that nothing has been cut off. */
+const deepest: ReadonlyArray<string> = [
+  "/console/account",
+  "/console/accounts/:/remove",
+  "/console/o/:/templates/:/results",
+  "/console/o/:/templates/:/variants/:",
+  "/console/o/:/templates/:/variants/:/delete",
+  "/console/o/:/templates/:/new-variant",
+  "/console/o/:/deliveries/:/message?part",
+  "/console/o/:/sources/:/inbox",
+  "/console/o/:/sources/events/dry-run",
+  "/console/o/:/connections/:/remove",
+  "/console/o/:/people?q",
+  "/console/o/:/settings/keys/:/revoke",
+  "/console/o/:/settings/members/:/remove",
+]
+
+/** Bytes of a page without what its frames load. */
+const mostBytes = 150_000
+
+/** What no field expects, as a browser's address bar or a script would encode it. */
+const hostile: Readonly<Record<string, string>> = {
+  script: encodeURIComponent("<script>alert(1)</script>"),
+  long: "x".repeat(5000),
+  nul: "a%00b",
+  surrogate: "a%ED%A0%80b",
+  negative: "-1",
+  huge: "1e309",
+  digits: "9".repeat(400),
+  elsewhere: encodeURIComponent("__proto__"),
+}
+
+/** Pages that end the session they are asked with: tried last, by a session of their own. */
+const endsSession = (action: string) =>
+  action === "/console/sign-out" || action === "/console/account/password" || action.endsWith("/end")
+
+/** What takes away what other forms are about: tried after them. */
+const takesAway = (action: string) => /\/(delete|remove|revoke|withdraw|erase|off|cancel)(\?|$)/.test(action)
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** Somebody who is signed in, and sends bodies as they stand. */
+const visitor = async (service: Service, email: string, role?: readonly [org: string, role: string]) => {
+  const manage = managed(service)
+  const { id } = await manage("POST", "/accounts", {
+    email,
+    name: `Ada ${script}`.slice(0, 60),
+    password,
+    administrator: role === undefined,
+  })
+  if (role !== undefined) await manage("PUT", `/organizations/${role[0]}/members/${id}`, { role: role[1] })
+  const signIn = async () => {
+    const answer = await service.request("/console/sign-in", {
+      method: "POST",
+      redirect: "manual",
+      body: new URLSearchParams({ email, password }),
+    })
+    assert.strictEqual(answer.status, 303, await answer.text())
+    return answer.headers.get("set-cookie")!.split(";")[0]!
+  }
+  const cookie = await signIn()
+  const ask = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const answer = await service.request(path, {
+      redirect: "manual",
+      // An answer that does not come is a fault like any other.
+      signal: AbortSignal.timeout(20_000),
+      ...init,
+      headers: { cookie, ...init.headers as Record<string, string> },
+    })
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  }
+  const post = (path: string, body: string) =>
+    ask(path, { method: "POST", headers: { "content-type": "application/x-www-form-urlencoded" }, body })
+  return { ask, post, email, signIn }
+}
+
+type Visitor = Awaited<ReturnType<typeof visitor>>
+
+/** What was found on the way. */
+interface Crawled {
+  readonly faults: ReadonlyArray<string>
+  readonly paths: ReadonlyArray<string>
+  /** One of each shape of action and fields. */
+  readonly forms: ReadonlyArray<FoundForm>
+}
+
+const queryOf = (controls: ReadonlyArray<Control>) =>
+  encoded(controls.filter(({ sent }) => sent).map(({ name, value }) => [name, encodeURIComponent(value)] as const))
+
+/** Whether a page is one of ours with navigation, rather than a file or what is shown within a page. */
+const isPage = ({ headers, text }: Answer) =>
+  (headers.get("content-type") ?? "").startsWith("text/html") && text.includes('<main id="main"')
+
+/** Follows everything from `/console`, breadth first. */
+const crawl = async ({ ask }: Visitor): Promise<Crawled> => {
+  const faults: Array<string> = []
+  const paths: Array<string> = []
+  const shapes = new Map<string, number>()
+  const forms = new Map<string, FoundForm>()
+  const seen = new Set<string>()
+  const queue: Array<readonly [path: string, from: string, typed: boolean]> = []
+  const follow = (to: string, from: string, typed = false) => {
+    if (!to.startsWith("/") || seen.has(to)) return
+    const shape = shapeOf(to)
+    const count = shapes.get(shape) ?? 0
+    if (count >= perShape) return
+    shapes.set(shape, count + 1)
+    seen.add(to)
+    queue.push([to, from, typed])
+  }
+  follow("/console", "the beginning")
+  for (let at = 0; at < queue.length; at++) {
+    if (at >= mostPages) {
+      faults.push(`more than ${mostPages} pages: links lead on without end, the last from ${queue[at]![1]}`)
+      break
+    }
+    const [path, from, typed] = queue[at]!
+    const answer = await ask(path)
+    const { headers, status, text } = answer
+    paths.push(path)
+    // A form that nothing was typed into may say so.
+    if (status >= 400 && !(typed && status === 400)) {
+      faults.push(`${path} (from ${from}): ${status}`)
+      continue
+    }
+    const location = headers.get("location")
+    if (location !== null) follow(location, path)
+    if (!(headers.get("content-type") ?? "").startsWith("text/html")) continue
+    if (!/default-src 'none'/.test(headers.get("content-security-policy") ?? "")) faults.push(`${path}: no policy`)
+    if (isPage(answer)) {
+      const bytes = new TextEncoder().encode(text).length
+      if (bytes > mostBytes) faults.push(`${path}: ${bytes} bytes`)
+      if (!/<title>[^<]+<\/title>/.test(text)) faults.push(`${path}: no title`)
+      if (text.includes("<script>document.title")) faults.push(`${path}: text that runs`)
+    }
+    const found = foundOn(path, text)
+    for (const to of [...found.links, ...found.frames, ...found.assets]) follow(to, path)
+    for (const form of found.forms) {
+      if (form.method === "get") follow(`${form.action.split("?")[0]}?${queryOf(form.controls)}`, path, true)
+      const names = form.controls.map(({ kind, name, value }) => kind === "button" ? `${name}=${value}` : name)
+      const key = `${form.method} ${shapeOf(form.action)} ${[...new Set(names)].sort().join(" ")}`
+      if (!forms.has(key)) forms.set(key, form)
+    }
+  }
+  return { faults, paths, forms: [...forms.values()] }
+}
+
+/** An organization with something on every page. */
+const furnishAll = async (service: Service, slug: string, sink: string) => {
+  const manage = managed(service)
+  const org = await furnish(service, slug)
+  await connect(service, slug, sink)
+  await org.post(`/api/deliver/${slug}`, {
+    template_id: "welcome",
+    email: "later@example.com",
+    send_at: new Date(Date.now() + 3_600_000).toISOString(),
+  })
+  for (let n = 0; n < 3; n++) {
+    await org.post(`/api/deliver/${slug}`, {
+      template_id: "welcome",
+      email: `p${n}@example.com`,
+      user_id: `u-${n}`,
+      fields: { name: script },
+    })
+  }
+  await manage("POST", `/organizations/${slug}/templates`, { id: "empty", name: script, variants: [] })
+  await manage("POST", `/organizations/${slug}/invitations`, { email: "invited@example.com", role: "viewer" })
+  await manage("POST", `/organizations/${slug}/keys`, { name: script, scopes: ["events"] })
+  await waitUntil("messages have left and one has failed", async () => {
+    const { failed, sent } = await manage("GET", `/organizations/${slug}/delivery-summary`)
+    return failed + sent === 3
+  })
+}
+
+describe("The whole console, found by its links", () => {
+  let scope: Scope.Closeable
+  let service: Service
+  let sink: string
+  beforeAll(async () => {
+    scope = await Effect.runPromise(Scope.make())
+    service = await Effect.runPromise(
+      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
+    )
+    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  /** Sends a form with some of its fields changed; answers what is wrong with the answer. */
+  const send = async (
+    by: Visitor,
+    { action, controls, method }: FoundForm,
+    change: (control: Control) => string | undefined,
+    wrong: (status: number) => boolean,
+    what: string,
+  ): Promise<ReadonlyArray<string>> => {
+    const body = encoded(controls.flatMap((control): Array<readonly [string, string]> => {
+      const changed = control.name === "_csrf" ? undefined : change(control)
+      return changed !== undefined
+        ? [[control.name, changed]]
+        : control.sent
+        ? [[control.name, encodeURIComponent(control.value)]]
+        : []
+    }))
+    const about = `${method} ${action} with ${what}`
+    try {
+      const { status } = method === "post"
+        ? await by.post(action, body)
+        : await by.ask(`${action.split("?")[0]}?${body}`)
+      return wrong(status) ? [`${about}: ${status}`] : []
+    } catch (error) {
+      return [`${about}: no answer, ${error instanceof Error ? error.message : String(error)}`]
+    }
+  }
+
+  for (const role of ["viewer", "editor"] as const) {
+    it(`leads an account with the role ${role} to no refusal, by links and by buttons`, async () => {
+      const slug = `as-${role}`
+      await furnishAll(service, slug, sink)
+      const by = await visitor(service, `${role}@example.com`, [slug, role])
+      const { faults, forms, paths } = await crawl(by)
+      assert.isAbove(paths.length, 30, paths.join("\n"))
+      const refusals: Array<string> = [...faults]
+      const last = (form: FoundForm) => endsSession(form.action) ? 2 : takesAway(form.action) ? 1 : 0
+      for (const form of [...forms].sort((a, b) => last(a) - last(b))) {
+        refusals.push(
+          ...await send(by, form, () => undefined, (status) => status === 403 || status >= 500, "what stands there"),
+        )
+      }
+      assert.deepStrictEqual(refusals, [])
+    })
+  }
+
+  it("answers every page and form of an administrator, whatever is typed, and shows it as text", async () => {
+    await furnishAll(service, "crawled", sink)
+    const by = await visitor(service, "administrator@example.com")
+    const { faults, forms, paths } = await crawl(by)
+    for (const { links } of navigation) {
+      for (const { path } of links) assert.include(paths, `/console/o/crawled${path}`)
+    }
+    const found = new Set(paths.map(shapeOf))
+    assert.includeMembers([...found], [...deepest])
+    assert.isAbove(forms.length, 25)
+    const failures: Array<string> = [...faults]
+    const fails = (status: number) => status >= 500 || status < 200
+
+    // Addresses typed by hand: each part of each shape of path, and each value of its query.
+    const shapes = new Map(paths.filter((path) => !path.includes("/assets/")).map((path) => [shapeOf(path), path]))
+    for (const path of shapes.values()) {
+      const [pathname, query] = path.split("?") as [string, string | undefined]
+      const parts = pathname.split("/")
+      for (
+        const [name, value] of Object.entries({ ...hostile, percent: "%", dots: "..%2f..", long: "x".repeat(2000) })
+      ) {
+        const changed = parts.flatMap((part, i) =>
+          i > 1 && !/^[a-z-]+$/.test(part) || i === 3 || i === parts.length - 1
+            ? [[...parts.slice(0, i), value, ...parts.slice(i + 1)].join("/")]
+            : []
+        )
+        const queried = query === undefined ? [] : [
+          `${pathname}?${[...new URLSearchParams(query).keys()].map((key) => `${key}=${value}`).join("&")}`,
+        ]
+        for (const to of [...name === "script" || name === "negative" ? [] : changed, ...queried]) {
+          const { status } = await by.ask(to)
+          if (fails(status)) failures.push(`${to.slice(0, 200)}: ${status}`)
+        }
+      }
+    }
+
+    const order = (form: FoundForm) => takesAway(form.action) ? 1 : 0
+    const tried = forms.filter(({ action }) => !endsSession(action)).sort((a, b) => order(a) - order(b))
+    for (const form of tried) {
+      // Of what is not there, as after somebody else has taken it away, or under a name that cannot be.
+      const parts = form.action.split("?")[0]!.split("/")
+      for (const value of ["no-such-thing", hostile.nul!, hostile.surrogate!]) {
+        for (let i = 3; i < parts.length; i++) {
+          const action = [...parts.slice(0, i), value, ...parts.slice(i + 1)].join("/")
+          failures.push(...await send(by, { ...form, action }, () => undefined, fails, "what stands there"))
+        }
+      }
+      failures.push(...await send(by, form, ({ sent }) => sent ? "" : undefined, fails, "empty fields"))
+      for (const [name, value] of Object.entries(hostile)) {
+        const fields = [...new Set(form.controls.map(({ name }) => name))].filter((field) => field !== "_csrf")
+        for (const field of fields) {
+          failures.push(
+            ...await send(
+              by,
+              form,
+              (control) => control.name === field ? value : undefined,
+              fails,
+              `${name} as ${field}`,
+            ),
+          )
+        }
+      }
+    }
+
+    // What was stored of it is shown as text, on pages that still answer.
+    const afterwards = await crawl(by)
+    failures.push(
+      ...afterwards.faults.filter((fault) => !fault.endsWith(" bytes")).map((fault) => `afterwards ${fault}`),
+    )
+    for (const path of afterwards.paths) {
+      const answer = await by.ask(path)
+      if (isPage(answer) && answer.text.includes("<script>alert(1)")) failures.push(`${path}: text that runs`)
+    }
+
+    // These end sessions: each is tried by a session of its own, with nothing and with everything hostile.
+    for (const form of forms.filter(({ action }) => endsSession(action))) {
+      for (const value of ["", ...Object.values(hostile)]) {
+        failures.push(...await send(by, form, ({ kind }) => kind === "text" ? value : undefined, fails, "hostile text"))
+      }
+    }
+    assert.deepStrictEqual(failures, [])
+  }, 180_000)
+
+  it("answers every form of somebody who is not signed in, whatever is typed", async () => {
+    const failures: Array<string> = []
+    for (const path of ["/console/sign-in", "/console/sign-in?next=%2Fconsole%2Faccount", "/console/no-such-page"]) {
+      const page = await service.request(path)
+      for (const form of foundOn(path, await page.text()).forms) {
+        for (const value of ["", ...Object.values(hostile)]) {
+          const answer = await service.request(form.action, {
+            method: "POST",
+            redirect: "manual",
+            headers: { "content-type": "application/x-www-form-urlencoded" },
+            body: encoded(form.controls.map(({ name }) => [name, value] as const)),
+          })
+          await answer.body?.cancel()
+          if (answer.status >= 500) failures.push(`${form.action} with ${value.slice(0, 20)}: ${answer.status}`)
+        }
+      }
+    }
+    assert.deepStrictEqual(failures, [])
+  })
+})
