@@ -21,6 +21,8 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
     org: OrgSlug,
     page: { readonly search: string; readonly after: string; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
+  /** The names of these templates by id; of one that is not there, none. */
+  readonly names: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
   /** How many templates there are, and how many `search` finds. */
   readonly count: (org: OrgSlug, search: string) => Effect.Effect<{ readonly all: number; readonly found: number }>
 }>()("parlance/templates/TemplateIndex") {
@@ -51,6 +53,15 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
         return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.toISOString() }))
       })
 
+      const names = Effect.fn("TemplateIndex.names")(function* (org: OrgSlug, ids: ReadonlyArray<string>) {
+        const rows = yield* Effect.orDie(sql<{ readonly id: string; readonly name: string }>`
+          SELECT t.id, t.name FROM json_to_recordset(${
+          JSON.stringify(ids.map((id) => ({ id })))
+        }::text::json) AS r(id text)
+          CROSS JOIN LATERAL (SELECT t.id, t.name FROM templates t WHERE t.org_slug = ${org} AND t.id = r.id) t`)
+        return new Map(rows.map(({ id, name }) => [id, name]))
+      })
+
       const count = Effect.fn("TemplateIndex.count")(function* (org: OrgSlug, search: string) {
         const [row] = yield* Effect.orDie(sql<{ readonly all: number; readonly found: number }>`
           SELECT count(*)::int AS all, (count(*) FILTER (WHERE ${found(search)}))::int AS found
@@ -58,7 +69,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
         return row!
       })
 
-      return TemplateIndex.of({ list, count })
+      return TemplateIndex.of({ list, names, count })
     }),
   )
 }

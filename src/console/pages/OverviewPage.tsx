@@ -108,10 +108,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       .slice(0, shownTemplates)
       .map(({ template }) => template)
     const daily = yield* traffic.daily(org.slug, busiest.map(({ id }) => id))
-    const names = new Map(
-      (yield* Effect.forEach(busiest, ({ id }) => index.list(org.slug, { search: id, after: "", limit: 20 })))
-        .flat().map(({ id, name }) => [id as string, name]),
-    )
+    const names = yield* index.names(org.slug, busiest.map(({ id }) => id))
     const today = (id: string) => daily.get(id)?.at(-1) ?? 0
     const shown = busiest.toSorted((a, b) => today(b.id) - today(a.id))
 

@@ -1,0 +1,32 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { OrgSlug } from "../../src/domain/Ids.ts"
+import { TemplateIndex } from "../../src/templates/TemplateIndex.ts"
+import { startWith } from "../support/servicesOf.ts"
+
+describe("TemplateIndex", () => {
+  it.effect(
+    "names templates by their whole ids, those of the organization and none that is not there",
+    () =>
+      Effect.gen(function* () {
+        const { run, service } = yield* startWith("embedded")
+        const made = async (path: string, body: unknown) =>
+          assert.strictEqual((await service.manage("POST", path, body)).status, 201)
+        yield* Effect.promise(async () => {
+          for (const slug of ["shop", "other"]) {
+            await made("/organizations", { slug, name: slug })
+            for (const id of ["b", "a-b", "B", "é'\""]) {
+              await made(`/organizations/${slug}/templates`, { id, name: `${id} of ${slug}` })
+            }
+          }
+          const names = await run(
+            Effect.flatMap(TemplateIndex, (index) => index.names("shop" as OrgSlug, ["é'\"", "b", "a", "b"])),
+          )
+          assert.deepStrictEqual([...names].sort(), [["b", "b of shop"], ["é'\"", "é'\" of shop"]])
+          const none = await run(Effect.flatMap(TemplateIndex, (index) => index.names("shop" as OrgSlug, [])))
+          assert.strictEqual(none.size, 0)
+        })
+      }),
+    60_000,
+  )
+})
