@@ -54,7 +54,10 @@ export class Arrivals extends Context.Service<Arrivals, {
               (count(*) FILTER (WHERE l.status IN ('partial', 'rejected')))::int AS not_understood
             FROM (
               SELECT i.received_at, i.events, i.status FROM inbox i
-              WHERE i.org_slug = ${org} AND i.source = s.source ORDER BY i.id DESC LIMIT ${recentBodies}
+              -- As a range, and in the order of the index: with an equality the primary key is read backwards instead,
+              -- for a source that nothing came from down to the very first body.
+              WHERE i.org_slug = ${org} AND i.source >= s.source AND i.source <= s.source
+              ORDER BY i.org_slug DESC, i.source DESC, i.id DESC LIMIT ${recentBodies}
             ) l
           ) r
           CROSS JOIN LATERAL (
