@@ -1,0 +1,183 @@
+// How soon the pages of the console come when there is a lot behind them, and how soon a browser shows them.
+//
+//   deno task bench console [--quick] [--requests 300] [--postgres-url URL]
+//
+// The server runs on core 0, Postgres where it likes. `--postgres-url`: a server for a throwaway database instead of one
+// started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
+import { parseArgs } from "node:util"
+import { Effect } from "effect"
+import { hasBrowser } from "../test/support/browser.ts"
+import { adminToken, freePort, serviceAt } from "../test/support/service.ts"
+import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { printColumns, startServer } from "./support/Bench.ts"
+import { measurePages, measurePaint, type Visited } from "./support/consoleSpeed.ts"
+import { busyUser, fillStore, modelsOf, org, type Size } from "./support/consoleStore.ts"
+import { createDatabase, onStore, statements } from "./support/Databases.ts"
+
+const { values: flags } = parseArgs({
+  args: Deno.args.slice(1),
+  options: {
+    quick: { type: "boolean", default: false },
+    requests: { type: "string" },
+    "postgres-url": { type: "string" },
+  },
+})
+
+const size: Size = flags.quick
+  ? { templates: 100, decisions: 100_000, talliedEvents: 1_000_000, inbox: 10_000, deliveries: 10_000 }
+  : { templates: 1000, decisions: 1_000_000, talliedEvents: 10_000_000, inbox: 100_000, deliveries: 100_000 }
+const requests = Number(flags.requests ?? (flags.quick ? 100 : 300))
+if (!Number.isInteger(requests) || requests < 1) {
+  console.error("--requests is a whole number")
+  Deno.exit(1)
+}
+/** Models are waited for this long at most. */
+const fitSeconds = flags.quick ? 120 : 900
+
+/** Aims: server time, size of a page, time until a browser shows something. */
+const aims = { p99Millis: 150, bytes: 150_000, paintMillis: 1000 }
+
+const home = `/console/o/${org}`
+const template = (n: number) => `${home}/templates/t-${1 + n % size.templates}`
+const delivery = (n: number) =>
+  `00000000-0000-7000-8000-${(1 + n * 37 % size.deliveries).toString(16).padStart(12, "0")}`
+const at = (path: string) => () => `${home}${path}`
+
+/** What a request costs at least, on this machine as it is loaded now. */
+const baseline = { name: "health check, for comparison", path: () => "/healthz" }
+
+const pages: ReadonlyArray<Visited> = [
+  baseline,
+  { name: "overview", path: at("") },
+  { name: "templates", path: at("/templates") },
+  { name: "templates, searched", path: (n) => `${home}/templates?q=message+${n % 10}` },
+  { name: "template, the busiest", path: at("/templates/t-1") },
+  { name: "template, one after another", path: template },
+  { name: "variant editor", path: (n) => `${template(n)}/variants/v1` },
+  { name: "results, the busiest", path: at("/templates/t-1/results") },
+  { name: "results, one after another", path: (n) => `${template(n)}/results` },
+  {
+    name: "results, a week of a segment",
+    path: (n) => `${template(n % 5)}/results?lookback_days=7&segment=tier%3Dgold`,
+  },
+  { name: "sources", path: at("/sources") },
+  { name: "a source", path: at("/sources/provider_a") },
+  { name: "inbox, not understood", path: at("/sources/events/inbox") },
+  { name: "inbox, from the middle", path: at(`/sources/events/inbox?all=true&before=${size.inbox / 2}`) },
+  { name: "deliveries", path: at("/deliveries") },
+  { name: "deliveries, failed", path: at("/deliveries?state=failed") },
+  { name: "a delivery", path: (n) => `${home}/deliveries/${delivery(n)}` },
+  { name: "people, by e-mail address", path: (n) => `${home}/people?q=person.${n * 7 % 1000}%40example.com` },
+  { name: "people, unknown", path: (n) => `${home}/people?q=nobody-${n}` },
+  { name: "a story", path: (n) => `${home}/people?q=m-${n * 101 % size.decisions}` },
+  { name: "the story of a busy person", path: at(`/people?q=${busyUser}`) },
+  { name: "keys", path: at("/settings/keys") },
+  { name: "members", path: at("/settings/members") },
+  { name: "audit log", path: at("/settings/audit") },
+]
+const painted = ["overview", "templates", "results, the busiest", "deliveries", "a story"]
+
+/** The cookie of an administrator who has just signed in. */
+const signIn = async (url: string): Promise<string> => {
+  const account = { email: "ada@example.com", password: "four unrelated words here" }
+  const made = await serviceAt(url).manage("POST", "/accounts", { ...account, name: "Ada", administrator: true })
+  if (made.status > 201) throw new Error(`The account was answered ${made.status}`)
+  const answer = await fetch(`${url}/console/sign-in`, {
+    method: "POST",
+    redirect: "manual",
+    body: new URLSearchParams(account),
+  })
+  await answer.body?.cancel()
+  const cookie = answer.headers.get("set-cookie")
+  if (cookie === null) throw new Error(`Signing in was answered ${answer.status}`)
+  return cookie.split(";")[0]!
+}
+
+const verdict = (missed: boolean) => missed ? "missed" : "met"
+const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(0)
+
+const measure = async (databaseUrl: string): Promise<ReadonlyArray<string>> => {
+  const store = { DATABASE_URL: databaseUrl }
+  const begin = performance.now()
+  const filled = await onStore(store, (sql) => fillStore(sql, size))
+  console.log(
+    `${size.templates} templates of 5 variants, ${size.decisions} decisions, ${filled.tallies} tallies of ` +
+      `${filled.tallied} events, ${size.inbox} bodies, ${size.deliveries} deliveries: filled in ${seconds(begin)} s`,
+  )
+  const server = await startServer(["src/main.ts", "serve"], await freePort(), {
+    ADMIN_TOKEN: adminToken,
+    LOG_LEVEL: "Warn",
+    ...store,
+  })
+  try {
+    const cookie = await signIn(server.url)
+    const fitting = performance.now()
+    const models = await onStore(store, (sql) =>
+      Effect.gen(function* () {
+        let count = 0
+        while (performance.now() - fitting < fitSeconds * 1000) {
+          count = yield* modelsOf(sql)
+          if (count >= size.templates) break
+          yield* Effect.sleep("1 second")
+        }
+        return count
+      }))
+    console.log(`${models} of ${size.templates} models fitted in ${seconds(fitting)} s`)
+    await statements(store, false)
+    const served = await measurePages(server.url, cookie, pages, requests)
+    printColumns(
+      `Pages of the console on Postgres, ${requests} requests one at a time (aims: p99 under ${aims.p99Millis} ms, ` +
+        `${aims.bytes / 1000} kB)`,
+      ["", "first ms", "p50 ms", "p99 ms", "kB", "time", "size"],
+      served.map(({ bytes, first, name, p50, p99 }) => [
+        name,
+        [first, 1],
+        [p50, 1],
+        [p99, 1],
+        [bytes / 1000, 1],
+        verdict(p99 >= aims.p99Millis),
+        verdict(bytes >= aims.bytes),
+      ]),
+    )
+    const dearest = await statements(store, true)
+    if (dearest.length > 0) console.log(`\nThe dearest statements\n\n${dearest.join("\n")}`)
+    if (hasBrowser) {
+      const shown = await measurePaint(
+        server.url,
+        cookie,
+        pages.filter(({ name }) => painted.includes(name)),
+        flags.quick ? 3 : 10,
+      )
+      printColumns(
+        `First contentful paint in Chromium, 1280 × 860 (aim: under ${aims.paintMillis} ms)`,
+        ["", "median ms", "max ms", "time"],
+        shown.map(({ max, median, name }) => [name, [median, 0], [max, 0], verdict(median >= aims.paintMillis)]),
+      )
+    }
+    return served.flatMap(({ wrong }) => wrong)
+  } finally {
+    await server.stop()
+  }
+}
+
+const given = flags["postgres-url"]
+const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
+if (!("url" in postgres)) {
+  console.error(`There is no Postgres to measure on: ${postgres.join("; ")}`)
+  Deno.exit(1)
+}
+let wrong: ReadonlyArray<string> = []
+try {
+  const database = await createDatabase(postgres.url)
+  try {
+    wrong = await measure(database.url)
+  } finally {
+    await database.drop()
+  }
+} finally {
+  await postgres.stop()
+}
+if (wrong.length > 0) {
+  console.error(`\nWrong:\n${wrong.slice(0, 20).join("\n")}`)
+  Deno.exit(1)
+}

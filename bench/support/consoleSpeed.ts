@@ -1,0 +1,106 @@
+import { launch } from "../../test/support/browser.ts"
+
+// How soon a page of the console comes, and how soon a browser shows it.
+
+/** A page by its name, and its path in request `n`. */
+export interface Visited {
+  readonly name: string
+  readonly path: (n: number) => string
+}
+
+/** How a page came, one request at a time. Times in milliseconds. */
+export interface Served {
+  readonly name: string
+  /** The very first, with nothing prepared; the others do not count it. */
+  readonly first: number
+  readonly p50: number
+  readonly p99: number
+  /** Of the largest, without what its frames load. */
+  readonly bytes: number
+  readonly wrong: ReadonlyArray<string>
+}
+
+const quantile = (values: ReadonlyArray<number>, q: number): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN
+}
+
+/** Asks for pages in turns, so that what slows the machine for a while slows all of them. */
+export const measurePages = async (
+  url: string,
+  cookie: string,
+  pages: ReadonlyArray<Visited>,
+  requests: number,
+): Promise<ReadonlyArray<Served>> => {
+  const measured = pages.map(({ name, path }) => ({
+    name,
+    path,
+    times: [] as Array<number>,
+    bytes: 0,
+    wrong: new Set<string>(),
+  }))
+  for (let n = 0; n <= requests; n++) {
+    for (const page of measured) {
+      const path = page.path(n)
+      const begin = performance.now()
+      const answer = await fetch(`${url}${path}`, { headers: { cookie }, redirect: "manual" })
+      const body = await answer.arrayBuffer()
+      page.times.push(performance.now() - begin)
+      page.bytes = Math.max(page.bytes, body.byteLength)
+      if (answer.status !== 200) page.wrong.add(`${path}: ${answer.status}`)
+    }
+  }
+  return measured.map(({ bytes, name, times: [first, ...times], wrong }) => ({
+    name,
+    first: first!,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    bytes,
+    wrong: [...wrong],
+  }))
+}
+
+/** How soon a browser shows something of a page. Times in milliseconds. */
+export interface Painted {
+  readonly name: string
+  readonly median: number
+  readonly max: number
+}
+
+/** Opens pages in Chromium, each with the stylesheet cached and a page of its own. */
+export const measurePaint = async (
+  url: string,
+  cookie: string,
+  pages: ReadonlyArray<Visited>,
+  times: number,
+): Promise<ReadonlyArray<Painted>> => {
+  const browser = await launch()
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
+    const [name, value] = cookie.split("=") as [string, string]
+    await context.addCookies([{ name, value, url }])
+    const painted: Array<Painted> = []
+    for (const { name, path } of pages) {
+      const found: Array<number> = []
+      for (let n = 0; n < times; n++) {
+        const page = await context.newPage()
+        await page.goto(`${url}${path(n)}`, { waitUntil: "load" })
+        found.push(
+          await page.evaluate(() =>
+            new Promise<number>((resolve) =>
+              new PerformanceObserver((list) => {
+                const [entry] = list.getEntriesByName("first-contentful-paint")
+                if (entry !== undefined) resolve(entry.startTime)
+              }).observe({ type: "paint", buffered: true })
+            )
+          ),
+        )
+        await page.close()
+      }
+      painted.push({ name, median: quantile(found, 0.5), max: Math.max(...found) })
+    }
+    return painted
+  } finally {
+    await browser.close()
+  }
+}

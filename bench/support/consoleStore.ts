@@ -1,0 +1,172 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
+
+// What bench/console.ts looks at: an organization that has been at work for half a year, written in bulk.
+
+/** The organization of the benchmark. */
+export const org = "bench"
+
+export const variants = 5
+
+/** How much of everything. */
+export interface Size {
+  readonly templates: number
+  readonly decisions: number
+  /** Events that the tallies count; the latest of them are also there one by one, one for each decision. */
+  readonly talliedEvents: number
+  readonly inbox: number
+  readonly deliveries: number
+}
+
+/** Outcomes for each decision, as the tallies count them. */
+const rates = { sent: 1, delivered: 0.98, open: 0.4, click: 0.1, conversion: 0.02 }
+const eventsPerDecision = Object.values(rates).reduce((a, b) => a + b, 0)
+
+/** People have ten messages each; every two hundredth message is for this one. */
+export const busyUser = "u-busy"
+
+/** Starts of the buckets that tallies of half a year are in. */
+const bucketsAt = (now: number): ReadonlyArray<number> => {
+  const starts = new Set<number>()
+  for (let at = now - 170 * dayMillis; at <= now; at += hourMillis) starts.add(bucketAt(at, now).start)
+  return [...starts]
+}
+
+const body = JSON.stringify([
+  { event: "delivered", tracking_id: "m-1", event_id: "e-1" },
+  { event: "open", tracking_id: "m-1", event_id: "e-2" },
+])
+
+const message = {
+  subject: "Hi {{ name }}, an offer for you",
+  preheader: "Only in {{ city | upcase }} today",
+  body: `<h1>Dear {{ name | default: 'friend' }}</h1>${"<p>We picked {{ product }} for you, and more.</p>".repeat(20)}`,
+}
+const sent = {
+  subject: "Hi Ann, an offer for you",
+  preheader: "Only in OSLO today",
+  body: `<h1>Dear Ann</h1>${"<p>We picked boots for you, and more.</p>".repeat(20)}`,
+}
+const formats = JSON.stringify({ body: "html" })
+
+/** Fills an empty store; no service may use it meanwhile. */
+export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
+  Effect.gen(function* () {
+    const now = Date.now()
+    const at = new Date(now)
+    const counts = { templates: size.templates, people: Math.max(1, Math.floor(size.decisions / 10)) }
+    yield* sql`SELECT setseed(0.5)`
+    yield* sql`
+      INSERT INTO organizations (slug, name, time_zone, created_at, updated_at)
+      VALUES (${org}, 'Harbour Books', 'Europe/Berlin', ${at}, ${at})`
+    yield* sql`
+      INSERT INTO templates (org_slug, id, name, created_at, updated_at)
+      SELECT ${org}, 't-' || i, 'Message ' || i || ' of the season', ${at}::timestamptz - i * interval '1 hour',
+        ${at}::timestamptz - i * interval '1 hour'
+      FROM generate_series(1, ${counts.templates}::int) AS i`
+    yield* sql`
+      INSERT INTO variants (org_slug, template_id, id, name, vars, formats, created_at, updated_at)
+      SELECT ${org}, 't-' || i, 'v' || v, 'Variant ' || v, ${JSON.stringify(message)}::text::json,
+        ${formats}::text::json, ${at}, ${at}
+      FROM generate_series(1, ${counts.templates}::int) AS i CROSS JOIN generate_series(1, ${variants}::int) AS v`
+    // The first template has most of the traffic, the second half as much, and so on.
+    const starts = bucketsAt(now).map((start) => new Date(start).toISOString())
+    const tiers = ["tier=gold", "tier=none", "tier=silver"]
+    const harmonic = Array.from({ length: size.templates }, (_, i) => 1 / (i + 1)).reduce((a, b) => a + b, 0)
+    const perRow = size.talliedEvents / eventsPerDecision / harmonic / variants / tiers.length / starts.length
+    yield* sql`
+      INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, decisions, sent, delivered, open,
+        click, other, conversion, bounce, soft_bounce, failed, unsubscribe, spam, negative, voided)
+      SELECT ${org}, 't-' || i, 'v' || v, s.segment, b.start::timestamptz, 'learned', n.count, n.count,
+        floor(n.count * ${rates.delivered}::float8 + random())::int, floor(n.count * ${rates.open}::float8 + random())::int,
+        floor(n.count * ${rates.click}::float8 * (0.7 + 0.1 * v) + random())::int, 0,
+        floor(n.count * ${rates.conversion}::float8 + random())::int, 0, 0, 0, 0, 0, 0, 0
+      FROM generate_series(1, ${counts.templates}::int) AS i
+      CROSS JOIN generate_series(1, ${variants}::int) AS v
+      CROSS JOIN unnest(${tiers}::text[]) AS s(segment)
+      CROSS JOIN unnest(${starts}::text[]) AS b(start)
+      CROSS JOIN LATERAL (SELECT floor(${perRow}::float8 / i + random())::int AS count) AS n
+      WHERE n.count > 0`
+    yield* sql`
+      INSERT INTO bandit_states (org_slug, template_id, revision, folded_at, rolled_up_at)
+      SELECT ${org}, 't-' || i, 1, ${at}, ${at} FROM generate_series(1, ${counts.templates}::int) AS i`
+    const step = 100_000
+    for (let first = 0; first < size.decisions; first += step) {
+      const last = Math.min(size.decisions, first + step) - 1
+      yield* sql`
+        INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
+          policy, decided_at)
+        SELECT ${org}, 'm-' || i, 't-' || (1 + i % ${counts.templates}::int), 'v' || (1 + i % ${variants}::int),
+          CASE WHEN i % 200 = 0 THEN ${busyUser} ELSE 'u-' || i % ${counts.people}::int END, 'adaptive', 0.2,
+          '{"v1":0.2,"v2":0.2,"v3":0.2,"v4":0.2,"v5":0.2}', 'tier=gold', 'bench',
+          ${at}::timestamptz - i * (interval '60 days' / ${size.decisions}::int)
+        FROM generate_series(${first}::int, ${last}::int) AS i`
+      yield* sql`
+        INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, user_id, inbox_id, event, occurred_at,
+          received_at, automated, link, status)
+        SELECT ${org}, 'events', 'id:e-' || i, 't-' || (1 + i % ${counts.templates}::int), 'm-' || i,
+          CASE WHEN i % 200 = 0 THEN ${busyUser} ELSE 'u-' || i % ${counts.people}::int END, ${size.inbox}::int - i, e.event,
+          e.at, e.at, false, CASE WHEN e.event = 'click' THEN 'https://shop.example/offer/' || i % 97 END, 'attributed'
+        FROM generate_series(${first}::int, ${last}::int) AS i
+        CROSS JOIN LATERAL (SELECT (ARRAY['delivered', 'open', 'click'])[1 + i % 3] AS event,
+          ${at}::timestamptz - i * (interval '60 days' / ${size.decisions}::int) + interval '5 minutes' AS at) AS e`
+    }
+    yield* sql`
+      INSERT INTO profiles (org_slug, user_id, email, traits, reported_at, updated_at)
+      SELECT ${org}, 'u-' || i, 'person.' || i || '@example.com', '{"plan":"pro","city":"Oslo"}', '{}', ${at}
+      FROM generate_series(0, ${counts.people - 1}::int) AS i`
+    yield* sql`
+      INSERT INTO inbox (org_slug, source, received_at, headers, body, status, events, duplicates, ignored, faults)
+      SELECT ${org}, CASE WHEN i % 2 = 0 THEN 'events' ELSE 'provider_a' END,
+        ${at}::timestamptz - (${size.inbox}::int - i) * interval '1 minute', '{"content-type":"application/json"}',
+        convert_to(${body}, 'UTF8'), CASE WHEN i % 50 = 0 THEN 'partial' ELSE 'done' END, 2, 0, 0,
+        CASE WHEN i % 50 = 0 THEN '[{"pointer":"/1","reason":"has no event"}]'::json END
+      FROM generate_series(1, ${size.inbox}::int) AS i`
+    yield* sql`
+      INSERT INTO webhook_sources (org_slug, source, enabled, secrets, settings, created_at, updated_at)
+      VALUES (${org}, 'provider_a', true, '[]', '{}', ${at}, ${at})`
+    yield* sql`
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at, attempts,
+        connection, message_id, reason, finished_at)
+      SELECT ${org}, ${"00000000-0000-7000-8000-"} || lpad(to_hex(i), 12, '0'), 't-' || (1 + i % ${counts.templates}::int),
+        'v' || (1 + i % ${variants}::int), 'person.' || i % ${counts.people}::int || '@example.com',
+        ${JSON.stringify(sent)}::text::json, ${formats}::text::json, d.state, d.at, d.at, 1, 'smtp', 'message-' || i,
+        CASE WHEN d.state = 'failed' THEN 'The server answered 550: no such mailbox' END, d.at + interval '1 minute'
+      FROM generate_series(1, ${size.deliveries}::int) AS i
+      CROSS JOIN LATERAL (SELECT CASE WHEN i % 100 = 0 THEN 'failed' ELSE 'sent' END AS state,
+        ${at}::timestamptz - (${size.deliveries}::int - i) * interval '1 minute' AS at) AS d`
+    yield* sql`
+      INSERT INTO delivery_counts (org_slug, hour, state, count)
+      SELECT d.org_slug, date_bin('1 hour', d.finished_at, 'epoch'), d.state, count(*) FROM deliveries d GROUP BY 1, 2, 3`
+    yield* sql`
+      INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
+      SELECT ${org}, ${at}::timestamptz - (20000 - i) * interval '1 minute', 'ada@example.com', 'template changed',
+        't-' || (1 + i % ${counts.templates}::int), '{"name":"Another name"}'
+      FROM generate_series(1, 20000) AS i`
+    yield* sql`
+      INSERT INTO accounts (id, email, name, administrator, created_at, updated_at)
+      SELECT 'acc_' || i, 'member.' || i || '@example.com', 'Member ' || i, false, ${at}, ${at}
+      FROM generate_series(1, 50) AS i`
+    yield* sql`
+      INSERT INTO memberships (org_slug, account_id, role, created_at)
+      SELECT ${org}, 'acc_' || i, 'editor', ${at} FROM generate_series(1, 50) AS i`
+    yield* sql`
+      INSERT INTO api_keys (id, org_slug, name, scopes, digest, created_at)
+      SELECT 'key' || i, ${org}, 'Key ' || i, '{generate,deliver}', md5('a' || i) || md5('b' || i), ${at}
+      FROM generate_series(1, 50) AS i`
+    // What people's hours are learned from has been gone through, as it has where a service runs all the time.
+    yield* sql`INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${at})`
+    yield* sql`ANALYZE`
+    const [filled] = yield* sql<{ tallies: number; tallied: number }>`
+      SELECT count(*)::float8 AS tallies, sum(t.sent::bigint + t.delivered + t.open + t.click + t.conversion)::float8 AS tallied
+      FROM tallies t`
+    return filled!
+  })
+
+/** How many templates have a model. */
+export const modelsOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql<{ count: number }>`SELECT count(*)::int AS count FROM models m WHERE m.org_slug = ${org}`,
+    ([row]) => row!.count,
+  )
