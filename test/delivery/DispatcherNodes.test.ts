@@ -3,6 +3,7 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import { describe } from "vitest"
 import { org } from "../events/support.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
+import { Changes } from "../../src/store/Changes.ts"
 import { scopedProcess, waitUntil } from "../support/service.ts"
 import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
 import { receiver } from "./receiver.ts"
@@ -37,7 +38,11 @@ describe.runIf(hasPostgres())("Two dispatchers on one Postgres", () => {
           }),
           one!,
         )
-        const more = yield* Effect.provideContext(enqueueMany("pair", 250), two!)
+        // The other node would learn of the connection with its next poll.
+        const more = yield* Effect.provideContext(
+          Effect.flatMap(Changes, ({ refresh }) => Effect.andThen(refresh, enqueueMany("pair", 250))),
+          two!,
+        )
         yield* Effect.promise(() => server.until(() => server.arrivals.length >= 150))
         // The one that sends now ends (or the one that does not): the other goes on.
         yield* Scope.close(scopes[0]!, Exit.void)
