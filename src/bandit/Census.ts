@@ -1,6 +1,6 @@
 import { type Attributes, type AttributeScheme, builtIns, Cells, missingValue, otherValue } from "./Cells.ts"
+import { dayMillis } from "./Window.ts"
 
-const dayMillis = 86_400_000
 const censusDays = 14
 const maximumKeys = 6
 const listedValues = 12

@@ -1,14 +1,12 @@
 import { sample } from "../bandit/Weights.ts"
 import { type Choice, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
 import type { Cell } from "../bandit/Cells.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
 
 // The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
-
-const hourMillis = 3_600_000
-const dayMillis = 24 * hourMillis
 
 /** Hours since Monday 00:00 on the organization's clocks, 0 to 167. 1970-01-01 was a Thursday. */
 export const hourOfWeek = (view: TemplateView, nowMillis: number): number => {

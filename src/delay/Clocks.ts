@@ -1,7 +1,5 @@
-import { hourMillis } from "../bandit/Window.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
-
-const dayMillis = 24 * hourMillis
 
 /** Days remembered per zone; the lookback and a horizon fit in twice. */
 const rememberedDays = 1_000

@@ -1,13 +1,11 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { hourMillis } from "../bandit/Window.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { readEvents } from "../events/DecisionEvents.ts"
 import { lockEvents } from "../events/EventLock.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
-
-const dayMillis = 24 * hourMillis
 
 /** Decisions are looked at once they are this old: nothing more is learned from them then. Unit: hours. */
 export const settledAfterHours = followedHours + 24

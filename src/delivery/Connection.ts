@@ -34,7 +34,7 @@ export interface MessageLink {
  *     accepted    the platform has it
  *     retry       not accepted, or not known to be; worth another attempt after a while
  *     slow-down   the platform wants less: the message stays as it was, and everybody waits
- *     refused     the platform will never take this message; `suppressed` when it is about the person
+ *     refused     the platform will never take this message
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
  */
 export type SendResult =

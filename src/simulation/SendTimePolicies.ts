@@ -1,3 +1,4 @@
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../delay/Attention.ts"
 import { choose } from "../delay/Choice.ts"
 import { encode, epochMillis, followedHours, noEngagement } from "../delay/Touch.ts"
@@ -5,8 +6,6 @@ import { type Chance, chance, seedOf } from "./Chance.ts"
 import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
 import * as Clocks from "../delay/Clocks.ts"
 
-const hourMillis = 3_600_000
-const dayMillis = 24 * hourMillis
 export const horizonHours = 24
 
 /** One message of a policy. Unix milliseconds. */

@@ -1,12 +1,10 @@
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { foldedHour, foldedHours } from "../delay/Attention.ts"
 import * as Clocks from "../delay/Clocks.ts"
 import { followedHours } from "../delay/Touch.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 
 // People who look at their messages at hours of their own, and the messages of an organization to them.
-
-const hourMillis = 3_600_000
-const dayMillis = 24 * hourMillis
 
 /** How fast a message loses its freshness in this world, in hours. No policy is told. */
 const trueTau = 6
