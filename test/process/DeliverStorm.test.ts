@@ -5,7 +5,7 @@ import { seeded, seedOfRun } from "../support/load.ts"
 import { type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
 import { type Environment, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
 import { fullestSecond, rateOf, type Sink, sinkEnvironment, type SinkKind, startSink } from "./deliverSink.ts"
-import { deliveriesIn, insist, newAsked, ownPostgres, pause, sentBy, setUp, summaryOf } from "./deliverStorm.ts"
+import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, setUp, summaryOf } from "./deliverStorm.ts"
 import { hasDocker } from "./dockerEngine.ts"
 
 /** Messages of the largest case; the trial sends 20,000. */
@@ -203,7 +203,7 @@ const storm = (
 
 describe("A storm of messages with kill -9 every few seconds", () => {
   if (isDockerThere || hasPostgres()) {
-    const onPostgres = isDockerThere ? Effect.map(ownPostgres, (store): Store => store) : temporary("postgres")
+    const onPostgres = isDockerThere ? Effect.map(restartablePostgres, (store): Store => store) : temporary("postgres")
     storm("SMTP, Postgres", "smtp", wantedMessages, onPostgres)
     storm("webhook that takes an id once, Postgres", "webhook", Math.ceil(wantedMessages / 2), onPostgres)
   }

@@ -1,10 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { randomUUID } from "node:crypto"
 import { describe } from "vitest"
 import type { Call } from "../support/load.ts"
-import { freePort, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { docker, hasDocker } from "./dockerEngine.ts"
+import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { docker, hasDocker, ownPostgres } from "./dockerEngine.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 /** How often the server goes away, each time in another way than the last; the trial uses 20. */
@@ -17,33 +16,6 @@ const ways = [
   { name: "paused", away: ["pause"], back: ["unpause"] },
   { name: "stopped", away: ["stop", "--time", "5"], back: ["start"] },
 ] as const
-
-/** A Postgres of this test alone, on a port that stays the same when it starts again. */
-const ownPostgres = Effect.gen(function* () {
-  const name = `parlance-outage-${randomUUID()}`
-  const port = yield* Effect.promise(freePort)
-  yield* Effect.acquireRelease(
-    Effect.promise(() =>
-      docker(
-        "run",
-        "-d",
-        "--name",
-        name,
-        "-p",
-        `127.0.0.1:${port}:5432`,
-        "-e",
-        "POSTGRES_PASSWORD=outage",
-        "postgres:18",
-      )
-    ),
-    () => Effect.promise(() => docker("rm", "--force", "--volumes", name)),
-  )
-  // Over TCP: while it makes its database the server listens on its socket only.
-  const answers = () =>
-    docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false)
-  yield* Effect.promise(() => waitUntil("Postgres answers", answers, 60))
-  return { name, answers, url: `postgres://postgres:outage@127.0.0.1:${port}/postgres` }
-})
 
 describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away under load", () => {
   it.live(

@@ -1,11 +1,10 @@
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { randomUUID } from "node:crypto"
 import { Agent, request } from "node:http"
-import { freePort, makeOrganization, type Service, waitUntil } from "../support/service.ts"
+import { makeOrganization, type Service, waitUntil } from "../support/service.ts"
 import { type Environment, layerMigrated } from "../support/stores.ts"
 import { connectionTo, type Sink } from "./deliverSink.ts"
-import { docker } from "./dockerEngine.ts"
+import { docker, ownPostgres } from "./dockerEngine.ts"
 
 // Clients of Deliver that insist, and the store as it is when no service runs.
 
@@ -170,41 +169,13 @@ export const sentBy = async (service: Service): Promise<number> => {
 }
 
 /** A Postgres that can be stopped, on a port that stays the same when it starts again; goes with the scope. */
-export const ownPostgres = Effect.gen(function* () {
-  const name = `parlance-deliver-${randomUUID()}`
-  const port = yield* Effect.promise(freePort)
-  yield* Effect.acquireRelease(
-    Effect.promise(() =>
-      docker(
-        "run",
-        "-d",
-        "--name",
-        name,
-        "-p",
-        `127.0.0.1:${port}:5432`,
-        "-e",
-        "POSTGRES_PASSWORD=deliver",
-        "postgres:18",
-      )
-    ),
-    () => Effect.promise(() => docker("rm", "--force", "--volumes", name)),
-  )
-  // Over TCP: while it makes its database the server listens on its socket only.
-  const answers = () =>
-    docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false)
-  const ready = () => waitUntil("Postgres answers", answers, 60)
-  yield* Effect.promise(ready)
-  return {
-    env: {
-      DATABASE_URL: `postgres://postgres:deliver@127.0.0.1:${port}/postgres`,
-      DATABASE_POOL_SIZE: "4",
-    } as Environment,
-    /** Ends it as a power cut does, or in order, and starts it again after `awayMillis`. */
-    restart: async (how: "kill" | "stop", awayMillis: number) => {
-      await docker(...(how === "kill" ? ["kill", "--signal", "KILL"] : ["stop", "--time", "10"]), name)
-      await pause(awayMillis)
-      await docker("start", name)
-      await ready()
-    },
-  }
-})
+export const restartablePostgres = Effect.map(ownPostgres, ({ answers, name, url }) => ({
+  env: { DATABASE_URL: url, DATABASE_POOL_SIZE: "4" } as Environment,
+  /** Ends it as a power cut does, or in order, and starts it again after `awayMillis`. */
+  restart: async (how: "kill" | "stop", awayMillis: number) => {
+    await docker(...(how === "kill" ? ["kill", "--signal", "KILL"] : ["stop", "--time", "10"]), name)
+    await pause(awayMillis)
+    await docker("start", name)
+    await waitUntil("Postgres answers", answers, 60)
+  },
+}))

@@ -1,5 +1,8 @@
+import { Effect } from "effect"
 import { execFile, execFileSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { promisify } from "node:util"
+import { freePort, waitUntil } from "../support/service.ts"
 
 /** Runs a command of Docker's; rejects with what it printed when it fails. */
 export const docker = async (...args: ReadonlyArray<string>): Promise<string> => {
@@ -18,3 +21,30 @@ export const hasDocker = (name: string): boolean => {
     return false
   }
 }
+
+/** A Postgres of one test alone, on a port that stays the same when it starts again; goes with the scope. */
+export const ownPostgres = Effect.gen(function* () {
+  const name = `parlance-own-${randomUUID()}`
+  const port = yield* Effect.promise(freePort)
+  yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      docker(
+        "run",
+        "-d",
+        "--name",
+        name,
+        "-p",
+        `127.0.0.1:${port}:5432`,
+        "-e",
+        "POSTGRES_PASSWORD=own",
+        "postgres:18",
+      )
+    ),
+    () => Effect.promise(() => docker("rm", "--force", "--volumes", name)),
+  )
+  // Over TCP: while it makes its database the server listens on its socket only.
+  const answers = () =>
+    docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false)
+  yield* Effect.promise(() => waitUntil("Postgres answers", answers, 60))
+  return { name, answers, url: `postgres://postgres:own@127.0.0.1:${port}/postgres` }
+})
