@@ -156,6 +156,8 @@ export class Rebuild extends Context.Service<Rebuild, {
           yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
           // Taken before the picture of the data is: folds that are under way end first, later ones wait.
           yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
+          // So do publications of models: a state that has changed since the picture was taken could not be written.
+          if (!check) yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
           const now = clock.currentTimeMillisUnsafe()
           const { decisions, sums } = yield* recount(org, template, now)
           const known = yield* sql<{ templateId: string }>`

@@ -1,5 +1,5 @@
 import { assert, it, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { organizationPriors } from "../../src/bandit/Priors.ts"
 import type { Tally } from "../../src/bandit/Tally.ts"
@@ -103,6 +103,24 @@ describeOnStores("BanditActor", (_, environment) => {
         ])
         assert.deepStrictEqual(yield* counted("race"), [["a", 150, 50], ["b", 150, 50]])
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("race"), { check: true })).differences, [])
+      }))
+
+    it.effect("is recomputed while models are published", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("recomputed")
+        const learning = yield* Learning
+        const rebuild = yield* Rebuild
+        const publishing = yield* Effect.forEach(
+          Array.from({ length: 60 }, (_, n) => n),
+          (n) => Effect.andThen(decide("recomputed", `d${n}`), learning.refresh("recomputed", "t")),
+          { discard: true },
+        ).pipe(Effect.forkChild)
+        while (publishing.pollUnsafe() === undefined) {
+          assert.deepStrictEqual((yield* rebuild.run(org("recomputed"), { check: false })).differences, [])
+        }
+        yield* Fiber.join(publishing)
+        yield* settle("recomputed")
+        assert.deepStrictEqual(yield* counted("recomputed"), [["a", 60, 0]])
       }))
 
     it.effect("notices what was folded by somebody who ended before the fit, though nothing new comes in", () =>
