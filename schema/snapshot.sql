@@ -314,6 +314,7 @@ CREATE TABLE send_times (
   person text NOT NULL,
   spot bigint NOT NULL,
   touches bytea NOT NULL,
+  zone text,
   PRIMARY KEY (org_slug, kind, person)
 );
 CREATE INDEX send_times_by_spot ON public.send_times USING btree (org_slug, spot);

@@ -124,6 +124,48 @@ export const applyTouches = Effect.fnUntraced(function* (
   )
 })
 
+/** What an event told of where a person is. */
+export interface ZoneReport {
+  readonly org: string
+  readonly person: string
+  /** As the source names it; what is no IANA time zone is passed over. */
+  readonly zone: string
+  /** Unix milliseconds. */
+  readonly occurredAt: number
+}
+
+/** Keeps the time zones that events named, of each person the latest of these; inside the transaction of the events. */
+export const applyZones = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  reports: ReadonlyArray<ZoneReport>,
+): Effect.fn.Return<void, SqlError> {
+  const latest = new Map<string, ZoneReport>()
+  for (const report of reports) {
+    const key = `${report.org}\0${report.person}`
+    const known = latest.get(key)
+    if (isTimeZone(report.zone) && (known === undefined || known.occurredAt <= report.occurredAt)) {
+      latest.set(key, report)
+    }
+  }
+  if (latest.size === 0) return
+  const rows = [...latest.values()].map(({ org, person, zone }) => ({
+    org_slug: org,
+    person,
+    spot: digest(`user\0${person}`),
+    zone,
+  }))
+  // Most events say again what is known: nothing is written for them.
+  yield* sql`
+    INSERT INTO send_times AS s (org_slug, kind, person, spot, touches, zone)
+    SELECT r.org_slug, 'user', r.person, r.spot, '', r.zone
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, person text, spot bigint, zone text)
+    LEFT JOIN LATERAL (
+      SELECT k.zone FROM send_times k WHERE k.org_slug = r.org_slug AND k.kind = 'user' AND k.person = r.person
+      ORDER BY k.org_slug, k.kind, k.person LIMIT 1) k ON true
+    WHERE k.zone IS DISTINCT FROM r.zone
+    ON CONFLICT (org_slug, kind, person) DO UPDATE SET zone = EXCLUDED.zone`
+})
+
 /** Puts histories in the place of what is stored of their holders; an empty one takes the row away. */
 export const replaceHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -140,6 +182,10 @@ export const replaceHistories = Effect.fnUntraced(function* (
     yield* sql`
       DELETE FROM send_times s
       USING json_to_recordset(${JSON.stringify(empty)}::text::json) AS r(org_slug text, kind text, person text)
+      WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person AND s.zone IS NULL`
+    yield* sql`
+      UPDATE send_times s SET touches = ''
+      FROM json_to_recordset(${JSON.stringify(empty)}::text::json) AS r(org_slug text, kind text, person text)
       WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person`
   }
 })
@@ -159,7 +205,7 @@ export interface Known {
   readonly codes: Float64Array
 }
 
-/** Traits that may hold a time zone, the first that holds one counts. */
+/** Traits that may hold a time zone, the first that holds one counts; after them what events named. */
 const zoneTraits = ["timezone", "time_zone", "tz", "timeZone"]
 const zoneColumns = (alias: string) => zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")
 
@@ -194,7 +240,7 @@ export const readPeople = Effect.fnUntraced(function* (
     readonly second: Uint8Array | null
   }
   const rows = yield* sql<Found>`
-    SELECT n.place, n.zones, a.touches AS first, b.touches AS second
+    SELECT n.place, n.zones || ARRAY[a.zone, b.zone] AS zones, a.touches AS first, b.touches AS second
     FROM (
       SELECT r.place, r.org_slug, coalesce(r.user_id, m.user_id) AS user_id, coalesce(u.email, m.email, r.email) AS email,
         CASE WHEN r.user_id IS NULL THEN m.zones ELSE u.zones END AS zones
@@ -211,11 +257,11 @@ export const readPeople = Effect.fnUntraced(function* (
         ORDER BY p.org_slug, lower(p.email), p.updated_at DESC LIMIT 1) m ON r.user_id IS NULL
     ) n
     LEFT JOIN LATERAL (
-      SELECT s.touches FROM send_times s
+      SELECT s.touches, s.zone FROM send_times s
       WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.user_id
       ORDER BY s.org_slug, s.kind, s.person LIMIT 1) a ON n.user_id IS NOT NULL
     LEFT JOIN LATERAL (
-      SELECT s.touches FROM send_times s
+      SELECT s.touches, s.zone FROM send_times s
       WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.email
       ORDER BY s.org_slug, s.kind, s.person LIMIT 1) b ON n.email IS NOT NULL`
   const people = asked.map((): Known => ({ zone: undefined, codes: none }))
@@ -241,7 +287,7 @@ export const readSample = Effect.fnUntraced(function* (
   const rows = yield* sql<
     { readonly spot: number; readonly touches: Uint8Array; readonly zones: ReadonlyArray<string | null> | null }
   >`
-    SELECT s.spot::float8 AS spot, s.touches, p.zones
+    SELECT s.spot::float8 AS spot, s.touches, p.zones || ARRAY[s.zone] AS zones
     FROM (
       SELECT * FROM send_times s WHERE s.org_slug = ${org} AND s.spot > ${after} ORDER BY s.spot LIMIT ${limit}
     ) s

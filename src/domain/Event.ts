@@ -63,6 +63,8 @@ export interface NormalizedEvent {
   readonly messageKey?: string | undefined
   /** The clicked URL, or what stands for it; tells different links of one message apart. At most 2,000 characters. */
   readonly link: string | undefined
+  /** The IANA time zone of the user, as the source names it, not judged yet. Absent where it names none. */
+  readonly timeZone?: string | undefined
 }
 
 /** Why an item of a body became no event: its place in the body (a JSON pointer) and what stands in the way. */

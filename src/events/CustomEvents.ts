@@ -14,6 +14,7 @@ import {
   noise,
   textOf,
   trackingIdOf,
+  zoneIn,
 } from "./Reading.ts"
 
 /** What the request says beyond its body. */
@@ -35,6 +36,7 @@ const idKeys = ["event_id", "eventId", "id"]
 const messageKeys = ["message_id", "messageId"]
 const timeKeys = ["occurred_at", "timestamp", "time", "created_at", "ts"]
 const linkKeys = ["link", "url", "href", "link_url", "clicked_url"]
+const zoneKeys = ["time_zone", "timezone", "timeZone"]
 /** The clicked URL, from the key that says so to those that may hold it. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 
@@ -89,6 +91,7 @@ export const readItem = (item: unknown, { conversions, receivedAt, webhookId }: 
     occurredAt: instantOf(find(levels, timeKeys, textOf), receivedAt),
     automated: isFlagged(levels),
     link: find(levels, linkKeys, linkOf),
+    ...zoneIn(levels, zoneKeys),
   }
 }
 

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
-import { applyTouches, holderOf, type TouchChange } from "../delay/Histories.ts"
+import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/Histories.ts"
 import { touchOf } from "../delay/Touch.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, isTellable, resolveLinks, waitsForLink, windowDays } from "./Attribution.ts"
@@ -223,6 +223,13 @@ export const storeEvents = Effect.fnUntraced(function* (
   yield* countEvents(
     sql,
     rows.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
+  )
+  yield* applyZones(
+    sql,
+    fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
+      const person = found[i]![0]?.user ?? user
+      return timeZone === undefined || person === undefined ? [] : [{ org, person, zone: timeZone, occurredAt }]
+    }),
   )
   const waiting = found.filter(({ length }) => length === 0).length
   yield* Metric.update(outcomeCounters.waiting, waiting)

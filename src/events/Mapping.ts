@@ -198,6 +198,7 @@ const readerOf = (mapping: Mapping): Reader => {
       ["occurred_at", mapping.occurred_at, timeText(unit)],
       ["automated", mapping.automated, scalarOf],
       ["link", mapping.link, linkOf],
+      ["time_zone", mapping.time_zone, nameOf],
     ] as const
   ).map(([name, field, read]) => [name, field, lookupOf(field, read)])
 
@@ -228,6 +229,7 @@ const readerOf = (mapping: Mapping): Reader => {
     const trackingId = valueOf("tracking_id")
     const user = valueOf("user")
     const messageKey = messageKeyOf(valueOf("message_id"))
+    const timeZone = valueOf("time_zone")
     if (trackingId === undefined && user === undefined && messageKey === undefined) {
       return faulty("names no message: no tracking_id, user or message_id was found")
     }
@@ -241,6 +243,7 @@ const readerOf = (mapping: Mapping): Reader => {
       occurredAt: instantOf(valueOf("occurred_at"), receivedAt),
       automated: machines.has(valueOf("automated")?.trim().toLowerCase() ?? ""),
       link: valueOf("link"),
+      ...(timeZone === undefined ? {} : { timeZone }),
     }
   }
 }

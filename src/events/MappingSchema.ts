@@ -173,6 +173,8 @@ export const Mapping = Schema.Struct({
   occurred_at: Schema.optionalKey(TimeField),
   automated: Schema.optionalKey(MachineField),
   link: Schema.optionalKey(Field),
+  /** IANA name of the user's time zone; what is none is passed over. */
+  time_zone: Schema.optionalKey(Field),
 }).check(
   Schema.makeFilter(({ message_id, tracking_id, user }) =>
     tracking_id === undefined && user === undefined && message_id === undefined

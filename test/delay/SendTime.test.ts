@@ -282,6 +282,49 @@ describeOnStores("SendTime", (_, environment) => {
         around(wrong, 20)
       }))
 
+    it.effect("goes by the zone that the latest event named, unless a trait says otherwise", () =>
+      Effect.gen(function* () {
+        yield* oneTemplate("roaming")
+        const now = dayAt(-1, 0)
+        const zoneOf = (userId: string) =>
+          Effect.map(settled({ org: "roaming", userId, now }), ({ trace }) => trace.time_zone)
+        for (const user of ["ann", "bob"]) yield* decide("roaming", `${user}-1`, { user, ago: 2 * hour })
+        const open = (user: string, zone: string, ago: number) => ({
+          event: "open",
+          tracking_id: `${user}-1`,
+          user_id: user,
+          time_zone: zone,
+          occurred_at: iso(Date.now() - ago),
+        })
+        yield* receive("roaming", [
+          open("ann", "Asia/Tokyo", hour / 4),
+          open("ann", "Europe/Paris", hour / 2),
+          open("bob", "Mars/Olympus", hour / 2),
+          // Nothing has been decided for her: her zone may be asked for all the same.
+          { event: "open", user_id: "eve", template_id: "t", timezone: "America/Lima" },
+        ])
+        yield* drain
+        assert.deepStrictEqual(
+          [yield* zoneOf("ann"), yield* zoneOf("bob"), yield* zoneOf("eve")],
+          ["Asia/Tokyo", "UTC", "America/Lima"],
+        )
+        yield* (yield* Profiles).apply([{
+          org: "roaming",
+          user: "ann",
+          email: undefined,
+          traits: { timezone: "America/Toronto" },
+          occurredAt: Date.now(),
+          key: "1",
+        }])
+        const people = yield* People
+        people.forget("roaming", ["ann"])
+        assert.strictEqual(yield* zoneOf("ann"), "America/Toronto")
+        const { sendTimes } = yield* (yield* Rebuild).run(org("roaming"), { check: false })
+        assert.strictEqual(sendTimes?.differences, 0)
+        people.forget("roaming", ["eve"])
+        assert.strictEqual(yield* zoneOf("eve"), "America/Lima")
+      }))
+
     it.effect("answers at once, or when quiet hours end, while nothing is known", () =>
       Effect.gen(function* () {
         yield* oneTemplate("blank")

@@ -48,6 +48,7 @@ const rich = {
   occurred_at: { from: ["$.at"], unit: "seconds" },
   automated: { from: ["$.agent"], equals: ["bot", "Proxy"] },
   link: "$.target",
+  time_zone: "$.person.zone",
 }
 
 describe("Mapping: what it reads", () => {
@@ -56,7 +57,7 @@ describe("Mapping: what it reads", () => {
       channel: "email",
       kind: "mailread",
       meta: { tid: "t-1" },
-      person: { email: "z@mail.example" },
+      person: { email: "z@mail.example", zone: "Asia/Seoul" },
       uid: 991,
       mid: "m-5",
       at: 1_778_486_400,
@@ -73,6 +74,7 @@ describe("Mapping: what it reads", () => {
       occurredAt: 1_778_486_400_000,
       automated: true,
       link: "https://store.example/a",
+      timeZone: "Asia/Seoul",
     })
   })
 

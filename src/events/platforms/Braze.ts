@@ -18,6 +18,7 @@ import {
   nameOf,
   parseJson,
   textOf,
+  zoneIn,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -154,6 +155,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settin
     occurredAt: instantOf(find([item], timeKeys, textOf), receivedAt),
     automated: isFlagged([properties], machineKeys),
     link: find([properties], linkKeys, linkOf),
+    ...zoneIn([person], ["timezone"]),
   }
 }
 

@@ -15,6 +15,7 @@ import {
   parseInstant,
   textOf,
   trackingIdOf,
+  zoneIn,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -76,6 +77,8 @@ interface Call {
   readonly properties: Item
   /** Where a machine may be flagged. */
   readonly levels: ReadonlyArray<Item>
+  /** Where the user's time zone may be told. */
+  readonly contexts: ReadonlyArray<Item>
 }
 
 /** What a body states once for all its items. */
@@ -115,6 +118,7 @@ const callOf = (item: Item, { members }: Batch): Call => {
     trackingId: find(carriers, ["tracking_id"], nameOf) ?? linkTrackingId(properties),
     properties,
     levels: [properties, ...contexts],
+    contexts,
   }
 }
 
@@ -143,6 +147,7 @@ const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
     trackingId: find([properties], ["tracking_id"], nameOf) ?? linkTrackingId(properties),
     properties,
     levels: [properties],
+    contexts: [],
   }
 }
 
@@ -198,6 +203,7 @@ const readTrack = (
     automated: isFlagged(call.levels),
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
+    ...zoneIn(call.contexts, ["timezone"]),
   }
 }
 

@@ -52,6 +52,7 @@ const expected = {
   occurredAt: 1_778_486_400_000,
   automated: false,
   link: undefined,
+  timeZone: "America/Lima",
 }
 
 describe("Braze: Currents", () => {

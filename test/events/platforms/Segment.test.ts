@@ -97,8 +97,10 @@ const payloads: ReadonlyArray<readonly [name: string, body: object, event: Norma
   ],
   [
     "an order with our id among the campaign's values",
-    track("Order Completed", { order_id: "o-78" }, { context: { campaign: { source: "mail", tracking_id: "trk-9" } } }),
-    expected("conversion", { trackingId: "trk-9" }),
+    track("Order Completed", { order_id: "o-78" }, {
+      context: { campaign: { source: "mail", tracking_id: "trk-9" }, timezone: "Asia/Seoul" },
+    }),
+    expected("conversion", { trackingId: "trk-9", timeZone: "Asia/Seoul" }),
   ],
   [
     "a business event with our id",
