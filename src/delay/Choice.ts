@@ -14,59 +14,85 @@ export interface Chosen {
   readonly explored: boolean
   /** No time in the horizon was allowed: this is the first one after it. */
   readonly late: boolean
-  /** Hours that were considered and what is expected of each, in their order. */
-  readonly candidates: ReadonlyArray<{ readonly slot: Slot; readonly value: number }>
-}
-
-/** The local hours of so many hours from an instant on. */
-const hoursFrom = (first: number, count: number, clocks: Clocks): Int32Array => {
-  const hours = new Int32Array(count)
-  for (let i = 0; i < count; i++) hours[i] = clocks.localHour(first + i * hourMillis)
-  return hours
+  /** What is expected of each slot of the window, by its index; undefined where nothing is known. */
+  readonly worth: Float64Array | undefined
 }
 
 /**
- * When to send. Every allowed hour from `from` to `until` (Unix milliseconds) is valued, the best is taken, and within it a
- * second by chance, so that a campaign does not arrive as one spike. `attention` undefined: nothing is known, the first
- * allowed second. `draws` are three numbers in [0, 1): whether to explore, where, and which second.
+ * What a choice needs to know of a stretch of time, whoever it is for: it is the same for everybody who is asked about in
+ * one second, in one zone.
+ */
+export interface SendWindow {
+  /** The hours in which may be sent, in their order; empty where no time was allowed. */
+  readonly slots: ReadonlyArray<Slot>
+  /** Seconds in which may be sent, all slots together. */
+  readonly seconds: number
+  /** Local hours from the first slot on, until 72 hours after the last. */
+  readonly localHours: Int32Array
+  /** Where no time was allowed: the first hour afterwards in which may be sent; undefined where nothing ever is. */
+  readonly next: Slot | undefined
+  /** Unix milliseconds, half-open. */
+  readonly until: number
+}
+
+/** The window from `from` to `until` (Unix milliseconds, half-open). */
+export const sendWindow = (from: number, until: number, clocks: Clocks, permission: Permission): SendWindow => {
+  const allowed = slots(from, until, clocks, permission)
+  const last = allowed[allowed.length - 1]
+  const first = slotStart(from, clocks)
+  return {
+    slots: allowed,
+    seconds: allowed.reduce((sum, slot) => sum + secondsOf(slot), 0),
+    localHours: last === undefined
+      ? new Int32Array(0)
+      : Int32Array.from({ length: last.index + 1 + followedHours }, (_, i) => clocks.localHour(first + i * hourMillis)),
+    next: last === undefined ? firstSlotFrom(until, clocks, permission) : undefined,
+    until,
+  }
+}
+
+/**
+ * When to send. Every hour of the window is valued, the best is taken, and within it a second by chance, so that a campaign
+ * does not arrive as one spike. `attention` undefined: nothing is known, the first allowed second. `draws` are three numbers
+ * in [0, 1): whether to explore, where, and which second.
  */
 export const choose = (
-  { attention, clocks, draws, from, permission, tau, until }: {
+  { attention, draws, tau, window }: {
     readonly attention: Float64Array | undefined
     readonly tau: number
-    readonly clocks: Clocks
-    readonly permission: Permission
-    readonly from: number
-    readonly until: number
+    readonly window: SendWindow
     readonly draws: readonly [number, number, number]
   },
 ): Chosen => {
-  const allowed = slots(from, until, clocks, permission)
-  if (allowed.length === 0) {
-    const slot = firstSlotFrom(until, clocks, permission)
+  const { localHours, next, slots: allowed, until } = window
+  const [first] = allowed
+  if (first === undefined) {
     // Permissions that allow nothing at all cannot be saved.
-    const second = slot === undefined ? Math.ceil(until / 1000) : secondAt(slot, draws[2])
-    return { at: second * 1000, explored: false, late: true, candidates: [] }
+    const second = next === undefined ? Math.ceil(until / 1000) : secondAt(next, draws[2])
+    return { at: second * 1000, explored: false, late: true, worth: undefined }
   }
-  const count = allowed[allowed.length - 1]!.index + 1
-  const first = slotStart(from, clocks)
   const worth = attention === undefined
     ? undefined
-    : values(attention, hoursFrom(first, count + followedHours, clocks), count, tau)
-  const candidates = allowed.map((slot) => ({ slot, value: worth === undefined ? 0 : worth[slot.index]! }))
+    : values(attention, localHours, localHours.length - followedHours, tau)
   if (draws[0] < explorationShare) {
-    let left = draws[1] * allowed.reduce((sum, slot) => sum + secondsOf(slot), 0)
+    let left = draws[1] * window.seconds
     for (const slot of allowed) {
       const seconds = secondsOf(slot)
       if (left < seconds) {
-        return { at: secondAt(slot, left / seconds) * 1000, explored: true, late: false, candidates }
+        return { at: secondAt(slot, left / seconds) * 1000, explored: true, late: false, worth }
       }
       left -= seconds
     }
   }
-  if (worth === undefined) {
-    return { at: allowed[0]!.pieces[0]![0] * 1000, explored: false, late: false, candidates }
-  }
-  const best = candidates.reduce((a, b) => b.value > a.value ? b : a)
-  return { at: secondAt(best.slot, draws[2]) * 1000, explored: false, late: false, candidates }
+  if (worth === undefined) return { at: first.pieces[0]![0] * 1000, explored: false, late: false, worth }
+  let best = first
+  for (const slot of allowed) if (worth[slot.index]! > worth[best.index]!) best = slot
+  return { at: secondAt(best, draws[2]) * 1000, explored: false, late: false, worth }
 }
+
+/** The hours that were considered and what is expected of each, in their order. */
+export const candidatesOf = (
+  { slots }: SendWindow,
+  { worth }: Chosen,
+): ReadonlyArray<{ readonly slot: Slot; readonly value: number }> =>
+  slots.map((slot) => ({ slot, value: worth?.[slot.index] ?? 0 }))

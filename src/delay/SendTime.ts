@@ -3,10 +3,10 @@ import { hourMillis } from "../bandit/Window.ts"
 import { VariantNotFound } from "../domain/Errors.ts"
 import type { QuietHours } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
-import { type TemplateView, Views } from "../templates/Views.ts"
+import { type OrganizationView, type TemplateView, Views } from "../templates/Views.ts"
 import { AdviceLog } from "./AdviceLog.ts"
 import { addTouches, emptyHistogram, personal, shapePrior } from "./Attention.ts"
-import { choose, type Chosen } from "./Choice.ts"
+import { candidatesOf, choose, type SendWindow, sendWindow } from "./Choice.ts"
 import * as Clocks from "./Clocks.ts"
 import { type About, engagementsOf, expectedOf, Groups, isKnown, type Level } from "./Groups.ts"
 import type { Known } from "./Histories.ts"
@@ -92,6 +92,22 @@ const aboutOf = (template: TemplateView, copy: string): About => {
   return { template: template.id, variants, copy }
 }
 
+/** The window asked about last, by the organization's settings and by zone. */
+const windows = new WeakMap<OrganizationView, Map<string, { readonly from: number; readonly window: SendWindow }>>()
+
+const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: number): SendWindow => {
+  let byZone = windows.get(settings)
+  if (byZone === undefined) windows.set(settings, byZone = new Map())
+  // Answers are whole seconds: everybody who is asked about in the same second has the same window.
+  const from = Math.ceil(start / 1000) * 1000
+  const known = byZone.get(clocks.zone)
+  if (known?.from === from) return known.window
+  const until = from + settings.delayHorizonHours * hourMillis - (from === start ? 0 : 1000)
+  const window = sendWindow(from, until, clocks, permissionOf(settings))
+  byZone.set(clocks.zone, { from, window })
+  return window
+}
+
 const nobody: Known = { zone: undefined, codes: new Float64Array(0) }
 
 /** Exploration and the second within the hour: the same for the same question within an hour, so that a retry agrees. */
@@ -144,14 +160,11 @@ export class SendTime extends Context.Service<SendTime, {
             ? levels!.variant.attention
             : personal(histogram, levels!.variant.attention)
         }
-        const from = Math.max(now, ask.notBefore ?? now)
+        const window = windowOf(settings, clocks, Math.max(now, ask.notBefore ?? now))
         const chosen = choose({
           attention,
           tau: timing?.tau ?? 1,
-          clocks,
-          permission: permissionOf(settings),
-          from,
-          until: from + settings.delayHorizonHours * hourMillis,
+          window,
           draws: isNamed
             ? drawsOf(ask, userId ?? email!, now)
             : [yield* Random.next, yield* Random.next, yield* Random.next],
@@ -196,7 +209,7 @@ export class SendTime extends Context.Service<SendTime, {
               ...(isNamed ? [user] : []),
               ...named.map(([level, { engagements, touches, weight }]) => ({ level, touches, engagements, weight })),
             ],
-            curve: curveOf(chosen, clocks),
+            curve: curveOf(candidatesOf(window, chosen), clocks),
           } satisfies AdviceTrace,
         }
       })
@@ -206,7 +219,7 @@ export class SendTime extends Context.Service<SendTime, {
   )
 }
 
-const curveOf = ({ candidates }: Chosen, clocks: Clocks.Clocks): AdviceTrace["curve"] =>
+const curveOf = (candidates: ReturnType<typeof candidatesOf>, clocks: Clocks.Clocks): AdviceTrace["curve"] =>
   candidates.map(({ slot, value }) => {
     const from = slot.pieces[0]![0] * 1000
     return {

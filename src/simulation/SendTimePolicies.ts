@@ -1,6 +1,6 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../delay/Attention.ts"
-import { choose } from "../delay/Choice.ts"
+import { choose, sendWindow } from "../delay/Choice.ts"
 import { encode, epochMillis, followedHours, noEngagement } from "../delay/Touch.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
@@ -174,10 +174,7 @@ const attention = (name: string, isPersonal: boolean, zoned = true): SendTimePol
       return choose({
         attention: all.known ? own : undefined,
         tau: all.tau,
-        clocks,
-        permission: { quiet: undefined, days: undefined },
-        from: at,
-        until: at + horizonHours * hourMillis,
+        window: sendWindow(at, at + horizonHours * hourMillis, clocks, { quiet: undefined, days: undefined }),
         draws: [uniform(), uniform(), uniform()],
       }).at
     }

@@ -27,6 +27,8 @@ export interface GroupCommitOptions<A, B> {
   readonly onSettled: (entry: A) => void
   /** Entries per commit at most. */
   readonly maxGroup: number
+  /** For how long a group gathers before it is written, for entries that nobody waits for. Default none. */
+  readonly gathering?: Duration.Duration
   /** What the entries of a commit may weigh together, in a unit of the caller's; a heavier one goes alone. */
   readonly maxWeight?: { readonly limit: number; readonly of: (entry: A) => number }
   /**
@@ -64,7 +66,7 @@ export interface GroupCommit<A, B> {
  */
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
   const clock = yield* Clock.Clock
-  const { maxWeight } = options
+  const { gathering, maxWeight } = options
   const keepsNone = options.bufferSize === 0
   const bufferSize = Math.max(1, options.bufferSize)
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
@@ -181,6 +183,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const writer = Effect.gen(function* () {
     yield* waitForWork
     if (failing) yield* Effect.sleep("250 millis")
+    else if (gathering !== undefined && queue.length < options.maxGroup) yield* Effect.sleep(gathering)
     const group = queue.slice(0, groupSize())
     queue = queue.slice(group.length)
     if (group.length === 0) return

@@ -35,7 +35,7 @@ export interface TemplateView {
   readonly variantsById: ReadonlyMap<string, VariantView>
 }
 
-/** What the templates of one organization share. */
+/** What the templates of one organization share. A change of it makes a new object. */
 export interface OrganizationView {
   readonly slug: OrgSlug
   readonly timeZone: string

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { choose, explorationShare } from "../../src/delay/Choice.ts"
+import { candidatesOf, choose, explorationShare, sendWindow } from "../../src/delay/Choice.ts"
 import * as Clocks from "../../src/delay/Clocks.ts"
 import { type Permission, secondsOf, slots } from "../../src/delay/Slots.ts"
 import type { DayOfWeek } from "../../src/domain/Season.ts"
@@ -77,7 +77,13 @@ const cases = fc.record({
 const chosenOf = (
   { attention, draws, hours, now, permission, tau, zone }: typeof cases extends fc.Arbitrary<infer A> ? A
     : never,
-) => choose({ attention, tau, clocks: Clocks.of(zone), permission, from: now, until: now + hours * hour, draws })
+) =>
+  choose({
+    attention,
+    tau,
+    window: sendWindow(now, now + hours * hour, Clocks.of(zone), permission),
+    draws,
+  })
 
 describe("choose", () => {
   it("never answers the past nor a time beyond the horizon while a time within it is allowed", () => {
@@ -129,17 +135,12 @@ describe("choose", () => {
     const attention = new Float64Array(48).fill(0.01)
     attention[20] = 1
     const now = Date.parse("2026-06-10T09:10:00Z")
-    const { at, candidates } = choose({
-      attention,
-      tau: 2,
-      clocks: Clocks.of("UTC"),
-      permission: { quiet: undefined, days: undefined },
-      from: now,
-      until: now + 24 * hour,
-      draws: [0.5, 0.5, 0.25],
-    })
-    assert.strictEqual(new Date(at).toISOString(), "2026-06-10T20:15:00.000Z")
+    const window = sendWindow(now, now + 24 * hour, Clocks.of("UTC"), { quiet: undefined, days: undefined })
+    const chosen = choose({ attention, tau: 2, window, draws: [0.5, 0.5, 0.25] })
+    assert.strictEqual(new Date(chosen.at).toISOString(), "2026-06-10T20:15:00.000Z")
+    const candidates = candidatesOf(window, chosen)
     assert.strictEqual(candidates.length, 25)
+    assert.strictEqual(Math.max(...candidates.map(({ value }) => value)), candidates[11]!.value)
   })
 
   it("spreads answers over the whole of the best hour", () => {
@@ -150,10 +151,7 @@ describe("choose", () => {
       choose({
         attention,
         tau: 2,
-        clocks: Clocks.of("UTC"),
-        permission: { quiet: undefined, days: undefined },
-        from: now,
-        until: now + 24 * hour,
+        window: sendWindow(now, now + 24 * hour, Clocks.of("UTC"), { quiet: undefined, days: undefined }),
         draws: [0.5, 0.5, share],
       }).at
     assert.strictEqual(new Date(at(0)).toISOString(), "2026-06-10T20:00:00.000Z")
@@ -167,10 +165,7 @@ describe("choose", () => {
         choose({
           attention: undefined,
           tau: 8,
-          clocks: Clocks.of("UTC"),
-          permission,
-          from,
-          until: from + 24 * hour,
+          window: sendWindow(from, from + 24 * hour, Clocks.of("UTC"), permission),
           draws: [0.5, 0.5, 0.5],
         }).at,
       ).toISOString()
@@ -193,10 +188,7 @@ describe("choose", () => {
       const { at, explored } = choose({
         attention: new Float64Array(48).fill(1),
         tau: 8,
-        clocks: Clocks.of("UTC"),
-        permission,
-        from: now,
-        until: now + 24 * hour,
+        window: sendWindow(now, now + 24 * hour, Clocks.of("UTC"), permission),
         draws: [explorationShare / 2, (n + 0.5) / 1300, 0],
       })
       assert.isTrue(explored)

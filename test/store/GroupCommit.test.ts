@@ -12,7 +12,7 @@ const poison = new SqlError({
 })
 
 /** A store of lines that a test can switch off, hold back, or poison. */
-const makeStore = Effect.gen(function* () {
+const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
   const written: Array<string> = []
   const groups: Array<number> = []
   const settled: Array<string> = []
@@ -31,6 +31,7 @@ const makeStore = Effect.gen(function* () {
     write,
     onSettled: (entry) => settled.push(entry),
     maxGroup: 10,
+    ...(gathering === undefined ? {} : { gathering }),
     bufferSize: 5,
     bufferAge: Duration.seconds(60),
     timeout: Duration.seconds(3),
@@ -53,7 +54,7 @@ const durable = (value: string) => ({ durable: true, value })
 describe("GroupCommit", () => {
   it.effect("answers each writer with its own result once its group is committed", () =>
     Effect.gen(function* () {
-      const { put, settled } = yield* makeStore
+      const { put, settled } = yield* makeStore()
       const answers = yield* Effect.all(["a", "b", "c"].map(put), { concurrency: "unbounded" })
       assert.deepStrictEqual(answers, ["A", "B", "C"].map(durable))
       assert.deepStrictEqual(settled, ["a", "b", "c"])
@@ -61,7 +62,7 @@ describe("GroupCommit", () => {
 
   it.effect("gathers what comes while a commit is under way into the next one, up to the limit", () =>
     Effect.gen(function* () {
-      const { gate, groups, put } = yield* makeStore
+      const { gate, groups, put } = yield* makeStore()
       yield* gate.close
       const writers = yield* Effect.forkChild(
         Effect.all(Array.from({ length: 25 }, (_, i) => put(`e${i}`)), { concurrency: "unbounded" }),
@@ -74,9 +75,25 @@ describe("GroupCommit", () => {
       assert.isTrue(groups.length <= 4)
     }))
 
+  it.effect("gathers for a while where it is told to, and no longer once a group is full", () =>
+    Effect.gen(function* () {
+      const { commit, groups } = yield* makeStore(Duration.millis(100))
+      commit.submit("a")
+      yield* TestClock.adjust("60 millis")
+      commit.submit("b")
+      assert.deepStrictEqual(groups, [])
+      yield* TestClock.adjust("40 millis")
+      assert.deepStrictEqual(groups, [2])
+      for (let i = 0; i < 15; i++) commit.submit(`e${i}`)
+      yield* TestClock.adjust("100 millis")
+      assert.deepStrictEqual(groups, [2, 10])
+      yield* TestClock.adjust("100 millis")
+      assert.deepStrictEqual(groups, [2, 10, 5])
+    }))
+
   it.effect("answers from memory while the store is down, and writes it all once it is back", () =>
     Effect.gen(function* () {
-      const { commit, put, state, written } = yield* makeStore
+      const { commit, put, state, written } = yield* makeStore()
       state.isDown = true
       assert.deepStrictEqual(yield* put("a"), { durable: false })
       assert.deepStrictEqual(yield* put("b"), { durable: false })
@@ -92,7 +109,7 @@ describe("GroupCommit", () => {
 
   it.effect("refuses what its buffer has no room for while the store is down", () =>
     Effect.gen(function* () {
-      const { put, state, written } = yield* makeStore
+      const { put, state, written } = yield* makeStore()
       state.isDown = true
       for (const entry of ["a", "b", "c", "d", "e"]) assert.deepStrictEqual(yield* put(entry), { durable: false })
       const refused = yield* Effect.flip(put("f"))
@@ -104,7 +121,7 @@ describe("GroupCommit", () => {
 
   it.effect("refuses new writes once the oldest has waited longer than the buffer's age", () =>
     Effect.gen(function* () {
-      const { put, state } = yield* makeStore
+      const { put, state } = yield* makeStore()
       state.isDown = true
       yield* put("a")
       yield* TestClock.adjust("61 seconds")
@@ -113,7 +130,7 @@ describe("GroupCommit", () => {
 
   it.effect("never gives up what it has answered from memory, however the store comes and goes", () =>
     Effect.gen(function* () {
-      const { commit, gate, put, state, written } = yield* makeStore
+      const { commit, gate, put, state, written } = yield* makeStore()
       state.isDown = true
       const promised = ["a1", "a2", "a3", "a4", "a5"]
       for (const entry of promised) assert.deepStrictEqual(yield* put(entry), { durable: false })
@@ -137,7 +154,7 @@ describe("GroupCommit", () => {
 
   it.effect("answers everybody who waits when the store goes down", () =>
     Effect.gen(function* () {
-      const { gate, put, state } = yield* makeStore
+      const { gate, put, state } = yield* makeStore()
       yield* gate.close
       state.isDown = true
       const many = yield* Effect.forkChild(
@@ -153,7 +170,7 @@ describe("GroupCommit", () => {
 
   it.effect("takes a commit that does not end for a store that is down", () =>
     Effect.gen(function* () {
-      const { commit, gate, put } = yield* makeStore
+      const { commit, gate, put } = yield* makeStore()
       yield* gate.close
       const writer = yield* Effect.forkChild(put("a"))
       yield* TestClock.adjust("4 seconds")
@@ -164,7 +181,7 @@ describe("GroupCommit", () => {
 
   it.effect("does not let one entry that the store refuses for good sink the others of its group", () =>
     Effect.gen(function* () {
-      const { gate, put, written } = yield* makeStore
+      const { gate, put, written } = yield* makeStore()
       yield* gate.close
       const good = yield* Effect.forkChild(Effect.all(["a", "b", "c"].map(put), { concurrency: "unbounded" }))
       const bad = yield* Effect.forkChild(Effect.exit(put("poison")))
@@ -178,7 +195,7 @@ describe("GroupCommit", () => {
   it.effect("writes what is queued before it closes", () =>
     Effect.gen(function* () {
       const written = yield* Effect.scoped(Effect.gen(function* () {
-        const { commit, gate, written } = yield* makeStore
+        const { commit, gate, written } = yield* makeStore()
         yield* gate.close
         commit.submit("a")
         commit.submit("b")
