@@ -11,7 +11,7 @@ import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 export const settledAfterHours = followedHours + 24
 
 /** Decisions read at once, and the span of time they are looked for in. */
-const page = 5000
+const page = 1000
 const spanMillis = 6 * hourMillis
 
 /** A message belongs to advice given from ten minutes before its decision to a day after it. */
