@@ -34,6 +34,7 @@ import { WebhookSources } from "./events/WebhookSources.ts"
 import * as AccountsRoutes from "./http/AccountsRoutes.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
+import { Drain } from "./http/Drain.ts"
 import * as Envelope from "./http/Envelope.ts"
 import * as DelayRoutes from "./http/DelayRoutes.ts"
 import * as DeliverRoutes from "./http/DeliverRoutes.ts"
@@ -112,6 +113,7 @@ export const layerServices = Layer.mergeAll(
   Series.layer.pipe(Layer.provide(Templates.layer)),
   Keys.layer,
   Organizations.layer,
+  Drain.layer,
 ).pipe(
   Layer.provideMerge(Decider.layer),
   Layer.provideMerge(layerSendTimes),

@@ -2,6 +2,7 @@ import { Console, Effect, Layer, Option } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "./App.ts"
 import * as FirstRun from "./FirstRun.ts"
+import { Drain } from "./http/Drain.ts"
 import * as Server from "./http/Server.ts"
 import { Settings } from "./Settings.ts"
 import { durabilityNote } from "./store/Embedded.ts"
@@ -32,6 +33,7 @@ const announce = Effect.gen(function* () {
 
 /** The whole service, serving until its scope closes. */
 export const layer = Layer.effectDiscard(announce).pipe(
+  Layer.provideMerge(Drain.layerDelay),
   Layer.provideMerge(Server.serve(layerRoutes)),
   Layer.provideMerge(layerJobs),
   Layer.provideMerge(Server.layerServer),

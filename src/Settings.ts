@@ -65,6 +65,11 @@ const config = {
   headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */
   requestTimeout: Config.Duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  /**
+   * `SHUTDOWN_DELAY`: how long SIGTERM lets everything be answered as before while `/readyz` says 503, so that a load balancer
+   * takes this node out first. Default 0.
+   */
+  shutdownDelay: Config.Duration("SHUTDOWN_DELAY").pipe(Config.withDefault(Duration.zero)),
   /** `SHUTDOWN_TIMEOUT`: how long SIGTERM waits for answers in flight and for the last commit. Default 10 seconds. */
   shutdownTimeout: Config.Duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
 }

@@ -23,6 +23,7 @@ import { runAsProcess } from "./Process.ts"
 import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
+import { version } from "./domain/Version.ts"
 
 /** People read lines, machines JSON. */
 const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
@@ -73,7 +74,7 @@ const program = root.pipe(
     // Only a replay opens a connection.
     simulateCommand.pipe(Command.provide(layerQuiet)),
   ]),
-  Command.run({ version: "0.1.0" }),
+  Command.run({ version }),
   Effect.provide(Settings.layer),
   Effect.provide(NodeServices.layer),
   Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),

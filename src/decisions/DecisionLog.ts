@@ -136,8 +136,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   ) => Effect.Effect<CopyId | undefined, SqlError>
   /** Tracking ids that were just decided and have events waiting; offered at least once on the node that decided. */
   readonly awaited: Queue.Dequeue<Awaited>
-  /** Decisions in memory that are not known to be committed, and whether the store is refusing them. */
-  readonly state: () => { readonly pending: number; readonly down: boolean }
+  /**
+   * Decisions in memory that are not known to be committed, whether the store is refusing them, and whether there is room for
+   * more of them meanwhile.
+   */
+  readonly state: () => { readonly pending: number; readonly down: boolean; readonly hasRoom: boolean }
 }>()("parlance/decisions/DecisionLog") {
   static readonly layer = Layer.effect(
     DecisionLog,
@@ -218,7 +221,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         recordAll,
         find,
         awaited,
-        state: () => ({ pending: commit.size(), down: commit.isDown() }),
+        state: () => ({
+          pending: commit.size(),
+          down: commit.isDown(),
+          hasRoom: commit.size() < settings.decisionBufferSize,
+        }),
       })
     }),
   )

@@ -5,6 +5,7 @@ import { report } from "../cli/Report.ts"
 import { runAsProcess } from "../Process.ts"
 import { Settings } from "../Settings.ts"
 import * as Demo from "./Demo.ts"
+import { version } from "../domain/Version.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 
@@ -59,7 +60,7 @@ const demo = Command.make(
 )
 
 const program = demo.pipe(
-  Command.run({ version: "0.1.0" }),
+  Command.run({ version }),
   Effect.provide(Settings.layer),
   Effect.provide(NodeServices.layer),
   Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : report(Cause.squash(cause))),

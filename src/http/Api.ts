@@ -25,6 +25,7 @@ import { ResultsGroup } from "./ResultsApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
 import { TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
+import { version } from "../domain/Version.ts"
 
 // The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
 // the handlers (see Body.ts), because every fault must be listed and no body may be read past its limit.
@@ -307,8 +308,22 @@ class OperationsGroup extends HttpApiGroup.make("operations")
   .add(
     HttpApiEndpoint.get("healthz", "/healthz", { success: Schema.Struct({ status: Schema.Literal("ok") }) })
       .annotate(OpenApi.Summary, "The process lives"),
-    HttpApiEndpoint.get("readyz", "/readyz", { success: Schema.Unknown, error: Problems.Unavailable })
-      .annotate(OpenApi.Summary, "The store is reachable and migrated; 503 with reasons when not"),
+    HttpApiEndpoint.get("readyz", "/readyz", {
+      query: {
+        accept: Schema.optionalKey(
+          Schema.String.annotate({
+            description:
+              "`memory`: 200 as well while the store is down and decisions are answered from memory, for load balancers, " +
+              "which would take every node out otherwise",
+          }),
+        ),
+      },
+      success: Schema.Unknown,
+      error: Problems.Unavailable,
+    }).annotate(
+      OpenApi.Summary,
+      "The store is reachable and migrated; 503 with reasons when not, or when the node ends",
+    ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4" })),
     }).annotate(OpenApi.Summary, "Metrics for Prometheus"),
@@ -365,7 +380,7 @@ export class Api extends HttpApi.make("parlance")
   )
   .annotateMerge(OpenApi.annotations({
     title: "Parlance",
-    version: "0.1.0",
+    version,
     description:
       "Selects the variant of a message that works best for a user's segment, renders it, and learns from what follows. " +
       "Errors are RFC 9457 problems; every answer carries X-Request-Id.",

@@ -7,8 +7,10 @@ import { DecisionLog } from "../decisions/DecisionLog.ts"
 import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
 import { Api, ServedApi } from "./Api.ts"
+import { Drain } from "./Drain.ts"
 import { docsPage, problemPage, problemsPage } from "./Pages.ts"
 import { PathNotFound, problemPages } from "./Problems.ts"
+import { query } from "./Requests.ts"
 
 const pending = Metric.gauge("parlance_decisions_pending")
 const storeDown = Metric.gauge("parlance_store_down")
@@ -45,6 +47,7 @@ export const layer = HttpApiBuilder.group(
     const sql = yield* SqlClient.SqlClient
     const decisions = yield* DecisionLog
     const store = yield* Store
+    const drain = yield* Drain
 
     // The tables are there since migrations ran before anything listens; what can go is the store itself.
     const storeAnswers = sql`SELECT 1`.pipe(
@@ -80,21 +83,24 @@ export const layer = HttpApiBuilder.group(
 
     return handlers
       .handle("healthz", () => Effect.succeed({ status: "ok" as const }))
-      .handleRaw("readyz", () =>
+      .handleRaw("readyz", ({ request }) =>
         Effect.gen(function* () {
           const answers = yield* storeAnswers
-          const { down, pending } = decisions.state()
+          const { down, hasRoom, pending } = decisions.state()
           const reasons = [
+            ...(drain.hasBegun() ? ["This node has been told to end"] : []),
             ...(answers ? [] : ["The store does not answer"]),
             ...(down ? [`The store refuses writes; ${pending} decisions wait in memory`] : []),
           ]
+          const isServing = reasons.length === 0 ||
+            (query(request).get("accept") === "memory" && !drain.hasBegun() && hasRoom)
           return HttpServerResponse.jsonUnsafe({
-            status: reasons.length === 0 ? "ready" : "not ready",
+            status: reasons.length === 0 ? "ready" : isServing ? "answering from memory" : "not ready",
             ...(reasons.length === 0 ? {} : { reasons }),
             store: store.kind,
             ...(store.kind === "embedded" ? { note: durabilityNote } : {}),
             decisions_pending: pending,
-          }, { status: reasons.length === 0 ? 200 : 503 })
+          }, { status: isServing ? 200 : 503 })
         }))
       .handleRaw("metrics", () =>
         Effect.gen(function* () {

@@ -35,6 +35,11 @@ describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away und
           const response = await service.request("/readyz")
           return { status: response.status, body: await response.json() }
         }
+        const balanced = async () => {
+          const response = await service.request("/readyz?accept=memory")
+          await response.body?.cancel()
+          return response.status
+        }
         let exited = false
         void service.ended.then(() => exited = true)
 
@@ -54,6 +59,8 @@ describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away und
               () =>
                 since(from, (call) => call.status === 200 && call.durable === false),
             )
+            // Checked only while there is surely room in the buffer.
+            if ((await ready()).body.decisions_pending < bufferSize / 4) assert.strictEqual(await balanced(), 200)
             await waitUntil(`the buffer is full (${way.name})`, () => since(from, (call) => call.status === 503))
             const refused = load.calls.slice(from).find((call) => call.status === 503)!
             assert.match(refused.retryAfter ?? "", /^[1-9]\d*$/)
