@@ -282,6 +282,13 @@ CREATE TABLE profiles (
 );
 CREATE INDEX profiles_by_email ON public.profiles USING btree (org_slug, lower(email)) WHERE (email IS NOT NULL);
 
+CREATE TABLE schema_compatibility (
+  one boolean NOT NULL DEFAULT true,
+  works_from integer NOT NULL,
+  PRIMARY KEY (one),
+  CHECK (one)
+);
+
 CREATE TABLE schema_migrations (
   migration_id integer NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),

@@ -1,16 +1,17 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schedule, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
 import { Store } from "./Store.ts"
 
-/** The database was migrated by a newer release, whose tables this one does not know. */
+/** The database was migrated by a newer release, whose tables this one cannot work with. */
 export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooNew", {
   found: Schema.Int,
   known: Schema.Int,
 }) {
   override get message() {
-    return `The database is at schema version ${this.found}, but this release knows versions up to ${this.known}. ` +
+    return `The database is at schema version ${this.found}, but this release knows versions up to ${this.known} and ` +
+      "something that it needs has been taken away since. " +
       "Start the newer release again, or restore a backup from before its upgrade."
   }
 }
@@ -49,6 +50,9 @@ export const files = (): ReadonlyArray<{ readonly id: number; readonly name: str
     .sort((a, b) => a.id - b.id)
     .map(({ file, id, name }) => ({ id, name, text: readFileSync(new URL(file, folder), "utf8") }))
 
+/** A migration that takes something away says since which schema version no release has needed it. */
+const worksFrom = (text: string): number => Number(/^-- Needs releases from schema (\d+) on\b/m.exec(text)?.[1] ?? 0)
+
 /** A `;` at the end of a line ends a statement: the wire protocol prepares one statement at a time. */
 const statements = (text: string): ReadonlyArray<string> =>
   text.split(/;[ \t]*(?:\n|$)/).filter((statement) => statement.replace(/--.*$/gm, "").trim() !== "")
@@ -60,16 +64,42 @@ const loader: Migrator.Loader<SqlClient.SqlClient> = Effect.sync(() =>
       name,
       Effect.succeed(Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
+        // A change of a table that waits for a lock holds up everybody who comes after it: it gives way, and is tried again.
+        yield* sql`SET LOCAL lock_timeout = '2s'`
         for (const statement of statements(text)) yield* sql.unsafe(statement)
+        const needed = worksFrom(text)
+        if (needed > 0) {
+          yield* sql`UPDATE schema_compatibility SET works_from = GREATEST(works_from, ${needed})`
+        }
       })),
     ] as const
   )
 )
 
+/** What the database says itself, beneath what libraries say of it. */
+const innermost = (error: unknown): string => {
+  let message = String(error)
+  for (let at: unknown = error; at instanceof Error; at = at.cause ?? ("reason" in at ? at.reason : undefined)) {
+    if (at.message !== "") message = at.message
+  }
+  return message
+}
+
+const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
+
+/** Whether a migration gave way to the traffic of other nodes: nothing was changed, it can be tried again. */
+const isInTheWay = (error: unknown): boolean =>
+  isSqlError(error)
+    ? gaveWay.has(error.reason._tag)
+    : error instanceof Error && error.cause !== undefined && isInTheWay(error.cause)
+
+/** How often a migration is tried that other nodes' traffic is in the way of. */
+const tries = 60
+
 const failureOf = (error: SqlError, address: string): Effect.Effect<never, StoreUnreachable | MigrationFailed> => {
   const { reason } = error
   if (reason._tag !== "ConnectionError" && reason._tag !== "AuthenticationError") {
-    return new MigrationFailed({ reason: error.message, cause: error })
+    return new MigrationFailed({ reason: innermost(error), cause: error })
   }
   const why = reason.cause instanceof Error && reason.cause.message !== "" ? reason.cause.message : error.message
   return new StoreUnreachable({ address, reason: why })
@@ -77,18 +107,33 @@ const failureOf = (error: SqlError, address: string): Effect.Effect<never, Store
 
 /**
  * Applies what is pending, all in one transaction under an exclusive lock on the table of migrations, so that of several
- * nodes starting at once one migrates and the others wait. Refuses a database newer than this release.
+ * nodes starting at once one migrates and the others wait. A database newer than this release is worked with as long as
+ * nothing has been taken away that the release needs, so that nodes of two releases run side by side during an upgrade.
  */
 export const migrate = Effect.gen(function* () {
-  const applied = yield* Migrator.make({})({ loader, table })
+  const applied = yield* Migrator.make({})({ loader, table }).pipe(
+    Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
+  )
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ latest: number }>`SELECT max(m.migration_id) AS latest FROM ${sql(table)} m`
   const known = Math.max(...files().map(({ id }) => id))
-  if (row !== undefined && row.latest > known) return yield* new SchemaTooNew({ found: row.latest, known })
+  if (row !== undefined && row.latest > known) {
+    const [compatible] = yield* sql<{ worksFrom: number }>`SELECT c.works_from FROM schema_compatibility c`
+    if (compatible === undefined || compatible.worksFrom > known) {
+      return yield* new SchemaTooNew({ found: row.latest, known })
+    }
+    yield* Effect.logWarning(
+      "The database has been migrated by a newer release, which this one works with until it is replaced",
+      {
+        found: row.latest,
+        known,
+      },
+    )
+  }
   return applied
 }).pipe(
   Effect.catchTags({
-    MigrationError: (error) => new MigrationFailed({ reason: String(error.cause ?? error.message), cause: error }),
+    MigrationError: (error) => new MigrationFailed({ reason: innermost(error), cause: error }),
     SqlError: (error) => Effect.flatMap(Store, ({ address }) => failureOf(error, address)),
   }),
   Effect.withSpan("Migrations.migrate"),

@@ -186,7 +186,7 @@ describe("The first start", () => {
     })))
 })
 
-describeOnStores("A database of a newer release", (_, environment) => {
+describeOnStores("A database of a newer release that has taken something away", (_, environment) => {
   it.live("is refused with a message that says so, and is left as it is", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
@@ -196,7 +196,10 @@ describeOnStores("A database of a newer release", (_, environment) => {
           yield* change(yield* Effect.provideContext(SqlClient.SqlClient, context))
         }))
       yield* migrations((sql) =>
-        sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9999, 'add_the_future')`
+        Effect.andThen(
+          sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9999, 'drop_the_past')`,
+          sql`UPDATE schema_compatibility SET works_from = 9999`,
+        )
       )
       const { code, output } = yield* Effect.promise(async () =>
         await runToEnd(["serve"], { ...env, PORT: String(await freePort()) })

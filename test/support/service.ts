@@ -107,8 +107,8 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** Runs `src/main.ts` with `args` and nothing of this process's settings. */
-export const run = (args: ReadonlyArray<string>, environment: Environment) => {
+/** Runs `src/main.ts` of this checkout, or of another in `folder`, with `args` and nothing of this process's settings. */
+export const run = (args: ReadonlyArray<string>, environment: Environment, folder = root) => {
   const { HOME, PATH, DENO_DIR, TMPDIR } = process.env
   const inherited = Object.fromEntries(
     Object.entries({ HOME, PATH, DENO_DIR, TMPDIR }).filter(([, value]) => value !== undefined),
@@ -117,7 +117,7 @@ export const run = (args: ReadonlyArray<string>, environment: Environment) => {
     Deno.execPath(),
     ["run", "-A", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "src/main.ts", ...args],
     {
-      cwd: root,
+      cwd: folder,
       env: { ...inherited, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<string, string>,
     },
   )
@@ -132,9 +132,10 @@ export const run = (args: ReadonlyArray<string>, environment: Environment) => {
 }
 
 /** Starts the service as a process of its own, answering once it is healthy. */
-export const startProcess = async (environment: Environment): Promise<ServiceProcess> => {
+export const startProcess = async (environment: Environment, folder?: string): Promise<ServiceProcess> => {
   const port = await freePort()
-  const { child, ended, output } = run(["serve"], { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment })
+  const settings = { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment }
+  const { child, ended, output } = run(["serve"], settings, folder)
   const url = `http://127.0.0.1:${port}`
   let exited = false
   void ended.then(() => exited = true)
@@ -158,9 +159,9 @@ export const startProcess = async (environment: Environment): Promise<ServicePro
 }
 
 /** A service process that is killed, if it still lives, when the scope closes. */
-export const scopedProcess = (environment: Environment) =>
+export const scopedProcess = (environment: Environment, folder?: string) =>
   Effect.acquireRelease(
-    Effect.promise(() => startProcess(environment)),
+    Effect.promise(() => startProcess(environment, folder)),
     (service) =>
       Effect.promise(async () => {
         service.kill("SIGKILL")

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process"
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+
+/** The latest release in `schema/releases.json`, with the commit it was made of. */
+export const previousRelease = (): readonly [version: string, commit: string] => {
+  const releases = JSON.parse(readFileSync(join(root, "schema/releases.json"), "utf8")) as Record<string, string>
+  return Object.entries(releases).at(-1)!
+}
+
+const git = (...args: ReadonlyArray<string>) =>
+  execFileSync("git", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] })
+
+/** Whether this checkout's history reaches back to that release; prints why not. */
+export const hasPreviousRelease = (): boolean => {
+  const [version, commit] = previousRelease()
+  try {
+    git("cat-file", "-e", `${commit}^{commit}`)
+    return true
+  } catch {
+    console.warn(`Upgrades are not tried: this checkout has no commit of release ${version}; fetch the whole history`)
+    return false
+  }
+}
+
+/** Puts that release into `folder`, to run on the installed packages. */
+export const checkOutPreviousRelease = (folder: string): void => {
+  mkdirSync(folder, { recursive: true })
+  const [, commit] = previousRelease()
+  const archive = git("archive", commit, "src", "schema", "examples", "package.json", "deno.json", "tsconfig.json")
+  execFileSync("tar", ["-x", "-C", folder], { input: archive })
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
+}
