@@ -26,4 +26,7 @@ export const messageOf = (error: unknown): string => {
 
 /** Prints the error of a command to standard error and makes the process end with status 1. */
 export const report = (error: unknown) =>
-  Effect.andThen(Console.error(`parlance: ${messageOf(error)}`), Effect.sync(() => void (process.exitCode = 1)))
+  // What is wrong with the command line has been printed, with the help.
+  member(error, "_tag") === "ShowHelp"
+    ? Effect.sync(() => void (process.exitCode = 1))
+    : Effect.andThen(Console.error(`parlance: ${messageOf(error)}`), Effect.sync(() => void (process.exitCode = 1)))

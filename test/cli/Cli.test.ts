@@ -79,6 +79,7 @@ for (const [place, layerOf] of places) {
             Effect.map(run(...args), ({ code, output }) => {
               assert.strictEqual(code, 1, output)
               assert.notInclude(output, "    at ")
+              assert.notInclude(output, "undefined")
               return output
             })
 
@@ -87,6 +88,9 @@ for (const [place, layerOf] of places) {
             "acme",
           )
           assert.include(yield* fails("org", "create", "acme"), "already")
+          if (service === undefined) {
+            assert.include(yield* fails("org", "list", "acme"), "Unexpected positional argument")
+          }
           assert.include(yield* fails("org", "create", "b", "--time-zone", "Mars/Base"), "IANA time zone")
           assert.strictEqual(
             (yield* json("org", "update", "acme", "--exploration-floor", "0.05")).exploration_floor,
