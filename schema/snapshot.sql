@@ -85,6 +85,15 @@ CREATE TABLE connections (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE daily_decisions (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  copy_id text NOT NULL,
+  decisions integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, copy_id)
+);
+
 CREATE TABLE decisions (
   org_slug text NOT NULL,
   tracking_id text NOT NULL,

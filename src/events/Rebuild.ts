@@ -133,8 +133,9 @@ export class Rebuild extends Context.Service<Rebuild, {
       ) {
         yield* sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
         yield* sql`DELETE FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
+        yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
         yield* sql`DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
-        yield* Tallies.addTallies(sql, org, template, truth.tallies)
+        yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
         yield* Tallies.addDelays(sql, org, template, truth.delays, now)
         // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
         yield* sql`

@@ -11,6 +11,12 @@ import type { DelayCounts } from "./Ledger.ts"
 /** Days for which delays are kept, a day more than they are used. */
 const delayDays = 31
 
+/** Days of which decisions are also counted by the day (UTC), today included. */
+export const dailyDays = 14
+
+/** Start of the first of these days, Unix milliseconds. */
+const firstDay = (now: number) => (Math.floor(now / dayMillis) - dailyDays + 1) * dayMillis
+
 const columns = measures.join(", ")
 
 interface TallyRow extends TallyCounts {
@@ -116,14 +122,40 @@ const addCounts = (into: { [name: string]: number }, counts: { readonly [name: s
   for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + (count ?? 0)
 }
 
-/** Adds tallies to the table, whose buckets they must name. */
+/** How many decisions there were of each variant on each of the last days. */
+const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
+  const since = firstDay(now)
+  const days = new Map<string, { readonly copy_id: string; readonly day: number; decisions: number }>()
+  for (const { copyId, counts: { decisions = 0 }, start } of tallies) {
+    if (decisions === 0 || start < since) continue
+    const day = Math.floor(start / dayMillis) * dayMillis
+    const key = `${day}/${copyId}`
+    const known = days.get(key)
+    if (known === undefined) days.set(key, { copy_id: copyId, day, decisions })
+    else known.decisions += decisions
+  }
+  return [...days.values()]
+}
+
+/** Adds tallies to the table, whose buckets they must name, and the decisions among them to those of their days. */
 export const addTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
   template: string,
   tallies: ReadonlyArray<Tally>,
+  now: number,
 ): Effect.fn.Return<void, SqlError> {
   if (tallies.length === 0) return
+  const days = dailyOf(tallies, now)
+  // In the same statement, so that a fold waits for the store no more often.
+  const daily = days.length === 0 ? sql.literal("") : sql`
+    WITH daily AS (
+      INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
+      SELECT ${org}, ${template}, to_timestamp(r.day / 1000.0), r.copy_id, r.decisions
+      FROM json_to_recordset(${JSON.stringify(days)}::text::json) AS r(copy_id text, day float8, decisions int)
+      ON CONFLICT (org_slug, template_id, day, copy_id) DO UPDATE SET
+        decisions = daily_decisions.decisions + EXCLUDED.decisions
+    )`
   const rows = tallies.map(({ copyId, counts, segment, start, track }) => ({
     copy_id: copyId,
     segment,
@@ -132,6 +164,7 @@ export const addTallies = Effect.fnUntraced(function* (
     ...Object.fromEntries(measures.map((measure) => [measure, counts[measure] ?? 0])),
   }))
   yield* sql`
+    ${daily}
     INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, ${sql.literal(columns)})
     SELECT ${org}, ${template}, r.copy_id, r.segment, to_timestamp(r.bucket_start / 1000.0), r.track,
       ${sql.literal(measures.map((measure) => `r.${measure}`).join(", "))}
@@ -223,7 +256,7 @@ export const fold = Effect.fnUntraced(function* (
   for (const { copyId, counts, delays, hour, segment, track } of rows) {
     sum.add({ copyId, segment, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
   }
-  yield* addTallies(sql, org, template, sum.tallies())
+  yield* addTallies(sql, org, template, sum.tallies(), now)
   yield* addDelays(sql, org, template, sum.delays(), now)
   return {
     rows: rows.length,
@@ -233,6 +266,22 @@ export const fold = Effect.fnUntraced(function* (
 })
 /** Whether a fold took as much as it may, so that there may be more. */
 export const isFull = ({ rows }: Folded): boolean => rows === foldedRows
+
+/** Counts a template's decisions by the day once more: a node of the release before folds without doing so. */
+const recountDays = (sql: SqlClient.SqlClient, org: string, template: string, now: number) =>
+  Effect.andThen(
+    sql`
+      DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}
+        AND d.day < ${new Date(firstDay(now))}`,
+    sql`
+      INSERT INTO daily_decisions AS d (org_slug, template_id, day, copy_id, decisions)
+      SELECT t.org_slug, t.template_id, date_bin('1 day', t.bucket_start, 'epoch'), t.copy_id, sum(t.decisions)
+      FROM tallies t
+      WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${new Date(firstDay(now))}
+      GROUP BY 1, 2, 3, 4 HAVING sum(t.decisions) > 0
+      ON CONFLICT (org_slug, template_id, day, copy_id) DO UPDATE SET decisions = EXCLUDED.decisions
+      WHERE d.decisions <> EXCLUDED.decisions`,
+  )
 
 /**
  * Moves a template's tallies into the buckets they belong to at `now` and drops what is too old; call it inside a
@@ -269,6 +318,8 @@ export const rollUp = Effect.fnUntraced(function* (
       GROUP BY 1, 2, 3, 4, 5, 6
       ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
         ${sql.literal(measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", "))}`
+    // Once a day, when a day's hours become one.
+    yield* recountDays(sql, org, template, now)
   }
   yield* sql`
     DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}

@@ -16,6 +16,7 @@ const tables = [
   "bandit_states",
   "tallies",
   "delay_tallies",
+  "daily_decisions",
   "inbox",
   "events",
   "attribute_counts",

@@ -231,6 +231,7 @@ describeOnStores("Intake", (store, environment) => {
         const right = yield* tallies("mend")
         yield* sql`UPDATE tallies SET click = 5 WHERE org_slug = 'mend' AND copy_id = 'a'`
         yield* sql`DELETE FROM tallies WHERE org_slug = 'mend' AND copy_id = 'b'`
+        yield* sql`UPDATE daily_decisions SET decisions = 9 WHERE org_slug = 'mend'`
         // What is in the ledger when it runs is neither lost nor counted twice.
         yield* decide("mend", "t3", { copy: "c" })
         const { differences } = yield* rebuild.run(org("mend"), { check: false })
@@ -240,6 +241,9 @@ describeOnStores("Intake", (store, environment) => {
         )
         yield* settle("mend")
         assert.deepStrictEqual(yield* tallies("mend"), [...right, "c plan=pro learned: decisions 1"].sort())
+        const days = yield* sql<{ copyId: string; decisions: number }>`
+          SELECT d.copy_id, d.decisions FROM daily_decisions d WHERE d.org_slug = 'mend' ORDER BY d.copy_id`
+        assert.deepStrictEqual(days.map(({ copyId, decisions }) => [copyId, decisions]), [["a", 1], ["b", 1], ["c", 1]])
         // The actor, which was awake all the time, has read them again.
         const model = yield* (yield* Learning).model("mend", "t", undefined)
         assert.deepStrictEqual(

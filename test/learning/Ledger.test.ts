@@ -2,7 +2,8 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
-import { measures, tracks } from "../../src/bandit/Tally.ts"
+import { measures, type Tally, tracks } from "../../src/bandit/Tally.ts"
+import { bucketAt, dayMillis } from "../../src/bandit/Window.ts"
 import { append, type LedgerEntry, LedgerSum } from "../../src/learning/Ledger.ts"
 import * as Tallies from "../../src/learning/Tallies.ts"
 import { seeded } from "../support/load.ts"
@@ -79,6 +80,25 @@ describe("LedgerSum", () => {
   })
 })
 
+/** Decisions by the day and variant, as a list of them is shown. */
+const dailyRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<{ day: Date; copyId: string; decisions: number }>`
+      SELECT d.day, d.copy_id, d.decisions FROM daily_decisions d
+      WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.decisions <> 0`,
+    (rows) => rows.map(({ copyId, day, decisions }) => `${day.getTime() / dayMillis} ${copyId}: ${decisions}`).sort(),
+  )
+
+/** The same of tallies. */
+const daysOf = (tallies: ReadonlyArray<Tally>) => {
+  const sums = new Map<string, number>()
+  for (const { copyId, counts, start } of tallies) {
+    const key = `${Math.floor(start / dayMillis)} ${copyId}`
+    sums.set(key, (sums.get(key) ?? 0) + (counts.decisions ?? 0))
+  }
+  return [...sums].filter(([, decisions]) => decisions !== 0).map(([key, decisions]) => `${key}: ${decisions}`).sort()
+}
+
 describeOnStores("the ledger", (_, environment) => {
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
     it.effect("holds what was appended, without zeros, and gives it to one fold alone", () =>
@@ -118,6 +138,7 @@ describeOnStores("the ledger", (_, environment) => {
             }))),
             sums(mine.map((one) => ({ ...one, delays: undefined }))),
           )
+          assert.deepStrictEqual(yield* dailyRows(sql, org, template), daysOf(tallies))
           const delays: Record<string, number> = {}
           for (const { delays: counted, hour } of yield* Tallies.readDelays(sql, org, template)) {
             for (const [name, count] of Object.entries(counted)) if (count !== 0) delays[`${hour} ${name}`] = count
@@ -134,6 +155,33 @@ describeOnStores("the ledger", (_, environment) => {
           )
           assert.deepStrictEqual(yield* Tallies.readLedger(sql, org, template), [])
         }
+      }))
+
+    it.effect("counts decisions by the day, also those that a node of the release before folded", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const now = base + 10 * 60_000
+        const days = [0, 1, 5, Tallies.dailyDays - 1, Tallies.dailyDays, 60]
+        const tallies = days.map((age) => {
+          const start = bucketAt(now - age * dayMillis, now).start
+          return { copyId: "a", segment: "", start, track: "learned", counts: { decisions: 7, click: 1 } } as const
+        })
+        const shown = tallies.slice(0, 4)
+        yield* Tallies.addTallies(sql, "days", "t", tallies, now)
+        assert.deepStrictEqual(yield* dailyRows(sql, "days", "t"), daysOf(shown))
+        // Added to the tallies alone, in an hour whose day is one by now; and a day that has gone by.
+        const late = { copyId: "b", segment: "", start: now - now % hour - 6 * dayMillis, track: "forced" } as const
+        yield* Tallies.addTallies(sql, "days", "t", [{ ...late, counts: { decisions: 2 } }], now)
+        yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = 'days' AND d.copy_id = 'b'`
+        yield* sql`UPDATE daily_decisions SET decisions = 1 WHERE org_slug = 'days' AND copy_id = 'a'`
+        yield* sql`
+          INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
+          VALUES ('days', 't', ${new Date(0)}, 'a', 3)`
+        yield* sql.withTransaction(Tallies.rollUp(sql, "days", "t", now))
+        assert.deepStrictEqual(
+          yield* dailyRows(sql, "days", "t"),
+          daysOf([...shown, { ...late, counts: { decisions: 2 } }]),
+        )
       }))
   })
 })
