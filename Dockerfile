@@ -12,6 +12,7 @@ COPY schema schema
 COPY examples examples
 # Compiled once here, so that the container starts without writing anything.
 RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/check.process.ts \
+  src/learning/engine.worker.ts src/results/results.worker.ts \
   # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
   && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
 

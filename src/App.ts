@@ -62,6 +62,7 @@ import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { Results } from "./results/Results.ts"
+import { ResultsWorker } from "./results/ResultsWorker.ts"
 import { Series } from "./results/Series.ts"
 import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
@@ -109,8 +110,7 @@ export const layerServices = Layer.mergeAll(
   TemplateIndex.layer,
   Traffic.layer,
   ChangeHistory.layer,
-  Results.layer.pipe(Layer.provide(Templates.layer)),
-  Series.layer.pipe(Layer.provide(Templates.layer)),
+  Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
   Keys.layer,
   Organizations.layer,
   Drain.layer,

@@ -2,10 +2,8 @@ import { Cache, Clock, Context, Duration, Effect, Exit, Layer } from "effect"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
-import type { ReportAnswer, ReportRequest } from "../bandit/Report.ts"
 import { actorId, BanditActor } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
-import { EngineWorker } from "./EngineWorker.ts"
 import { Inflow } from "./Inflow.ts"
 import { Models } from "./Models.ts"
 
@@ -45,14 +43,11 @@ export class Learning extends Context.Service<Learning, {
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
   /** Lets the actor fold what is pending; does not wait for it. */
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
-  /** Runs `report` off the request thread. */
-  readonly report: (request: ReportRequest) => Effect.Effect<ReportAnswer>
 }>()("parlance/learning/Learning") {
   static readonly layer = Layer.effect(
     Learning,
     Effect.gen(function* () {
       const models = yield* Models
-      const engine = yield* EngineWorker
       const inflow = yield* Inflow
       const clock = yield* Clock.Clock
       const client = yield* BanditActor.client
@@ -106,9 +101,7 @@ export class Learning extends Context.Service<Learning, {
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 
-      const report = (request: ReportRequest) => Effect.orDie(engine.report(request))
-
-      return Learning.of({ model, windowed, refresh, wake, report })
+      return Learning.of({ model, windowed, refresh, wake })
     }),
   )
 }

@@ -22,7 +22,9 @@ export interface CountedSegment {
 
 /** All that the results of a template are made from. */
 export interface ResultsInput {
-  readonly template: Pick<Template, "id" | "objective" | "variants">
+  readonly template: Pick<Template, "id" | "objective"> & {
+    readonly variants: ReadonlyArray<Pick<Template["variants"][number], "id" | "name" | "active" | "targeting">>
+  }
   /** Ids of the variants that are active and in season. */
   readonly eligible: ReadonlySet<string>
   /** Share of the traffic spread evenly, 0 to 0.2. */
@@ -200,7 +202,7 @@ const narrow = (
     .filter(({ id, targeting }) => eligible.has(id) && targeting.length > 0)
     .map(({ id, targeting }) => ({ id, conditions: targeting.map((condition) => conditionIn(cells, condition)) }))
   if (targeted.length === 0) return []
-  // Cells share their lists, which are cloned but once on the way to a worker.
+  // Cells share their lists.
   const lists = new Map<string, ReadonlyArray<string>>()
   return Array.from(new Set(ids)).flatMap((cell) => {
     const values = decodeCell(cells.parse(cell).id)

@@ -10,8 +10,8 @@ import type { DecisionWindow } from "../learning/DecisionWindow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
-import { type CountedSegment, prepare } from "./Composition.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
+import { ResultsWorker } from "./ResultsWorker.ts"
 import type { TimedTemplateResults } from "./TemplateResults.ts"
 
 /** The window that is asked for; undefined for the adaptive mode. */
@@ -27,7 +27,7 @@ export const firstBucketFrom = (time: number, now: number): number => {
 }
 
 // The measures are ours, so that nothing of a request gets into the text of the query.
-const sums = `ARRAY[${measures.map((measure) => `sum(t.${measure})`).join(", ")}]::float8[]`
+const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
 
 /**
  * How the variants of a template do: counts, rates with intervals, who is best and by how much, on the whole and by
@@ -47,14 +47,17 @@ export class Results extends Context.Service<Results, {
       const templates = yield* Templates
       const views = yield* Views
       const learning = yield* Learning
+      const worker = yield* ResultsWorker
 
       const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
-        sql<CountedSegment>`
-          SELECT t.copy_id, t.segment, t.track, ${sql.literal(sums)} AS counts
-          FROM tallies t
-          WHERE t.org_slug = ${org} AND t.template_id = ${template}
-            AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
-          GROUP BY t.copy_id, t.segment, t.track`.pipe(Effect.orDie)
+        sql<{ readonly rows: string }>`
+          SELECT coalesce(json_agg(json_build_array(g.copy_id, g.segment, g.track, g.counts)), '[]')::text AS rows
+          FROM (
+            SELECT t.copy_id, t.segment, t.track, ${sql.literal(sums)} AS counts FROM tallies t
+            WHERE t.org_slug = ${org} AND t.template_id = ${template}
+              AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+            GROUP BY t.copy_id, t.segment, t.track
+          ) g`.pipe(Effect.map(([row]) => row!.rows), Effect.orDie)
 
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.get(org, id)
@@ -75,8 +78,12 @@ export class Results extends Context.Service<Results, {
           const seen = view?.variantsById.get(id)
           if (seen === undefined ? active : seen.active && seen.calendar.holds(nowMillis)) eligible.add(id)
         }
-        const { compose, request } = prepare({
-          template,
+        const composed = yield* worker.results({
+          template: {
+            id: template.id,
+            objective: template.objective,
+            variants: template.variants.map(({ active, id, name, targeting }) => ({ active, id, name, targeting })),
+          },
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,
           model,
@@ -85,7 +92,7 @@ export class Results extends Context.Service<Results, {
           nowMillis,
         })
         return {
-          ...compose(yield* learning.report(request)),
+          ...composed,
           timing: yield* Effect.orDie(timing(sql, org, template.id, new Date(from), new Date(to))),
         }
       })

@@ -39,28 +39,36 @@ export const probabilitiesOfBest = (rates: ReadonlyArray<RatePosterior>): Readon
   const high = Math.max(...rates.map((one) => reach(one, 5)))
   if (!(high > low)) return rates.map(() => 1 / rates.length)
   const width = (high - low) / steps
-  const below = rates.map(() => 0)
   const masses = rates.map(({ exposure, scale, shape }) => {
     const offset = shape * Math.log(exposure / scale) - lgamma(shape)
-    const densities = Array.from({ length: steps }, (_, i) => {
+    const densities = new Float64Array(steps)
+    let sum = 0
+    for (let i = 0; i < steps; i++) {
       const rate = low + (i + 0.5) * width
-      return Math.exp(offset + (shape - 1) * Math.log(rate) - rate * exposure / scale)
-    })
-    const sum = densities.reduce((all, one) => all + one, 0)
-    return densities.map((density) => sum > 0 ? density / sum : 0)
+      sum += densities[i] = Math.exp(offset + (shape - 1) * Math.log(rate) - rate * exposure / scale)
+    }
+    if (sum > 0) { for (let i = 0; i < steps; i++) densities[i] = densities[i]! / sum }
+    return densities
   })
-  const best = rates.map(() => 0)
+  const below = new Float64Array(rates.length)
+  const upTo = new Float64Array(rates.length)
+  const others = new Float64Array(rates.length)
+  const best = new Array<number>(rates.length).fill(0)
   for (let i = 0; i < steps; i++) {
-    // Half of a step's own mass lies below its middle.
-    const upTo = masses.map((mass, v) => below[v]! + mass[i]! / 2)
-    masses.forEach((mass, v) => {
-      let others = 1
-      upTo.forEach((share, u) => {
-        if (u !== v) others *= share
-      })
-      best[v] = best[v]! + mass[i]! * others
-      below[v] = below[v]! + mass[i]!
-    })
+    // What all before are below, then, backwards, what all behind are: the product of the others without dividing.
+    let before = 1
+    for (let v = 0; v < rates.length; v++) {
+      // Half of a step's own mass lies below its middle.
+      upTo[v] = below[v]! + masses[v]![i]! / 2
+      below[v] = below[v]! + masses[v]![i]!
+      others[v] = before
+      before *= upTo[v]!
+    }
+    let behind = 1
+    for (let v = rates.length - 1; v >= 0; v--) {
+      best[v] = best[v]! + masses[v]![i]! * others[v]! * behind
+      behind *= upTo[v]!
+    }
   }
   const sum = best.reduce((all, one) => all + one, 0)
   return best.map((share) => sum > 0 ? share / sum : 1 / rates.length)

@@ -3,7 +3,6 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
-import { report } from "../../src/bandit/Report.ts"
 import { measures } from "../../src/bandit/Tally.ts"
 import { bucketAt } from "../../src/bandit/Window.ts"
 import { CopyId, OrgSlug, TemplateId } from "../../src/domain/Ids.ts"
@@ -11,6 +10,7 @@ import { Learning, unlearned } from "../../src/learning/Learning.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { SourceCheck } from "../../src/rendering/SourceCheck.ts"
 import { firstBucketFrom, Results } from "../../src/results/Results.ts"
+import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Changes } from "../../src/store/Changes.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { Views } from "../../src/templates/Views.ts"
@@ -20,7 +20,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const org = OrgSlug.make("acme")
 
-/** Models as they are before any fit; reports within this thread. */
+/** Models as they are before any fit. */
 const layerLearning = Layer.succeed(
   Learning,
   Learning.of({
@@ -28,7 +28,6 @@ const layerLearning = Layer.succeed(
     windowed: () => Effect.undefined,
     refresh: () => Effect.succeed(true),
     wake: () => Effect.void,
-    report: (request) => Effect.sync(() => report(request)),
   }),
 )
 
@@ -60,7 +59,7 @@ const count = Effect.fnUntraced(function* (
 describeOnStores("the results from the store", (_, environment) => {
   layer(
     Results.layer.pipe(
-      Layer.provide(layerLearning),
+      Layer.provide([layerLearning, ResultsWorker.layer]),
       Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, Views.layer)),
       Layer.provide(SourceCheck.layer),
       Layer.provideMerge(Changes.layer),

@@ -1,0 +1,70 @@
+import { Effect } from "effect"
+
+// A thread of its own for arithmetic that would hold up the event loop that answers requests.
+
+interface Asked {
+  readonly id: number
+  readonly request: unknown
+}
+
+type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly reason: string }
+
+/**
+ * A worker that is started when it is first asked, and again after it stopped; it ends with the scope. Fails with the
+ * reason. Requests and answers are cloned, and answered in the order asked.
+ */
+export const workerThread = <Request>(file: URL) =>
+  Effect.gen(function* () {
+    const waiting = new Map<number, (answer: Answer) => void>()
+    let worker: Worker | undefined
+    let nextId = 0
+
+    const start = (): Worker => {
+      const made = new Worker(file, { type: "module" })
+      made.onmessage = ({ data }: MessageEvent<Answer>) => {
+        waiting.get(data.id)?.(data)
+        waiting.delete(data.id)
+      }
+      made.onerror = (event) => {
+        event.preventDefault()
+        if (worker === made) worker = undefined
+        for (const [id, answer] of waiting) answer({ id, reason: `The worker stopped: ${event.message}` })
+        waiting.clear()
+      }
+      return made
+    }
+
+    yield* Effect.addFinalizer(() => Effect.sync(() => worker?.terminate()))
+
+    return {
+      ask: <A>(request: Request): Effect.Effect<A, string> =>
+        Effect.callback((resume) => {
+          const id = nextId++
+          waiting.set(
+            id,
+            (answer) => resume("reason" in answer ? Effect.fail(answer.reason) : Effect.succeed(answer.value as A)),
+          )
+          worker ??= start()
+          worker.postMessage({ id, request } satisfies Asked)
+          return Effect.sync(() => waiting.delete(id))
+        }),
+      isStarted: () => worker !== undefined,
+    }
+  })
+
+/** What such a worker does; called once, in the worker. */
+export const answerAsWorker = <Request>(run: (request: Request) => unknown): void => {
+  const scope = self as unknown as {
+    onmessage: (event: MessageEvent<Asked>) => void
+    postMessage: (answer: Answer) => void
+  }
+  scope.onmessage = ({ data: { id, request } }) => {
+    let answer: Answer
+    try {
+      answer = { id, value: run(request as Request) }
+    } catch (cause) {
+      answer = { id, reason: cause instanceof Error ? cause.message : String(cause) }
+    }
+    scope.postMessage(answer)
+  }
+}

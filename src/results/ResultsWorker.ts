@@ -1,0 +1,40 @@
+import { Context, Effect, Layer } from "effect"
+import { workerThread } from "../learning/WorkerThread.ts"
+import type { ResultsInput } from "./Composition.ts"
+import type { SeriesInput } from "./SeriesComposition.ts"
+import type { TemplateResults } from "./TemplateResults.ts"
+import type { TemplateSeries } from "./TemplateSeries.ts"
+
+/** What is counted comes as the JSON text of the store: a list of lists, in the order of the members. */
+type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
+
+/** `rows`: copyId, segment, track, counts. */
+export type UnreadResults = Unread<ResultsInput, "rows">
+/** `rows`: first, moment, copyId, segment, decisions, voided, open, click, conversion, negative; `delays`: hour, outcome, delayClass, count. */
+export type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
+
+export type ResultsRequest =
+  | { readonly type: "results"; readonly input: UnreadResults }
+  | { readonly type: "series"; readonly input: UnreadSeries }
+
+/**
+ * Puts results and series together in a worker of its own, started when somebody first looks: up to half a second of
+ * arithmetic for each that must hold up neither the event loop nor what is learned. A failure is a defect.
+ */
+export class ResultsWorker extends Context.Service<ResultsWorker, {
+  readonly results: (input: UnreadResults) => Effect.Effect<TemplateResults>
+  readonly series: (input: UnreadSeries) => Effect.Effect<TemplateSeries>
+}>()("parlance/results/ResultsWorker") {
+  static readonly layer = Layer.effect(
+    ResultsWorker,
+    Effect.gen(function* () {
+      const { ask } = yield* workerThread<ResultsRequest>(new URL("./results.worker.ts", import.meta.url))
+      const asked = <A>(request: ResultsRequest) =>
+        Effect.orDie(Effect.mapError(ask<A>(request), (reason) => new Error(`Results could not be made: ${reason}`)))
+      return ResultsWorker.of({
+        results: (input) => asked({ type: "results", input }),
+        series: (input) => asked({ type: "series", input }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,263 @@
+import { cellsOf, decodeCell } from "../bandit/Cells.ts"
+import { delayCurve, delayEdges, type DelayRow, Delays, maturity } from "../bandit/Maturity.ts"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
+import * as Clocks from "../delay/Clocks.ts"
+import type { Objective } from "../domain/Template.ts"
+import { gainOver, levelsOf, stretchFactors, worthOf } from "./Gain.ts"
+import { SegmentRates } from "./SegmentRates.ts"
+import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
+import type { TemplateSeries } from "./TemplateSeries.ts"
+
+// From counts and a model to how the variants of a template did over time. Pure; takes and answers plain data.
+
+/** Variants that are told apart. */
+const mostVariants = 20
+
+/** From here on a stretch is complete. */
+const completeFrom = 0.95
+
+/** What was counted of a variant in a segment in one stretch of time. */
+export interface CountedStretch {
+  /** Start of the first bucket, and sum over decisions of those of their buckets. Unix milliseconds. */
+  readonly first: number
+  readonly moment: number
+  readonly copyId: string
+  readonly segment: string
+  readonly decisions: number
+  readonly voided: number
+  readonly open: number
+  readonly click: number
+  readonly conversion: number
+  readonly negative: number
+}
+
+/** First outcomes of the decisions of an hour (start in Unix milliseconds) that came after a class of delay. */
+export interface DelayedOutcomes {
+  readonly hour: number
+  readonly outcome: string
+  readonly delayClass: number
+  readonly count: number
+}
+
+/** All that the series of a template is made from. */
+export interface SeriesInput {
+  readonly template: string
+  readonly objective: Objective
+  /** Variants that not everybody may get. */
+  readonly targeted: ReadonlyArray<string>
+  readonly model: ModelSnapshot
+  /** Attribute values to restrict everything to; empty for no restriction. */
+  readonly segment: ReadonlyMap<string, string>
+  /** When the series was asked for, Unix milliseconds. */
+  readonly now: number
+  /** Length of a stretch, and in milliseconds. */
+  readonly step: TemplateSeries["step"]
+  readonly length: number
+  readonly rows: ReadonlyArray<CountedStretch>
+  /** Whether the rows tell segments apart. */
+  readonly bySegment: boolean
+  readonly delays: ReadonlyArray<DelayedOutcomes>
+  /** The organization's time zone. */
+  readonly zone: string
+}
+
+type Weights = { readonly [outcome in "open" | "click" | "conversion" | "negative"]?: number | undefined }
+const outcomes = ["open", "click", "conversion", "negative"] as const
+
+const weightsOf = (objective: Objective): Weights => typeof objective === "string" ? { [objective]: 1 } : objective
+
+/** 1970-01-05, a Monday. */
+export const monday = 4 * dayMillis
+
+const startOf = (time: number, length: number): number =>
+  length > dayMillis ? Math.floor((time - monday) / length) * length + monday : Math.floor(time / length) * length
+
+const iso = (millis: number) => new Date(millis).toISOString()
+
+/** Start and end of the stretch of a bucket. Days before a whole week is one bucket do not fit into hours, nor weeks into days. */
+const stretchOf = (start: number, length: number, now: number): readonly [number, number] => {
+  const bucket = bucketAt(start, now)
+  if (bucket.end - bucket.start >= length) return [bucket.start, bucket.end]
+  const from = startOf(start, length)
+  return [from, from + length]
+}
+
+/** How the variants of a template did over time. */
+export const composeSeries = (input: SeriesInput): TemplateSeries => {
+  const { bySegment, delays, length, model, now, objective, segment: asked, step, template, zone } = input
+  const { from, to } = windowBounds(model.window, now)
+  const cells = cellsOf(model.scheme)
+  const segments = new Map<string, string>()
+  const rows = input.rows.flatMap((row) => {
+    // As the model reads it, so that few segments with many decisions are compared.
+    let segment = segments.get(row.segment)
+    if (segment === undefined) segments.set(row.segment, segment = cells.parse(row.segment).id)
+    if (asked.size > 0) {
+      const values = decodeCell(segment)
+      for (const [name, value] of asked) if (values.get(name) !== value) return []
+    }
+    return [{
+      ...row,
+      segment,
+      start: row.first,
+      sentAt: row.decisions > 0 ? row.moment / row.decisions : row.first,
+    }]
+  })
+  const worths = weightsOf(objective)
+  const valueOf = (row: CountedStretch, power: 1 | 2) =>
+    outcomes.reduce((sum, outcome) => sum + (worths[outcome] ?? 0) ** power * row[outcome], 0)
+
+  const known = new Delays()
+  known.merge(delays.flatMap(({ count, delayClass, hour, outcome }): ReadonlyArray<DelayRow> => {
+    if (!((worths[outcome as keyof Weights] ?? 0) > 0)) return []
+    const counts = new Array<number>(delayClass + 1).fill(0)
+    counts[delayClass] = count
+    return [[hour, counts]]
+  }))
+  const curve = delayCurve(known.counts(now))
+  const maturityOf = (start: number) => maturity(curve, bucketAgeHours(bucketAt(start, now), now))
+
+  const totals = new Map<string, number>()
+  for (const { copyId, decisions } of rows) totals.set(copyId, (totals.get(copyId) ?? 0) + decisions)
+  const ids = [...totals].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, mostVariants)
+    .map(([id]) => id).sort()
+  const place = new Map(ids.map((id, index) => [id, index]))
+  const stretches = new Map<
+    number,
+    { readonly start: number; end: number; readonly rows: Array<typeof rows[0]> }
+  >()
+  for (const row of rows) {
+    if (!place.has(row.copyId)) continue
+    const [start, end] = stretchOf(row.start, length, now)
+    const there = stretches.get(start)
+    if (there === undefined) stretches.set(start, { start, end, rows: [row] })
+    else there.rows.push(row)
+  }
+  const ordered = [...stretches.values()].sort((a, b) => a.start - b.start)
+
+  // When each variant was running: from its first decision to its last.
+  const seen = ids.map(() => ({ from: Infinity, to: -1 }))
+  const places = new Map<string, number>()
+  const counts = ordered.flatMap((one, stretch) =>
+    one.rows.map((row) => {
+      const variant = place.get(row.copyId)!
+      if (row.decisions > 0) {
+        seen[variant]!.from = Math.min(seen[variant]!.from, stretch)
+        seen[variant]!.to = Math.max(seen[variant]!.to, stretch)
+      }
+      let segment = places.get(row.segment)
+      if (segment === undefined) places.set(row.segment, segment = places.size)
+      const trials = row.decisions - row.voided
+      return {
+        stretch,
+        variant,
+        segment,
+        trials,
+        exposure: trials * maturityOf(row.sentAt),
+        value: valueOf(row, 1),
+        square: valueOf(row, 2),
+      }
+    })
+  )
+  const chosen = new Set(counts.filter(({ trials }) => trials > 0).map((one) => `${one.variant}/${one.segment}`))
+  const targeted = new Set(input.targeted.map((id) => place.get(id)))
+  const size = { variants: ids.length, segments: places.size }
+  const rates = new SegmentRates(model, ids, [...places.keys()])
+  const factors = stretchFactors(counts, ordered.length, rates)
+  const gains = gainOver(
+    counts,
+    factors,
+    size,
+    rates,
+    levelsOf(counts, factors, ids.length, rates),
+    (variant, stretch) => seen[variant]!.from <= stretch && stretch <= seen[variant]!.to,
+    // Where a targeted variant was never chosen, it is taken not to have been eligible.
+    (variant, segment) => !targeted.has(variant) || chosen.has(`${variant}/${segment}`),
+  )
+
+  // Rates up to each stretch; what is older fades with the half-life of the model.
+  const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
+  const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
+  const weights = Array.from(places.keys(), (segment) => traffic.get(segment) ?? 0)
+  const worth = worthOf(counts)
+  const standing = () => new Standing(rates, ids.length, weights, worth)
+  const addTo = (to: Standing, { exposure, segment, stretch, value, variant }: typeof counts[0]) =>
+    to.add(variant, value, exposure * factors[stretch]! * rates.of(variant, segment))
+  /** Goes through the stretches, with what had been added before faded, and says what was known at the end of each. */
+  const through = function* () {
+    const state = standing()
+    let before = ordered[0]?.start ?? now
+    for (const [stretch, one] of ordered.entries()) {
+      const end = Math.min(one.end, now)
+      state.fade(halfLife === null ? 1 : 0.5 ** (Math.max(0, end - before) / dayMillis / halfLife))
+      before = end
+      for (const count of byStretch.get(stretch) ?? []) addTo(state, count)
+      yield state
+    }
+  }
+  const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
+  let last: ReadonlyArray<number> = []
+  for (const state of through()) last = ids.map((_, v) => state.outcomes(v))
+  const states = through()
+  const points = ordered.map((one, stretch) => {
+    const state = states.next().value!
+    const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
+    const started = ids.map((_, v) => seen[v]!.from <= stretch)
+    const best = probabilitiesOfBest(posteriors.filter((_, v) => started[v]))
+    let next = 0
+    const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)
+    const own = ids.map((id) => one.rows.filter(({ copyId }) => copyId === id))
+    const mature = decisions === 0
+      ? maturityOf(one.start)
+      : one.rows.reduce((sum, row) => sum + row.decisions * maturityOf(row.sentAt), 0) / decisions
+    return {
+      start: iso(one.start),
+      end: iso(one.end),
+      decisions,
+      maturity: mature,
+      complete: one.end <= now && mature >= completeFrom,
+      variants: ids.map((copy_id, v) => {
+        const mine = own[v]!.reduce((sum, row) => sum + row.decisions, 0)
+        return {
+          copy_id,
+          decisions: mine,
+          value: own[v]!.reduce((sum, row) => sum + valueOf(row, 1), 0),
+          share: decisions > 0 ? mine / decisions : null,
+          rate: meanOf(posteriors[v]!),
+          interval: intervalOf(posteriors[v]!),
+          p_best: started[v] ? best[next++]! : 0,
+        }
+      }),
+      gain: gains[stretch]!,
+    }
+  })
+
+  return {
+    template_id: template,
+    objective,
+    segment: Object.fromEntries(asked),
+    window: { from: iso(from), to: iso(to), half_life_days: halfLife },
+    step,
+    variants: ids,
+    left_out: totals.size - ids.length,
+    by_segment: bySegment,
+    points,
+    hours: hoursOfWeek(delays, zone),
+  }
+}
+
+/** Engagements by hour of the week: each at the decision's hour and the middle of its delay. */
+const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): TemplateSeries["hours"] => {
+  const clocks = Clocks.of(zone)
+  const counts = new Array<number>(168).fill(0)
+  for (const { count, delayClass, hour } of delays) {
+    const delay = (delayEdges[delayClass]! + delayEdges[delayClass + 1]!) / 2
+    // A decision is as likely at any time of its hour: take the middle. 1970-01-01 was a Thursday.
+    const local = clocks.localHour(hour + (delay + 0.5) * hourMillis) + 3 * 24
+    counts[((local % 168) + 168) % 168]! += count
+  }
+  return counts.flatMap((engagements, at) =>
+    engagements === 0 ? [] : [{ day: Math.floor(at / 24) + 1, hour: at % 24, engagements }]
+  )
+}
