@@ -1,4 +1,5 @@
-// How soon the pages of the console come when there is a lot behind them, and how soon a browser shows them.
+// How soon the pages of the console come when there is a lot behind them, how soon a browser shows them, and whether
+// Generate notices that somebody is looking.
 //
 //   deno task bench console [--quick] [--requests 300] [--postgres-url URL]
 //
@@ -9,7 +10,7 @@ import { Effect } from "effect"
 import { hasBrowser } from "../test/support/browser.ts"
 import { adminToken, freePort, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
-import { printColumns, startServer } from "./support/Bench.ts"
+import { measure as measureLoad, printColumns, printTable, type ServerProcess, startServer } from "./support/Bench.ts"
 import { measurePages, measurePaint, type Visited } from "./support/consoleSpeed.ts"
 import { busyUser, fillStore, modelsOf, org, type Size } from "./support/consoleStore.ts"
 import { createDatabase, onStore, statements } from "./support/Databases.ts"
@@ -96,6 +97,30 @@ const signIn = async (url: string): Promise<string> => {
 const verdict = (missed: boolean) => missed ? "missed" : "met"
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(0)
 
+/** Generate at a steady rate, alone and while somebody opens one page after another as fast as they come. */
+const measureGenerate = async (server: ServerProcess, cookie: string) => {
+  const { body } = await serviceAt(server.url).manage("POST", `/organizations/${org}/keys`, { name: "Bench" })
+  const request = {
+    url: `${server.url}/api/generate/${org}`,
+    headers: { "x-api-key": body.key },
+    body: { template_id: "t-2", user_id: "u-1", attrs: { tier: "gold" }, fields: { name: "Ann" } },
+  }
+  const load = { rate: 100, connections: 8, seconds: flags.quick ? 5 : 20 }
+  const alone = await measureLoad("alone", server, request, load)
+  let looking = true
+  const visits = (async () => {
+    let opened = 0
+    for (let n = 0; looking; n++) {
+      await measurePages(server, cookie, pages.map(({ name, path }) => ({ name, path: () => path(n) })), 0)
+      opened += pages.length
+    }
+    return opened
+  })()
+  const beside = await measureLoad("beside the console", server, request, load)
+  looking = false
+  printTable(`Generate at ${load.rate} a second, beside ${await visits} pages`, [alone, beside], "alone")
+}
+
 const measure = async (databaseUrl: string): Promise<ReadonlyArray<string>> => {
   const store = { DATABASE_URL: databaseUrl }
   const begin = performance.now()
@@ -124,23 +149,31 @@ const measure = async (databaseUrl: string): Promise<ReadonlyArray<string>> => {
       }))
     console.log(`${models} of ${size.templates} models fitted in ${seconds(fitting)} s`)
     await statements(store, false)
-    const served = await measurePages(server.url, cookie, pages, requests)
+    const served = await measurePages(server, cookie, pages, requests)
+    const base = served[0]!
     printColumns(
       `Pages of the console on Postgres, ${requests} requests one at a time (aims: p99 under ${aims.p99Millis} ms, ` +
         `${aims.bytes / 1000} kB)`,
-      ["", "first ms", "p50 ms", "p99 ms", "kB", "time", "size"],
-      served.map(({ bytes, first, name, p50, p99 }) => [
+      ["", "first ms", "p50 ms", "p99 ms", "p50 / health check", "loop p50 ms", "loop max ms", "kB", "time", "size"],
+      served.map(({ bytes, first, loopMax, loopP50, name, p50, p99 }) => [
         name,
         [first, 1],
         [p50, 1],
         [p99, 1],
+        [p50 / base.p50, 1],
+        [loopP50, 1],
+        [loopMax, 1],
         [bytes / 1000, 1],
         verdict(p99 >= aims.p99Millis),
         verdict(bytes >= aims.bytes),
       ]),
     )
+    console.log(
+      "\nLoop: processor time of the thread that answers requests, background work included; no stretch of it can be longer.",
+    )
     const dearest = await statements(store, true)
     if (dearest.length > 0) console.log(`\nThe dearest statements\n\n${dearest.join("\n")}`)
+    await measureGenerate(server, cookie)
     if (hasBrowser) {
       const shown = await measurePaint(
         server.url,

@@ -86,6 +86,18 @@ export const cpuMicrosOf = (pid: number): number => {
   }
 }
 
+/**
+ * Processor time that the main thread of a process has used so far, in microseconds: where its event loop runs. NaN where
+ * the system does not tell.
+ */
+export const loopMicrosOf = (pid: number): number => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1000
+  } catch {
+    return NaN
+  }
+}
+
 /** Processor time of a process by the names of its threads, in microseconds; empty where the system does not tell. */
 export const cpuMicrosByThread = (pid: number): ReadonlyMap<string, number> => {
   const times = new Map<string, number>()

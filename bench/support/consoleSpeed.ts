@@ -1,4 +1,5 @@
 import { launch } from "../../test/support/browser.ts"
+import { loopMicrosOf, type ServerProcess } from "./Bench.ts"
 
 // How soon a page of the console comes, and how soon a browser shows it.
 
@@ -15,6 +16,9 @@ export interface Served {
   readonly first: number
   readonly p50: number
   readonly p99: number
+  /** Processor time that the server's main thread took for it: at worst, for so long nobody else was answered. */
+  readonly loopP50: number
+  readonly loopMax: number
   /** Of the largest, without what its frames load. */
   readonly bytes: number
   readonly wrong: ReadonlyArray<string>
@@ -27,7 +31,7 @@ const quantile = (values: ReadonlyArray<number>, q: number): number => {
 
 /** Asks for pages in turns, so that what slows the machine for a while slows all of them. */
 export const measurePages = async (
-  url: string,
+  { pid, url }: Pick<ServerProcess, "pid" | "url">,
   cookie: string,
   pages: ReadonlyArray<Visited>,
   requests: number,
@@ -36,25 +40,30 @@ export const measurePages = async (
     name,
     path,
     times: [] as Array<number>,
+    loop: [] as Array<number>,
     bytes: 0,
     wrong: new Set<string>(),
   }))
   for (let n = 0; n <= requests; n++) {
     for (const page of measured) {
       const path = page.path(n)
+      const used = loopMicrosOf(pid)
       const begin = performance.now()
       const answer = await fetch(`${url}${path}`, { headers: { cookie }, redirect: "manual" })
       const body = await answer.arrayBuffer()
       page.times.push(performance.now() - begin)
+      page.loop.push((loopMicrosOf(pid) - used) / 1000)
       page.bytes = Math.max(page.bytes, body.byteLength)
       if (answer.status !== 200) page.wrong.add(`${path}: ${answer.status}`)
     }
   }
-  return measured.map(({ bytes, name, times: [first, ...times], wrong }) => ({
+  return measured.map(({ bytes, loop: [, ...loop], name, times: [first, ...times], wrong }) => ({
     name,
     first: first!,
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
+    loopP50: quantile(loop, 0.5),
+    loopMax: Math.max(...loop),
     bytes,
     wrong: [...wrong],
   }))

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { encodeCell } from "../../src/bandit/Cells.ts"
 import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
 
 // What bench/console.ts looks at: an organization that has been at work for half a year, written in bulk.
@@ -7,6 +8,7 @@ import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
 /** The organization of the benchmark. */
 export const org = "bench"
 
+/** Of each template; the busiest one has twice as many, and told apart by region as well. */
 export const variants = 5
 
 /** How much of everything. */
@@ -26,11 +28,45 @@ const eventsPerDecision = Object.values(rates).reduce((a, b) => a + b, 0)
 /** People have ten messages each; every two hundredth message is for this one. */
 export const busyUser = "u-busy"
 
-/** Starts of the buckets that tallies of half a year are in. */
-const bucketsAt = (now: number): ReadonlyArray<number> => {
-  const starts = new Set<number>()
-  for (let at = now - 170 * dayMillis; at <= now; at += hourMillis) starts.add(bucketAt(at, now).start)
-  return [...starts]
+const tiers = ["gold", "none", "silver"]
+const regions = ["east", "north", "south", "west"]
+const dayparts = ["night", "morning", "afternoon", "evening"]
+const weekends = ["weekday", "weekend"]
+
+/** What people are told apart by; `wide` of the busiest template. */
+const people = (wide: boolean): ReadonlyArray<ReadonlyArray<readonly [name: string, value: string]>> =>
+  tiers.flatMap((tier) =>
+    (wide ? regions : [undefined]).map((region) => [
+      ["tier", tier] as const,
+      ...(region === undefined ? [] : [["region", region] as const]),
+    ])
+  )
+
+/** Buckets of half a year with the segments that have decisions in them: in an hour those of one part of the day. */
+const placesAt = (now: number, wide: boolean): ReadonlyArray<{ readonly start: string; readonly segment: string }> => {
+  const buckets = new Map<number, number>()
+  for (let at = now - 170 * dayMillis; at <= now; at += hourMillis) {
+    const { end, start } = bucketAt(at, now)
+    buckets.set(start, end)
+  }
+  return [...buckets].flatMap(([start, end]) => {
+    const parts = end - start > hourMillis ? dayparts : [dayparts[Math.floor(start / hourMillis) % 24 / 6 | 0]!]
+    const days = end - start > dayMillis ? weekends : [weekends[Math.floor(start / dayMillis + 3) % 7 < 5 ? 0 : 1]!]
+    return people(wide).flatMap((person) =>
+      parts.flatMap((daypart) =>
+        days.map((weekend) => ({
+          start: new Date(start).toISOString(),
+          segment: encodeCell([...person, ["daypart", daypart], ["weekend", weekend]]),
+        }))
+      )
+    )
+  })
+}
+
+/** What requests of one day looked like, as the census keeps it. */
+const censusOf = (wide: boolean): string => {
+  const key = (name: string, values: ReadonlyArray<string>) => [name, 900, values.map((value) => [value, 200])]
+  return JSON.stringify({ sends: 1000, keys: [key("tier", tiers), ...(wide ? [key("region", regions)] : [])] })
 }
 
 const body = JSON.stringify([
@@ -69,25 +105,50 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
       INSERT INTO variants (org_slug, template_id, id, name, vars, formats, created_at, updated_at)
       SELECT ${org}, 't-' || i, 'v' || v, 'Variant ' || v, ${JSON.stringify(message)}::text::json,
         ${formats}::text::json, ${at}, ${at}
-      FROM generate_series(1, ${counts.templates}::int) AS i CROSS JOIN generate_series(1, ${variants}::int) AS v`
-    // The first template has most of the traffic, the second half as much, and so on.
-    const starts = bucketsAt(now).map((start) => new Date(start).toISOString())
-    const tiers = ["tier=gold", "tier=none", "tier=silver"]
-    const harmonic = Array.from({ length: size.templates }, (_, i) => 1 / (i + 1)).reduce((a, b) => a + b, 0)
-    const perRow = size.talliedEvents / eventsPerDecision / harmonic / variants / tiers.length / starts.length
-    yield* sql`
-      INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, decisions, sent, delivered, open,
-        click, other, conversion, bounce, soft_bounce, failed, unsubscribe, spam, negative, voided)
-      SELECT ${org}, 't-' || i, 'v' || v, s.segment, b.start::timestamptz, 'learned', n.count, n.count,
-        floor(n.count * ${rates.delivered}::float8 + random())::int, floor(n.count * ${rates.open}::float8 + random())::int,
-        floor(n.count * ${rates.click}::float8 * (0.7 + 0.1 * v) + random())::int, 0,
-        floor(n.count * ${rates.conversion}::float8 + random())::int, 0, 0, 0, 0, 0, 0, 0
       FROM generate_series(1, ${counts.templates}::int) AS i
-      CROSS JOIN generate_series(1, ${variants}::int) AS v
-      CROSS JOIN unnest(${tiers}::text[]) AS s(segment)
-      CROSS JOIN unnest(${starts}::text[]) AS b(start)
-      CROSS JOIN LATERAL (SELECT floor(${perRow}::float8 / i + random())::int AS count) AS n
-      WHERE n.count > 0`
+      CROSS JOIN LATERAL generate_series(1, CASE WHEN i = 1 THEN 2 ELSE 1 END * ${variants}::int) AS v`
+    // The first template has most of the traffic, the second half as much, and so on.
+    const harmonic = Array.from({ length: size.templates }, (_, i) => 1 / (i + 1)).reduce((a, b) => a + b, 0)
+    const busiest = size.talliedEvents / eventsPerDecision / harmonic
+    for (const wide of [true, false]) {
+      const places = placesAt(now, wide)
+      const each = wide ? 2 * variants : variants
+      yield* sql`
+        INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, decisions, sent, delivered, open,
+          click, other, conversion, bounce, soft_bounce, failed, unsubscribe, spam, negative, voided)
+        SELECT ${org}, 't-' || i, 'v' || v, p.segment, p.start, 'learned', n.count, n.count,
+          floor(n.count * ${rates.delivered}::float8 + random())::int, floor(n.count * ${rates.open}::float8 + random())::int,
+          floor(n.count * ${rates.click}::float8 * (0.7 + 0.1 * v) + random())::int, 0,
+          floor(n.count * ${rates.conversion}::float8 + random())::int, 0, 0, 0, 0, 0, 0, 0
+        FROM generate_series(${wide ? 1 : 2}::int, ${wide ? 1 : counts.templates}::int) AS i
+        CROSS JOIN generate_series(1, ${each}::int) AS v
+        CROSS JOIN json_to_recordset(${JSON.stringify(places)}::text::json) AS p(start timestamptz, segment text)
+        CROSS JOIN LATERAL (
+          SELECT floor(${busiest / each / places.length}::float8 / i + random())::int AS count
+        ) AS n
+        WHERE n.count > 0`
+    }
+    yield* sql`
+      INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
+      SELECT t.org_slug, t.template_id, date_bin('1 day', t.bucket_start, 'epoch'), t.copy_id, sum(t.decisions)
+      FROM tallies t WHERE t.bucket_start >= ${at}::timestamptz - interval '14 days' GROUP BY 1, 2, 3, 4`
+    yield* sql`
+      INSERT INTO delay_tallies (org_slug, template_id, outcome, hour, delay_class, count)
+      SELECT ${org}, 't-' || i, o.outcome, date_trunc('hour', ${at}::timestamptz) - h * interval '1 hour', c, n.count
+      FROM generate_series(1, ${counts.templates}::int) AS i CROSS JOIN generate_series(1, 720) AS h
+      CROSS JOIN (VALUES ('open', ${rates.open}::float8), ('click', ${rates.click}), ('conversion', ${rates.conversion}))
+        AS o(outcome, rate)
+      CROSS JOIN generate_series(0, 9) AS c
+      CROSS JOIN LATERAL (
+        SELECT floor(${busiest / 170 / 24}::float8 * o.rate / i / 2 ^ (c + 1) + random())::int AS count
+      ) AS n
+      -- Of the busy ones: most of these numbers are nothing.
+      WHERE i <= 50 AND n.count > 0`
+    yield* sql`
+      INSERT INTO attribute_counts (org_slug, template_id, day, counts)
+      SELECT ${org}, 't-' || i, date_trunc('day', ${at}::timestamptz),
+        CASE WHEN i = 1 THEN ${censusOf(true)}::text ELSE ${censusOf(false)}::text END::json
+      FROM generate_series(1, ${counts.templates}::int) AS i`
     yield* sql`
       INSERT INTO bandit_states (org_slug, template_id, revision, folded_at, rolled_up_at)
       SELECT ${org}, 't-' || i, 1, ${at}, ${at} FROM generate_series(1, ${counts.templates}::int) AS i`
@@ -119,7 +180,8 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
     yield* sql`
       INSERT INTO inbox (org_slug, source, received_at, headers, body, status, events, duplicates, ignored, faults)
       SELECT ${org}, CASE WHEN i % 2 = 0 THEN 'events' ELSE 'provider_a' END,
-        ${at}::timestamptz - (${size.inbox}::int - i) * interval '1 minute', '{"content-type":"application/json"}',
+        ${at}::timestamptz - (${size.inbox}::int - i) * (interval '2 days' / ${size.inbox}::int),
+        '{"content-type":"application/json"}',
         convert_to(${body}, 'UTF8'), CASE WHEN i % 50 = 0 THEN 'partial' ELSE 'done' END, 2, 0, 0,
         CASE WHEN i % 50 = 0 THEN '[{"pointer":"/1","reason":"has no event"}]'::json END
       FROM generate_series(1, ${size.inbox}::int) AS i`
