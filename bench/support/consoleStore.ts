@@ -135,15 +135,15 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
     yield* sql`
       INSERT INTO delay_tallies (org_slug, template_id, outcome, hour, delay_class, count)
       SELECT ${org}, 't-' || i, o.outcome, date_trunc('hour', ${at}::timestamptz) - h * interval '1 hour', c, n.count
-      FROM generate_series(1, ${counts.templates}::int) AS i CROSS JOIN generate_series(1, 720) AS h
+      FROM generate_series(1, 1) AS i CROSS JOIN generate_series(1, 240) AS h
       CROSS JOIN (VALUES ('open', ${rates.open}::float8), ('click', ${rates.click}), ('conversion', ${rates.conversion}))
         AS o(outcome, rate)
       CROSS JOIN generate_series(0, 9) AS c
       CROSS JOIN LATERAL (
         SELECT floor(${busiest / 170 / 24}::float8 * o.rate / i / 2 ^ (c + 1) + random())::int AS count
       ) AS n
-      -- Of the busy ones: most of these numbers are nothing.
-      WHERE i <= 50 AND n.count > 0`
+      -- Of the busiest one: every template that is fitted at the start reads those of all others.
+      WHERE n.count > 0`
     yield* sql`
       INSERT INTO attribute_counts (org_slug, template_id, day, counts)
       SELECT ${org}, 't-' || i, date_trunc('day', ${at}::timestamptz),
@@ -226,9 +226,11 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
     return filled!
   })
 
-/** How many templates have a model. */
+/** How many templates have a model, and how many were ever published. */
 export const modelsOf = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    sql<{ count: number }>`SELECT count(*)::int AS count FROM models m WHERE m.org_slug = ${org}`,
-    ([row]) => row!.count,
+    sql<{ count: number; published: number }>`
+      SELECT count(*)::int AS count, coalesce(max(m.publication), 0)::float8 AS published
+      FROM models m WHERE m.org_slug = ${org}`,
+    ([row]) => row!,
   )
