@@ -1,60 +1,14 @@
-import { assert, describe } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, it } from "vitest"
-import {
-  type Browser,
-  type BrowserContext,
-  faultsByAxe,
-  hasBrowser,
-  launch,
-  looks,
-  type Page,
-  screenshot,
-} from "../support/browser.ts"
+import { it } from "vitest"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
-import type { Service } from "../support/service.ts"
+import { password, script } from "../console/furnished.ts"
 import { startWith } from "../support/servicesOf.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
+import { screenshot } from "../support/browser.ts"
 
-const password = "four unrelated words here"
-const script = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">`
-
-describe.runIf(hasBrowser)("The console in a browser", () => {
-  let scope: Scope.Closeable
-  let service: Service
-  let browser: Browser
-
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = (await Effect.runPromise(Scope.provide(startWith("embedded"), scope))).service
-    browser = await launch()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  })
-
-  const manage = async (method: string, path: string, body?: unknown) => {
-    const answer = await service.manage(method, path, body)
-    assert.isBelow(answer.status, 300, `${method} ${path} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
-
-  const submit = (page: Page, name: string | RegExp) =>
-    page.locator("main").getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
-
-  const signIn = async (context: BrowserContext, email: string, word = password): Promise<Page> => {
-    const page = await context.newPage()
-    await page.goto(`${service.url}/console/sign-in`)
-    await page.getByLabel("E-mail address").fill(email)
-    await page.getByLabel("Password").fill(word)
-    await submit(page, "Sign in")
-    return page
-  }
-
-  const administrator = async (email: string) => {
-    await manage("POST", "/accounts", { email, name: "Ada Lovelace", administrator: true, password })
-    return email
-  }
+describeInBrowser("The console in a browser", startWith("embedded"), (tried) => {
+  const { administrator, inEveryLook, manage, signIn, submit } = tried
 
   /** Every page of the console that needs no more than an organization, a member and a key. */
   const pagesOf = (org: string, key: string, member: string) => [
@@ -77,26 +31,26 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
 
   it("signs in with the right password, shows where that was, and signs out", async () => {
     const email = await administrator("in-and-out@example.com")
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const wrong = await signIn(context, email, "not the password at all")
     assert.include(await wrong.getByRole("alert").innerText(), "e-mail address or the password is wrong")
     assert.strictEqual(await wrong.getByLabel("E-mail address").inputValue(), email, "what was typed stays")
     const page = await signIn(context, email)
     const [cookie] = await context.cookies()
     assert.deepInclude(cookie, { httpOnly: true, sameSite: "Lax", path: "/" })
-    await page.goto(`${service.url}/console/account`)
+    await page.goto(`${tried.service().url}/console/account`)
     await page.getByText("this session").waitFor()
     await page.getByRole("button", { name: "Sign out" }).click()
     await page.getByText("You have signed out.").waitFor()
     await context.addCookies([cookie!])
-    await page.goto(`${service.url}/console/account`)
+    await page.goto(`${tried.service().url}/console/account`)
     assert.match(page.url(), /\/console\/sign-in\?next=/, "the old cookie opens nothing")
     await context.close()
   })
 
   it("stops taking passwords after ten wrong ones, also the right one", async () => {
     const email = await administrator("guessed@example.com")
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     for (let attempt = 0; attempt < 10; attempt++) {
       const page = await signIn(context, email, `wrong number ${attempt}`)
       await page.getByRole("alert").waitFor()
@@ -104,7 +58,7 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     }
     const page = await context.newPage()
     const answered = page.waitForResponse((response) => response.request().method() === "POST")
-    await page.goto(`${service.url}/console/sign-in`)
+    await page.goto(`${tried.service().url}/console/sign-in`)
     await page.getByLabel("E-mail address").fill(email)
     await page.getByLabel("Password").fill(password)
     await submit(page, "Sign in")
@@ -120,7 +74,7 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     try {
       const { service, run } = await Effect.runPromise(Scope.provide(startWith("embedded"), own))
       const token = await run(Effect.flatMap(OneTimeLinks, (links) => links.create("first_run")))
-      const context = await browser.newContext()
+      const context = await tried.browser().newContext()
       const page = await context.newPage()
       await page.goto(`${service.url}/console/first-run?token=${token}`)
       await page.getByLabel("E-mail address").fill("first@example.com")
@@ -147,9 +101,9 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
       name: "T",
       variants: [{ id: "a", vars: { s: "Hello {{ name }}" } }],
     })
-    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] })
+    const context = await tried.browser().newContext({ permissions: ["clipboard-read", "clipboard-write"] })
     const page = await signIn(context, email)
-    await page.goto(`${service.url}/console/o/keyed`)
+    await page.goto(`${tried.service().url}/console/o/keyed`)
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "API Keys" }).click()
     await page.getByRole("link", { name: "Create New API Key" }).click()
     await submit(page, "Create key")
@@ -161,7 +115,7 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     await page.getByText("Copied", { exact: true }).waitFor()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     assert.match(key, /^plk_/)
-    const answer = await service.generate("keyed", key, { template_id: "t", fields: { name: "Ann" } })
+    const answer = await tried.service().generate("keyed", key, { template_id: "t", fields: { name: "Ann" } })
     assert.strictEqual(answer.status, 200)
     assert.strictEqual(answer.body.copy.vars.s, "Hello Ann")
     await page.getByRole("link", { name: "I have copied it" }).click()
@@ -169,7 +123,7 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     await page.getByRole("link", { name: "Revoke Shop" }).click()
     await submit(page, "Revoke the key")
     await page.getByText("The key has been revoked.").waitFor()
-    assert.strictEqual((await service.generate("keyed", key, { template_id: "t" })).status, 401)
+    assert.strictEqual((await tried.service().generate("keyed", key, { template_id: "t" })).status, 401)
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Audit log" }).click()
     await page.getByText("API key revoked").first().waitFor()
     assert.notInclude(await page.content(), key)
@@ -180,14 +134,14 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     const email = await administrator("inviter@example.com")
     await manage("POST", "/organizations", { slug: "viewed", name: "Viewed" })
     const { id: key } = await manage("POST", "/organizations/viewed/keys", { name: "Theirs" })
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const page = await signIn(context, email)
-    await page.goto(`${service.url}/console/o/viewed/settings/members/invite`)
+    await page.goto(`${tried.service().url}/console/o/viewed/settings/members/invite`)
     await page.getByLabel("E-mail address").fill("viewer@example.com")
     await submit(page, "Make the invitation")
     const link = await page.getByLabel("Link for viewer@example.com").inputValue()
 
-    const other = await browser.newContext()
+    const other = await tried.browser().newContext()
     const guest = await other.newPage()
     await guest.goto(link)
     await guest.getByLabel("Your name").fill("Vera")
@@ -199,7 +153,7 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
 
     const shown = ["", "/settings", "/settings/keys", "/settings/members"]
     for (const path of shown) {
-      const response = await guest.goto(`${service.url}/console/o/viewed${path}`)
+      const response = await guest.goto(`${tried.service().url}/console/o/viewed${path}`)
       assert.strictEqual(response?.status(), 200, path)
       assert.strictEqual(await guest.locator("main form").count(), 0, `${path} offers nothing to change`)
       assert.strictEqual(await guest.getByRole("link", { name: /create|revoke|invite|remove/i }).count(), 0, path)
@@ -212,14 +166,14 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
         "/settings/audit",
       ]
     ) {
-      const response = await guest.goto(`${service.url}/console/o/viewed${path}`)
+      const response = await guest.goto(`${tried.service().url}/console/o/viewed${path}`)
       assert.strictEqual(response?.status(), 403, path)
     }
     for (const path of ["/console/o/keyed", "/console/o/nobody-at-all"]) {
-      assert.strictEqual((await guest.goto(`${service.url}${path}`))?.status(), 403, path)
+      assert.strictEqual((await guest.goto(`${tried.service().url}${path}`))?.status(), 403, path)
     }
     // With the guest's own token a form is refused for the role, not for its origin.
-    await guest.goto(`${service.url}/console/account`)
+    await guest.goto(`${tried.service().url}/console/account`)
     const refused = await guest.evaluate(async (path) => {
       const csrf = document.querySelector<HTMLInputElement>("input[name=_csrf]")!.value
       const body = new URLSearchParams({ _csrf: csrf, name: "Mine", time_zone: "UTC", exploration_floor: "0" })
@@ -229,10 +183,10 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     assert.strictEqual(refused, "blocked")
     const [cookie] = await other.cookies()
     const csrf = await guest.locator("input[name=_csrf]").first().inputValue()
-    const direct = await fetch(`${service.url}/console/o/viewed/settings`, {
+    const direct = await fetch(`${tried.service().url}/console/o/viewed/settings`, {
       method: "POST",
       redirect: "manual",
-      headers: { cookie: `${cookie!.name}=${cookie!.value}`, origin: service.url },
+      headers: { cookie: `${cookie!.name}=${cookie!.value}`, origin: tried.service().url },
       body: new URLSearchParams({ _csrf: csrf, name: "Mine", time_zone: "UTC", exploration_floor: "0" }),
     })
     assert.strictEqual(direct.status, 403)
@@ -250,16 +204,16 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
     await manage("PUT", `/organizations/typed/members/${made.id}`, { role: "editor" })
     await manage("POST", "/organizations/typed/invitations", { email: "a<script>@example.com", role: "viewer" })
     const { keys } = await manage("GET", "/organizations/typed/keys")
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const page = await signIn(context, email)
     for (const path of pagesOf("typed", keys[0].id, made.id)) {
-      await page.goto(`${service.url}${path}?done=%3Cscript%3E&before=%3Cscript%3E`)
+      await page.goto(`${tried.service().url}${path}?done=%3Cscript%3E&before=%3Cscript%3E`)
       assert.notStrictEqual(await page.title(), "owned", path)
       assert.strictEqual(await page.locator('main script:not([src^="/console/assets/"]), main img').count(), 0, path)
     }
-    await page.goto(`${service.url}/console/o/typed/settings/keys`)
+    await page.goto(`${tried.service().url}/console/o/typed/settings/keys`)
     await page.locator("tbody").getByText(script).first().waitFor()
-    await page.goto(`${service.url}/console/o/typed/settings/keys/new`)
+    await page.goto(`${tried.service().url}/console/o/typed/settings/keys/new`)
     await page.getByLabel("Name", { exact: true }).fill(script)
     await page.getByLabel("Generate").uncheck()
     await page.getByLabel("Deliver").uncheck()
@@ -283,36 +237,23 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
       role: "viewer",
     })
     const reset = await manage("POST", `/accounts/${member.id}/reset`)
-    for (const look of looks) {
-      const context = await browser.newContext({
-        viewport: { width: look.width, height: look.height },
-        colorScheme: look.colorScheme,
-      })
-      const check = async (page: Page, name: string) => {
-        await screenshot(page, `${name}-${look.name}`)
-        assert.deepStrictEqual(await faultsByAxe(page), [], `${name} ${look.name}`)
-        const overflow = await page.evaluate(() => {
-          const { clientWidth, scrollWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        assert.isAtMost(overflow, 0, `${name} ${look.name} is wider than the screen`)
-      }
+    await inEveryLook(async (context, check, look) => {
       const outside = await context.newPage()
       for (const path of ["/console/sign-in", invitation.path, reset.path, "/console/invitation", "/console/nowhere"]) {
-        await outside.goto(`${service.url}${path}`)
+        await outside.goto(`${tried.service().url}${path}`)
         await check(outside, `outside${path.split("?")[0]!.replaceAll("/", "-")}${path.includes("?") ? "-open" : ""}`)
       }
       const failed = await signIn(context, `nobody-${look.name}@example.com`, "wrong")
       await check(failed, "outside-sign-in-failed")
       const page = await signIn(context, email)
       for (const path of pagesOf("looks", keys[0].id, member.id)) {
-        await page.goto(`${service.url}${path}`)
+        await page.goto(`${tried.service().url}${path}`)
         await check(
           page,
           path.replace("/console/", "").replaceAll("/", "-").replace(keys[0].id, "key").replace(member.id, "member"),
         )
       }
-      await page.goto(`${service.url}/console/o/looks/settings`)
+      await page.goto(`${tried.service().url}/console/o/looks/settings`)
       await page.getByLabel("Time zone").fill("Nowhere/Nothing")
       await page.getByLabel("Share always chosen at random").fill("7")
       await submit(page, "Save settings")
@@ -320,21 +261,20 @@ describe.runIf(hasBrowser)("The console in a browser", () => {
       assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
       await check(page, "settings-faulty")
       if (look.width < 500) {
-        await page.goto(`${service.url}/console/o/looks`)
+        await page.goto(`${tried.service().url}/console/o/looks`)
         await page.getByText("Menu", { exact: true }).click()
         await page.getByRole("link", { name: "API Keys" }).first().waitFor()
         await check(page, "menu-open")
       }
-      await context.close()
-    }
+    })
   }, 240_000)
 
   it("works without scripts, by keyboard alone, and keeps the chosen colours", async () => {
     const email = await administrator("plain@example.com")
     await manage("POST", "/organizations", { slug: "plain", name: "Plain" })
-    const context = await browser.newContext({ javaScriptEnabled: false })
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
     const page = await signIn(context, email)
-    await page.goto(`${service.url}/console/o/plain/settings`)
+    await page.goto(`${tried.service().url}/console/o/plain/settings`)
     await page.keyboard.press("Tab")
     assert.strictEqual(await page.locator(":focus").innerText(), "Skip to content")
     await page.keyboard.press("Enter")

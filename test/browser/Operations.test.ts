@@ -1,58 +1,19 @@
-import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, it } from "vitest"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { it } from "vitest"
 import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
-import { connect, deliveryEnvironment, furnish, managed, password, receiver } from "../console/furnished.ts"
-import {
-  type Browser,
-  type BrowserContext,
-  faultsByAxe,
-  hasBrowser,
-  launch,
-  looks,
-  type Page,
-  screenshot,
-} from "../support/browser.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { connect, deliveryEnvironment, furnish, receiver } from "../console/furnished.ts"
+import { startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
 
-describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => {
-  let scope: Scope.Closeable
-  let service: Service
-  let browser: Browser
-  let sink: string
+const start = Effect.all({
+  service: startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment),
+  sink: receiver,
+})
 
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(
-      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
-    )
-    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
-    browser = await launch()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  })
-
-  const manage = (method: string, path: string, body?: unknown) => managed(service)(method, path, body)
-
-  const submit = (page: Page, name: string | RegExp) =>
-    page.locator("main").getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
-
-  const signIn = async (context: BrowserContext, email: string): Promise<Page> => {
-    await manage("POST", "/accounts", { email, name: "Ada Lovelace", administrator: true, password })
-    return await open(context, email)
-  }
-  const open = async (context: BrowserContext, email: string): Promise<Page> => {
-    const page = await context.newPage()
-    await page.goto(`${service.url}/console/sign-in`)
-    await page.getByLabel("E-mail address").fill(email)
-    await page.getByLabel("Password").fill(password)
-    await submit(page, "Sign in")
-    await page.getByRole("navigation", { name: "Main" }).or(page.getByRole("heading", { level: 1 })).first().waitFor()
-    return page
-  }
+describeInBrowser("Platforms, messages and people in a browser", start, (tried) => {
+  const { administrator, inEveryLook, manage, signIn, submit } = tried
 
   /** Messages to several people, of which every third is refused. */
   const deliver = async (org: Awaited<ReturnType<typeof furnish>>, count: number) => {
@@ -70,8 +31,8 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
   }
 
   it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
-    const org = await furnish(service, "looks")
-    await connect(service, "looks", sink)
+    const org = await furnish(tried.service(), "looks")
+    await connect(tried.service(), "looks", tried.started().sink.url)
     await manage("PUT", "/organizations/looks/webhooks/provider_a", { secret: "braze-token" })
     await manage("PUT", "/organizations/looks/webhooks/provider_a", { secret: "braze-token-2" })
     await deliver(org, 6)
@@ -106,25 +67,12 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
       ["erase", "/looks/people/erase"],
       ["erase-confirm", "/looks/people/erase?check=yes&user_id=u-1&email=ann@example.com"],
     ]
-    await manage("POST", "/accounts", { email: "looks@example.com", name: "Ada", administrator: true, password })
-    const found: Array<string> = []
-    for (const look of looks) {
-      const context = await browser.newContext({
-        viewport: { width: look.width, height: look.height },
-        colorScheme: look.colorScheme,
-      })
-      const page = await open(context, "looks@example.com")
-      const check = async (name: string) => {
-        await screenshot(page, `operations-${name}-${look.name}`)
-        found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look.name} ${fault}`))
-        const overflow = await page.evaluate(() => {
-          const { clientWidth, scrollWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        if (overflow > 0) found.push(`${name} ${look.name} is wider than the screen`)
-      }
+    const email = await administrator("looks@example.com")
+    await inEveryLook(async (context, keep) => {
+      const page = await signIn(context, email)
+      const check = (name: string) => keep(page, `operations-${name}`)
       for (const [name, path] of pages) {
-        const answer = await page.goto(`${service.url}/console/o${path}`)
+        const answer = await page.goto(`${tried.service().url}/console/o${path}`)
         assert.strictEqual(answer?.status(), 200, path)
         for (const details of await page.locator("main details").all()) {
           await details.evaluate((one) => one.setAttribute("open", ""))
@@ -132,26 +80,24 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
         assert.isBelow((await answer!.body()).length, 150_000, `${path} is heavy`)
         await check(name)
       }
-      await page.goto(`${service.url}/console/o/looks/connections/-/new/smtp`)
+      await page.goto(`${tried.service().url}/console/o/looks/connections/-/new/smtp`)
       await page.getByLabel("Server").fill("not a host")
       await submit(page, "Set up")
       await page.getByRole("alert").waitFor()
       assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
       await check("connections-smtp-faulty")
-      await page.goto(`${service.url}/console/o/looks/sources/events/dry-run`)
+      await page.goto(`${tried.service().url}/console/o/looks/sources/events/dry-run`)
       await submit(page, "Try it")
       await page.getByText("What comes out of each item").waitFor()
       await check("dry-run-result")
-      await context.close()
-    }
-    assert.deepStrictEqual(found, [])
+    })
   }, 400_000)
 
   it("sets a source up, sees an event refused before and taken after, and replays what a mapping has mended", async () => {
-    const org = await furnish(service, "mended")
-    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] })
-    const page = await signIn(context, "mended@example.com")
-    await page.goto(`${service.url}/console/o/mended`)
+    const org = await furnish(tried.service(), "mended")
+    const context = await tried.browser().newContext({ permissions: ["clipboard-read", "clipboard-write"] })
+    const page = await signIn(context, await administrator("mended@example.com"))
+    await page.goto(`${tried.service().url}/console/o/mended`)
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Webhook sources" }).click()
     await page.getByRole("button", { name: "Copy Address for Braze" }).click()
     await page.getByText("Copied", { exact: true }).waitFor()
@@ -177,7 +123,7 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
     assert.isAtLeast(await report(), 400)
 
     await org.post("/api/webhook/events/mended", { kind: "MailRead", who: { id: "order-1001" }, no: 1 })
-    await page.goto(`${service.url}/console/o/mended/sources/events`)
+    await page.goto(`${tried.service().url}/console/o/mended/sources/events`)
     await page.getByRole("main").getByRole("link", { name: "Inbox" }).click()
     const body = page.locator(".card").filter({ hasText: "Body" }).first()
     await waitUntil("it has been looked at", async () => {
@@ -191,16 +137,16 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
       tracking_id: "$.who.id",
       event_id: "$.no",
     })
-    await page.goto(`${service.url}/console/o/mended/sources/events/dry-run`)
+    await page.goto(`${tried.service().url}/console/o/mended/sources/events/dry-run`)
     await page.getByLabel("Mapping", { exact: true }).fill(mapping)
     await page.getByLabel("Sample body").fill('{"kind":"MailRead","who":{"id":"order-1001"},"no":1}')
     await submit(page, "Try it")
     await page.getByRole("cell", { name: "order-1001 from $.who.id" }).waitFor()
-    await page.goto(`${service.url}/console/o/mended/sources/events`)
+    await page.goto(`${tried.service().url}/console/o/mended/sources/events`)
     await page.getByLabel("Mapping (optional)").fill(mapping)
     await submit(page, "Set up")
     await page.getByText("The source has been saved.").waitFor()
-    await page.goto(`${service.url}/console/o/mended/sources/events/inbox`)
+    await page.goto(`${tried.service().url}/console/o/mended/sources/events/inbox`)
     await body.getByRole("button", { name: /^Replay/ }).click()
     await page.getByText("The body is looked at again.").waitFor()
     await waitUntil("it is understood", async () => {
@@ -211,13 +157,13 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
   })
 
   it("connects a platform, watches a message wait and leave without reloading, cancels one, and erases whom it was for", async () => {
-    const org = await furnish(service, "sender")
-    const context = await browser.newContext()
-    const page = await signIn(context, "sender@example.com")
-    await page.goto(`${service.url}/console/o/sender/connections`)
+    const org = await furnish(tried.service(), "sender")
+    const context = await tried.browser().newContext()
+    const page = await signIn(context, await administrator("sender@example.com"))
+    await page.goto(`${tried.service().url}/console/o/sender/connections`)
     await page.getByRole("link", { name: "Add a connection" }).click()
     await page.getByRole("link", { name: "Set up Signed webhook" }).click()
-    await page.getByLabel("Address", { exact: true }).fill(sink)
+    await page.getByLabel("Address", { exact: true }).fill(tried.started().sink.url)
     await page.getByLabel("Signing secret").fill(webhookSecret)
     await submit(page, "Set up")
     await page.getByText("The connection has been set up.").waitFor()
@@ -227,7 +173,7 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
     await submit(page, "Pause")
     await page.getByText("The connection has been paused.").waitFor()
 
-    await page.goto(`${service.url}/console/o/sender/deliveries`)
+    await page.goto(`${tried.service().url}/console/o/sender/deliveries`)
     await page.getByText("is paused: what is due waits").waitFor()
     const number = (name: string) =>
       page.locator(".stats > div").filter({ has: page.getByText(name, { exact: true }) }).locator("dd").innerText()
@@ -248,13 +194,13 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
     await page.getByText("The message has been cancelled.").waitFor()
     assert.strictEqual(await page.getByRole("link", { name: "Cancel" }).count(), 0)
 
-    await page.goto(`${service.url}/console/o/sender/connections/webhook`)
+    await page.goto(`${tried.service().url}/console/o/sender/connections/webhook`)
     await submit(page, "Resume")
     await waitUntil(
       "it has left",
       async () => (await manage("GET", "/organizations/sender/delivery-summary")).sent === 1,
     )
-    await page.goto(`${service.url}/console/o/sender/deliveries?email=bob%40example.com`)
+    await page.goto(`${tried.service().url}/console/o/sender/deliveries?email=bob%40example.com`)
     await page.getByRole("link", { name: "bob@example.com" }).click()
     const frame = page.frameLocator("iframe.message-frame")
     await frame.getByText(/document\.title|Good to have you|go ahead/).first().waitFor()
@@ -269,24 +215,24 @@ describe.runIf(hasBrowser)("Platforms, messages and people in a browser", () => 
     await page.getByText("It cannot be undone.").waitFor()
     await submit(page, "Erase the person")
     await page.getByText(/No longer named in 1 decision/).waitFor()
-    await page.goto(`${service.url}/console/o/sender/people?q=bob%40example.com`)
+    await page.goto(`${tried.service().url}/console/o/sender/people?q=bob%40example.com`)
     await page.getByText("Nothing is known by that name").waitFor()
     await context.close()
   })
 
   it("works without scripts", async () => {
-    const org = await furnish(service, "plain")
-    await connect(service, "plain", sink)
+    const org = await furnish(tried.service(), "plain")
+    await connect(tried.service(), "plain", tried.started().sink.url)
     await deliver(org, 1)
-    const context = await browser.newContext({ javaScriptEnabled: false })
-    const page = await signIn(context, "plain@example.com")
-    await page.goto(`${service.url}/console/o/plain/people`)
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
+    const page = await signIn(context, await administrator("plain@example.com"))
+    await page.goto(`${tried.service().url}/console/o/plain/people`)
     await page.getByLabel("User id, e-mail address or tracking id").fill("order-1001")
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Message order-1001" }).waitFor()
     await page.getByText("Why this variant").click()
     await page.getByText("Chance of each variant then").waitFor()
-    await page.goto(`${service.url}/console/o/plain/deliveries`)
+    await page.goto(`${tried.service().url}/console/o/plain/deliveries`)
     assert.isFalse(await page.getByText("Pause updates").isVisible(), "no button that does nothing")
     await page.getByLabel("State").selectOption("cancelled")
     await page.getByRole("button", { name: "Filter" }).click()

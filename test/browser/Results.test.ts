@@ -1,36 +1,20 @@
-import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, it } from "vitest"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { it } from "vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { managed, password } from "../console/furnished.ts"
-import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
-import {
-  type Browser,
-  type BrowserContext,
-  faultsByAxe,
-  hasBrowser,
-  launch,
-  looks,
-  type Page,
-  screenshot,
-} from "../support/browser.ts"
+import { day, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
+import type { BrowserContext } from "../support/browser.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
 
 const segment = (daypart: string) => encodeCell([["daypart", daypart], ["weekend", "weekday"]])
 const path = "/console/o/shop/templates/t/results"
 
-describe.runIf(hasBrowser)("Results in a browser", () => {
-  let scope: Scope.Closeable
-  let running: Running
-  let browser: Browser
-
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    running = await Effect.runPromise(
-      Scope.provide(Effect.orDie(Effect.flatMap(temporaryEnvironment("embedded"), (env) => startServer(env))), scope),
-    )
-    browser = await launch()
-    const manage = managed(running.service)
+const start = Effect.gen(function* () {
+  const running = yield* startServer(yield* temporaryEnvironment("embedded"))
+  const manage = managed(running.service)
+  yield* Effect.promise(async () => {
     await manage("POST", "/accounts", { email: "ada@example.com", name: "Ada", administrator: true, password })
     await manage("POST", "/organizations", { slug: "shop", name: "Harbour Books", time_zone: "Europe/Berlin" })
     await manage("POST", "/organizations", { slug: "bare", name: "Bare" })
@@ -53,32 +37,23 @@ describe.runIf(hasBrowser)("Results in a browser", () => {
       }
       yield* settle("shop")
     }))
-  }, 180_000)
-  afterAll(async () => {
-    await browser?.close()
-    await Effect.runPromise(Scope.close(scope, Exit.void))
   })
+  return running
+}).pipe(Effect.orDie)
 
-  const open = async (context: BrowserContext): Promise<Page> => {
-    const page = await context.newPage()
-    await page.goto(`${running.service.url}/console/sign-in`)
-    await page.getByLabel("E-mail address").fill("ada@example.com")
-    await page.getByLabel("Password").fill(password)
-    await page.locator("main").getByRole("button", { name: "Sign in", exact: true }).click()
-    await page.getByRole("heading", { level: 1 }).waitFor()
-    return page
-  }
+describeInBrowser("Results in a browser", start, (tried) => {
+  const open = (context: BrowserContext) => tried.signIn(context, "ada@example.com")
 
   it("renews itself as events come in, until it is paused", async () => {
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const page = await open(context)
     const refused: Array<string> = []
     page.on("console", (message) => message.type() === "error" && refused.push(message.text()))
-    await page.goto(`${running.service.url}${path}`)
+    await page.goto(`${tried.service().url}${path}`)
     await page.getByText(/\d decisions,/).waitFor()
     const before = await page.locator("[data-live=window]").innerText()
     await page.locator("#share details summary").click()
-    await running.run(Effect.gen(function* () {
+    await tried.started().run(Effect.gen(function* () {
       yield* plant("shop", {
         copy: "warm",
         decisions: 37,
@@ -107,17 +82,17 @@ describe.runIf(hasBrowser)("Results in a browser", () => {
   }, 120_000)
 
   it("does not move by itself for whoever wants less of that", async () => {
-    const context = await browser.newContext({ reducedMotion: "reduce" })
+    const context = await tried.browser().newContext({ reducedMotion: "reduce" })
     const page = await open(context)
-    await page.goto(`${running.service.url}${path}`)
+    await page.goto(`${tried.service().url}${path}`)
     await page.getByText("Paused").waitFor()
     await context.close()
   })
 
   it("is read and asked without scripts, with the keyboard", async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false })
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
     const page = await open(context)
-    await page.goto(`${running.service.url}/console/o/shop`)
+    await page.goto(`${tried.service().url}/console/o/shop`)
     await page.getByRole("link", { name: "Results of t" }).click()
     await page.getByRole("heading", { name: "Results of t" }).waitFor()
     assert.isTrue(await page.locator("#live-switch").isHidden())
@@ -137,11 +112,7 @@ describe.runIf(hasBrowser)("Results in a browser", () => {
   })
 
   it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
-    for (const look of looks) {
-      const context = await browser.newContext({
-        viewport: { width: look.width, height: look.height },
-        colorScheme: look.colorScheme,
-      })
+    await tried.inEveryLook(async (context, check) => {
       const page = await open(context)
       for (
         const [name, where] of [
@@ -151,19 +122,12 @@ describe.runIf(hasBrowser)("Results in a browser", () => {
           ["overview-empty", "/console/o/bare"],
         ] as const
       ) {
-        await page.goto(`${running.service.url}${where}`)
+        await page.goto(`${tried.service().url}${where}`)
         for (const details of await page.locator("main details").all()) {
           await details.evaluate((one: HTMLDetailsElement) => one.open = name === "results-wrong")
         }
-        await screenshot(page, `${name}-${look.name}`)
-        assert.deepStrictEqual(await faultsByAxe(page), [], `${name} ${look.name}`)
-        const overflow = await page.evaluate(() => {
-          const { clientWidth, scrollWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        assert.isAtMost(overflow, 0, `${name} ${look.name}`)
+        await check(page, name)
       }
-      await context.close()
-    }
+    })
   }, 180_000)
 })

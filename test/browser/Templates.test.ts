@@ -1,43 +1,19 @@
-import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, it } from "vitest"
-import {
-  type Browser,
-  type BrowserContext,
-  faultsByAxe,
-  hasBrowser,
-  launch,
-  looks,
-  type Page,
-  screenshot,
-} from "../support/browser.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { it } from "vitest"
+import { password } from "../console/furnished.ts"
+import { faultsByAxe, type Page, screenshot } from "../support/browser.ts"
+import { startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
 
-const password = "four unrelated words here"
 const script = `<script>top.document.title="owned"</script><img src=x onerror="top.document.title='owned'">`
 
-describe.runIf(hasBrowser)("Templates in a browser", () => {
-  let scope: Scope.Closeable
-  let service: Service
-  let browser: Browser
+const start = Effect.map(startInProcess(temporaryEnvironment("embedded")), (service) => ({ service }))
 
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(Scope.provide(startInProcess(temporaryEnvironment("embedded")), scope))
-    browser = await launch()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  })
-
-  const manage = async (method: string, path: string, body?: unknown) => {
-    const answer = await service.manage(method, path, body)
-    assert.isBelow(answer.status, 300, `${method} ${path} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
+describeInBrowser("Templates in a browser", start, (tried) => {
+  const { inEveryLook, manage, signIn, submit: press } = tried
 
   const organization = async (slug: string, name: string) => {
     await manage("POST", "/organizations", { slug, name, time_zone: "Europe/Berlin" })
@@ -47,24 +23,11 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
     return email
   }
 
-  const signIn = async (context: BrowserContext, email: string): Promise<Page> => {
-    const page = await context.newPage()
-    await page.goto(`${service.url}/console/sign-in`)
-    await page.getByLabel("E-mail address").fill(email)
-    await page.getByLabel("Password").fill(password)
-    await page.locator("main").getByRole("button", { name: "Sign in", exact: true }).click()
-    await page.waitForURL(/\/console\/o\//)
-    return page
-  }
-
-  const main = (page: Page) => page.locator("main").first()
-  const press = (page: Page, name: string | RegExp) =>
-    main(page).getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
   const preview = (page: Page) => page.frameLocator(".frame-holder iframe:not(.coming)")
 
   it("writes a template and its variants from nothing, with a preview that follows what one types", async () => {
     const email = await organization("written", "Written")
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const page = await signIn(context, email)
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Templates" }).click()
     await page.getByRole("link", { name: "Create a template" }).click()
@@ -166,9 +129,9 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
 
   it("works without scripts: rows, preview and import are plain forms", async () => {
     const email = await organization("scriptless", "Scriptless")
-    const context = await browser.newContext({ javaScriptEnabled: false })
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
     const page = await signIn(context, email)
-    await page.goto(`${service.url}/console/o/scriptless/templates`)
+    await page.goto(`${tried.service().url}/console/o/scriptless/templates`)
     await page.getByRole("link", { name: "Import a file" }).click()
     await page.getByLabel("Content of the file").fill("templates:\n  - id: plain\n    nam: Plain")
     await press(page, "Import")
@@ -195,12 +158,12 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
   it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
     const email = await organization("outdoor", "Fernweh Outdoor")
     const base = "/console/o/outdoor/templates"
-    const context = await browser.newContext()
+    const context = await tried.browser().newContext()
     const first = await signIn(context, email)
-    await first.goto(`${service.url}${base}`)
+    await first.goto(`${tried.service().url}${base}`)
     assert.deepStrictEqual(await faultsByAxe(first), [], "the empty list")
     await screenshot(first, "templates-empty")
-    await first.goto(`${service.url}${base}/-/import`)
+    await first.goto(`${tried.service().url}${base}/-/import`)
     const file = new URL("../../src/demo/cart-reminder.yaml", import.meta.url)
     await first.getByLabel("A file from this computer").setInputFiles({
       name: "cart-reminder.yaml",
@@ -231,7 +194,7 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
     await manage("POST", "/organizations/outdoor/templates", { id: "welcome", name: "Welcome" })
     const { key } = await manage("POST", "/organizations/outdoor/keys", { name: "Shop" })
     for (let index = 0; index < 30; index++) {
-      const answer = await service.generate("outdoor", key, {
+      const answer = await tried.service().generate("outdoor", key, {
         template_id: "cart-reminder",
         user_id: `user-${index}`,
         attrs: { tier: index % 2 === 0 ? "gold" : "none", orders: index % 5 },
@@ -239,37 +202,25 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
       assert.strictEqual(answer.status, 200)
     }
 
-    for (const look of looks) {
-      const context = await browser.newContext({
-        viewport: { width: look.width, height: look.height },
-        colorScheme: look.colorScheme,
-      })
+    await inEveryLook(async (context, keep) => {
       const page = await signIn(context, email)
-      const check = async (name: string) => {
-        await screenshot(page, `templates-${name}-${look.name}`)
-        assert.deepStrictEqual(await faultsByAxe(page), [], `${name} ${look.name}`)
-        const overflow = await page.evaluate(() => {
-          const { clientWidth, scrollWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        assert.isAtMost(overflow, 0, `${name} ${look.name} is wider than the screen`)
-      }
+      const check = (name: string) => keep(page, `templates-${name}`)
       await waitUntil("the decisions are counted", async () => {
-        await page.goto(`${service.url}${base}`)
+        await page.goto(`${tried.service().url}${base}`)
         return await page.getByText("30 decisions").count() > 0
       }, 60)
       await check("list")
-      await page.goto(`${service.url}${base}?q=nothing+like+it`)
+      await page.goto(`${tried.service().url}${base}?q=nothing+like+it`)
       await check("list-none")
-      await page.goto(`${service.url}${base}/cart-reminder`)
+      await page.goto(`${tried.service().url}${base}/cart-reminder`)
       await page.frameLocator(".variant-card iframe").first().getByText("Back to your cart").waitFor()
       await check("template")
       await page.getByText("Sample fields", { exact: true }).first().click()
       await check("template-samples")
-      await page.goto(`${service.url}${base}/welcome`)
+      await page.goto(`${tried.service().url}${base}/welcome`)
       await check("template-empty")
       for (const variant of ["free-shipping", "last-pieces"]) {
-        await page.goto(`${service.url}${base}/cart-reminder/variants/${variant}`)
+        await page.goto(`${tried.service().url}${base}/cart-reminder/variants/${variant}`)
         await preview(page).getByText("Who matches").waitFor()
         await preview(page).frameLocator("iframe").getByText("Back to your cart").waitFor()
         await check(`variant-${variant}`)
@@ -293,14 +244,13 @@ describe.runIf(hasBrowser)("Templates in a browser", () => {
           ["import", "-/import"],
         ] as const
       ) {
-        await page.goto(`${service.url}${base}/${path}`)
+        await page.goto(`${tried.service().url}${base}/${path}`)
         await check(name)
       }
       await page.getByLabel("Content of the file").fill("templates:\n  - id: x\n    nam: X\n    strict: maybe")
       await press(page, "Import")
       await page.getByText("Nothing was imported").waitFor()
       await check("import-faulty")
-      await context.close()
-    }
+    })
   }, 300_000)
 })

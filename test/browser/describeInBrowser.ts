@@ -1,0 +1,111 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, describe } from "vitest"
+import { managed, password } from "../console/furnished.ts"
+import {
+  type Browser,
+  type BrowserContext,
+  faultsByAxe,
+  hasBrowser,
+  launch,
+  looks,
+  type Page,
+  screenshot,
+} from "../support/browser.ts"
+import type { Service } from "../support/service.ts"
+
+/** What tests in a browser work with. */
+export interface Tried<S> {
+  /** What was started for the tests of the file. */
+  readonly started: () => S
+  readonly browser: () => Browser
+  readonly service: () => Service
+  /** A management request that succeeds. */
+  readonly manage: ReturnType<typeof managed>
+  /** An administrator with the password of the tests; answers the e-mail address. */
+  readonly administrator: (email: string) => Promise<string>
+  /** A page of somebody who has signed in, or, with another word than the password, was refused. */
+  readonly signIn: (context: BrowserContext, email: string, word?: string) => Promise<Page>
+  /** Presses a button of the page's content. */
+  readonly submit: (page: Page, name: string | RegExp) => Promise<void>
+  /**
+   * Runs for desktop and phone, light and dark. `check` keeps a picture; in the end nothing may have been found by axe or
+   * wider than the screen.
+   */
+  readonly inEveryLook: (
+    run: (
+      context: BrowserContext,
+      check: (page: Page, name: string) => Promise<void>,
+      look: typeof looks[number],
+    ) => Promise<void>,
+  ) => Promise<void>
+}
+
+/** Tests with a service in this process and a Chromium, both started once and there until the last of them. */
+export const describeInBrowser = <S extends { readonly service: Service }>(
+  name: string,
+  start: Effect.Effect<S, never, Scope.Scope>,
+  tests: (tried: Tried<S>) => void,
+): void =>
+  void describe.runIf(hasBrowser)(name, () => {
+    let scope: Scope.Closeable
+    let started: S
+    let browser: Browser
+    const service = () => started.service
+
+    beforeAll(async () => {
+      scope = await Effect.runPromise(Scope.make())
+      started = await Effect.runPromise(Scope.provide(start, scope))
+      browser = await launch()
+    }, 180_000)
+    afterAll(async () => {
+      await browser?.close()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    })
+
+    const manage: Tried<S>["manage"] = (method, path, body) => managed(service())(method, path, body)
+
+    const submit: Tried<S>["submit"] = (page, name) =>
+      page.locator("main").first()
+        .getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) }).click()
+
+    tests({
+      started: () => started,
+      browser: () => browser,
+      service,
+      manage,
+      submit,
+      administrator: async (email) => {
+        await manage("POST", "/accounts", { email, name: "Ada Lovelace", administrator: true, password })
+        return email
+      },
+      signIn: async (context, email, word = password) => {
+        const page = await context.newPage()
+        await page.goto(`${service().url}/console/sign-in`)
+        await page.getByLabel("E-mail address").fill(email)
+        await page.getByLabel("Password").fill(word)
+        await submit(page, "Sign in")
+        if (word === password) await page.waitForURL(({ pathname }) => pathname !== "/console/sign-in")
+        else await page.getByRole("alert").waitFor()
+        return page
+      },
+      inEveryLook: async (run) => {
+        const found: Array<string> = []
+        for (const look of looks) {
+          const { colorScheme, height, width } = look
+          const context = await browser.newContext({ viewport: { width, height }, colorScheme })
+          await run(context, async (page, name) => {
+            await screenshot(page, `${name}-${look.name}`)
+            found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look.name} ${fault}`))
+            const overflow = await page.evaluate(() => {
+              const { clientWidth, scrollWidth } = document.documentElement
+              return scrollWidth - clientWidth
+            })
+            if (overflow > 0) found.push(`${name} ${look.name} is wider than the screen`)
+          }, look)
+          await context.close()
+        }
+        assert.deepStrictEqual(found, [])
+      },
+    })
+  })
