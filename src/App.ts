@@ -57,6 +57,7 @@ import { FitBudget } from "./learning/FitBudget.ts"
 import { Inflow } from "./learning/Inflow.ts"
 import { Learning } from "./learning/Learning.ts"
 import { Models } from "./learning/Models.ts"
+import { Neighbours } from "./learning/Neighbours.ts"
 import { Policies } from "./learning/Policies.ts"
 import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
@@ -79,7 +80,9 @@ const layerLearning = Policies.layer.pipe(
   Layer.provideMerge(Learning.layer),
   Layer.provideMerge(BanditActor.layer),
   Layer.provideMerge(SingleProcess.layer),
-  Layer.provideMerge(Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),
+  ),
 )
 
 /** Where connections may go. */

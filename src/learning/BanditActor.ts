@@ -14,6 +14,7 @@ import type { FitAnswer, FitRequest, HourDelays } from "./Engine.ts"
 import { type EngineFailed, EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
 import { Models } from "./Models.ts"
+import { Neighbours, type Taught, without } from "./Neighbours.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** Models fitted by this node. */
@@ -49,9 +50,6 @@ const pausePerFit = 20
 const censusMillis = hourMillis
 const littleTraffic = 5000
 
-/** What is read of the organization's other templates is used for this long. */
-const priorsMillis = 60_000
-
 interface StateRow {
   readonly revision: number
   readonly halfLife: HalfLifeState | null
@@ -67,7 +65,7 @@ interface Open {
 
 /** What other templates of the organization teach. */
 interface Others {
-  readonly readAt: number
+  readonly taught: Taught
   readonly contributions: ReadonlyMap<string, Contribution>
   readonly delays: ReadonlyArray<HourDelays>
 }
@@ -85,6 +83,8 @@ export const layer = BanditActor.toLayer(
     const views = yield* Views
     const censuses = yield* Censuses
     const budget = yield* FitBudget
+    const neighbours = yield* Neighbours
+    const beganAt = clock.currentTimeMillisUnsafe()
     const key = (yield* Entity.CurrentAddress).entityId as string
     const { org, template } = parseId(key)
     const one = yield* Semaphore.make(1)
@@ -187,17 +187,10 @@ export const layer = BanditActor.toLayer(
 
     /** What other templates teach; while the store is down what they taught before. */
     const readOthers = Effect.gen(function* () {
-      const now = clock.currentTimeMillisUnsafe()
-      if (others !== undefined && now - others.readAt < priorsMillis) return others
-      const rows = yield* sql<{ templateId: string; contribution: Contribution }>`
-        SELECT s.template_id, s.contribution FROM bandit_states s
-        WHERE s.org_slug = ${org} AND s.contribution IS NOT NULL`
-      others = {
-        readAt: now,
-        contributions: new Map(rows.map(({ contribution, templateId }) => [templateId, contribution])),
-        delays: yield* Tallies.readOtherDelays(sql, org, template),
-      }
-      return others
+      const taught = yield* neighbours.read(org, beganAt)
+      if (others?.taught === taught) return others
+      const own = yield* Tallies.readDelays(sql, org, template)
+      return others = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
     })
 
     /** What the engine needs for a fit; under the actor's lock, and after `catchUp`. */

@@ -83,12 +83,12 @@ export const readDelays = (sql: SqlClient.SqlClient, org: string, template: stri
     delaysByHour,
   )
 
-/** The delays of all templates of an organization but one, added up. */
-export const readOtherDelays = (sql: SqlClient.SqlClient, org: string, except: string) =>
+/** The delays of all templates of an organization, added up. */
+export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
   Effect.map(
     sql<{ hour: Date; outcome: string; delayClass: number; count: number }>`
       SELECT d.hour, d.outcome, d.delay_class, sum(d.count)::int AS count FROM delay_tallies d
-      WHERE d.org_slug = ${org} AND d.template_id <> ${except} GROUP BY d.hour, d.outcome, d.delay_class`,
+      WHERE d.org_slug = ${org} GROUP BY d.hour, d.outcome, d.delay_class`,
     delaysByHour,
   )
 

@@ -1,0 +1,87 @@
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Contribution } from "../bandit/Priors.ts"
+import type { HourDelays } from "./Engine.ts"
+import * as Tallies from "./Tallies.ts"
+
+/** What the templates of an organization teach each other. */
+export interface Taught {
+  /** By template. */
+  readonly contributions: ReadonlyMap<string, Contribution>
+  /** Delays of all templates, added up. */
+  readonly delays: ReadonlyArray<HourDelays>
+}
+
+/** What was read is used for 50 times as long as reading it took, at most a minute. */
+const timesCost = 50
+const longestMillis = 60_000
+
+interface Entry {
+  readonly one: Semaphore.Semaphore
+  taught?: Taught
+  readAt: number
+  usedUntil: number
+}
+
+/**
+ * What an organization's templates have learned, read once for all actors of this node: each reading it by itself would cost
+ * the square of the number of templates.
+ */
+export class Neighbours extends Context.Service<Neighbours, {
+  /** As it stood at `notBefore` (Unix milliseconds) or later. */
+  readonly read: (org: string, notBefore: number) => Effect.Effect<Taught, SqlError>
+}>()("parlance/learning/Neighbours") {
+  static readonly layer = Layer.effect(
+    Neighbours,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const entries = new Map<string, Entry>()
+
+      const fetch = Effect.fnUntraced(function* (org: string) {
+        const rows = yield* sql<{ templateId: string; contribution: Contribution }>`
+          SELECT s.template_id, s.contribution FROM bandit_states s
+          WHERE s.org_slug = ${org} AND s.contribution IS NOT NULL`
+        return {
+          contributions: new Map(rows.map(({ contribution, templateId }) => [templateId, contribution])),
+          delays: yield* Tallies.readAllDelays(sql, org),
+        } satisfies Taught
+      })
+
+      const read = Effect.fnUntraced(function* (org: string, notBefore: number) {
+        let entry = entries.get(org)
+        if (entry === undefined) entries.set(org, entry = { one: Semaphore.makeUnsafe(1), readAt: 0, usedUntil: 0 })
+        const known = entry
+        return yield* known.one.withPermits(1)(Effect.gen(function* () {
+          const start = clock.currentTimeMillisUnsafe()
+          if (known.taught !== undefined && known.readAt >= notBefore && start < known.usedUntil) return known.taught
+          const taught = yield* fetch(org)
+          const end = clock.currentTimeMillisUnsafe()
+          known.taught = taught
+          known.readAt = start
+          known.usedUntil = end + Math.min(longestMillis, timesCost * (end - start))
+          return taught
+        }))
+      })
+
+      return Neighbours.of({ read })
+    }),
+  )
+}
+
+/** What is left of the delays of all when one's own are taken out. */
+export const without = (all: ReadonlyArray<HourDelays>, own: ReadonlyArray<HourDelays>): ReadonlyArray<HourDelays> => {
+  const mine = new Map(own.map(({ delays, hour }) => [hour, delays]))
+  return all.flatMap(({ delays, hour }) => {
+    const ours = mine.get(hour)
+    if (ours === undefined) return [{ hour, delays }]
+    const left: Record<string, number> = {}
+    for (const [key, count] of Object.entries(delays)) {
+      // The two were not read at the same moment: what has come in between is nobody else's.
+      const others = (count ?? 0) - (ours[key] ?? 0)
+      if (others > 0) left[key] = others
+    }
+    return Object.keys(left).length === 0 ? [] : [{ hour, delays: left }]
+  })
+}
