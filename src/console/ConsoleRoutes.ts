@@ -13,6 +13,7 @@ import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
+import { RawRoutes } from "./RawRoutes.tsx"
 import { Console } from "./Routes.tsx"
 
 /** Every page of the console. New ones are added here and to Navigation.ts. */
@@ -31,4 +32,4 @@ export const layer = Layer.mergeAll(
   DeliveryPages.layer,
   PeoplePages.layer,
   NotFoundPages.layer,
-).pipe(Layer.provide(Console.layer))
+).pipe(Layer.provide(RawRoutes.layer), Layer.provide(Console.layer))

@@ -26,7 +26,7 @@ import {
   sampleOf,
   sourcesOf,
 } from "./Draft.ts"
-import { framed, message, RawRoutes } from "./RawRoutes.tsx"
+import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
 import { labelsOf } from "./VariantEditor.tsx"
 import { seasonText } from "./Words.ts"
 

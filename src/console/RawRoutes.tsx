@@ -2,16 +2,16 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
-import { refusal } from "../../../accounts/Policy.ts"
-import { SessionCookie } from "../../../accounts/SessionCookie.ts"
-import type { OrgSlug } from "../../../domain/Ids.ts"
-import type { Organization } from "../../../domain/Organization.ts"
-import { sameText } from "../../../http/AdminRequired.ts"
-import { lookedUp } from "../../../http/Requests.ts"
-import { Organizations } from "../../../organizations/Organizations.ts"
-import { assets } from "../../Assets.ts"
-import { toHtml } from "../../components/Document.tsx"
-import { Console, type Fields, fieldsOf, redirect } from "../../Routes.tsx"
+import { refusal } from "../accounts/Policy.ts"
+import { SessionCookie } from "../accounts/SessionCookie.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Organization } from "../domain/Organization.ts"
+import { sameText } from "../http/AdminRequired.ts"
+import { lookedUp } from "../http/Requests.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { assets } from "./Assets.ts"
+import { toHtml } from "./components/Document.tsx"
+import { Console, type Fields, fieldsOf, redirect } from "./Routes.tsx"
 
 // What is shown within a page or saved as a file, rather than being a page: no navigation around it, its own policy.
 
@@ -92,7 +92,7 @@ export const download = (text: string, name: string, contentType: string): Respo
   })
 
 /** Why something is not shown. */
-const refused = (request: HttpServerRequest.HttpServerRequest, status: number, detail: string): Response =>
+export const refused = (request: HttpServerRequest.HttpServerRequest, status: number, detail: string): Response =>
   framed(request, "Not shown", <p class="note warn">{detail}</p>, status)
 
 /** Makes such routes; who may ask is said by `policy`, as for pages. They change nothing. */
@@ -103,7 +103,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
     endpoint: string,
     run: (ask: Ask) => Effect.Effect<Response, E, R>,
   ) => HttpRouter.Route<never, R>
-}>()("parlance/console/pages/templates/RawRoutes") {
+}>()("parlance/console/RawRoutes") {
   static readonly layer = Layer.effect(
     RawRoutes,
     Effect.gen(function* () {
