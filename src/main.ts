@@ -2,6 +2,7 @@ import { NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Layer, Logger, References } from "effect"
 import { Command } from "effect/cli"
 import { accountCommand } from "./cli/AccountCommand.ts"
+import { auditCommand } from "./cli/AuditCommand.ts"
 import * as Connection from "./cli/Connection.ts"
 import { connectionCommand } from "./cli/ConnectionCommand.ts"
 import { deliverCommand } from "./cli/DeliverCommand.ts"
@@ -60,6 +61,7 @@ const program = root.pipe(
     migrateCommand,
     orgCommand.pipe(Command.provide(managed)),
     accountCommand.pipe(Command.provide(managed)),
+    auditCommand.pipe(Command.provide(managed)),
     keyCommand.pipe(Command.provide(managed)),
     templateCommand.pipe(Command.provide(managed)),
     variantCommand.pipe(Command.provide(managed)),

@@ -2,7 +2,9 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { isStorable } from "../domain/Attributes.ts"
 import { InvalidInput } from "../domain/Errors.ts"
+import type { Fields } from "../domain/Difference.ts"
 import { randomId } from "../domain/Ids.ts"
+import { tell } from "../store/ChangeTrail.ts"
 import { type Account, type AccountInput, normalizeEmail } from "./Account.ts"
 import { AccountNotFound, EmailTaken } from "./AccountErrors.ts"
 import * as Passwords from "./Passwords.ts"
@@ -24,6 +26,9 @@ const fromRow = (row: Row): Account => ({
   has_password: row.password !== null,
   created_at: row.createdAt.toISOString(),
 })
+
+/** What the audit log says of an account. */
+const fieldsOf = ({ administrator, name }: Row): Fields => ({ "/name": name, "/administrator": administrator })
 
 /** People who work in the console. A broken store is a defect everywhere here. */
 export class Accounts extends Context.Service<Accounts, {
@@ -66,7 +71,9 @@ export class Accounts extends Context.Service<Accounts, {
           input.administrator ?? false
         }, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING a.*`.pipe(Effect.orDie)
-        return row === undefined ? yield* new EmailTaken({ email }) : fromRow(row)
+        if (row === undefined) return yield* new EmailTaken({ email })
+        yield* tell("account", email, undefined, fieldsOf(row))
+        return fromRow(row)
       })
 
       const list = sql<Row>`SELECT a.* FROM accounts a ORDER BY a.email`.pipe(
@@ -116,8 +123,9 @@ export class Accounts extends Context.Service<Accounts, {
       })
 
       const remove = Effect.fn("Accounts.remove")(function* (id: string) {
-        const gone = yield* Effect.orDie(sql`DELETE FROM accounts a WHERE a.id = ${id} RETURNING a.id`)
-        if (gone.length === 0) return yield* new AccountNotFound({ id })
+        const [gone] = yield* Effect.orDie(sql<Row>`DELETE FROM accounts a WHERE a.id = ${id} RETURNING a.*`)
+        if (gone === undefined) return yield* new AccountNotFound({ id })
+        yield* tell("account", gone.email, fieldsOf(gone), undefined)
       })
 
       return Accounts.of({

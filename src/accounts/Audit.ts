@@ -1,5 +1,8 @@
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { blank, soundsSecret } from "../domain/Blanked.ts"
+import { Difference } from "../domain/Difference.ts"
+import type { Changed, Kind, Trail } from "../store/ChangeTrail.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import { policy } from "./Policy.ts"
 
@@ -12,6 +15,9 @@ export const AuditEntry = Schema.Struct({
   subject: Schema.String,
   details: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "What was asked for, without secrets",
+  }),
+  changes: Schema.NullOr(Difference).annotate({
+    description: "What it did to the record, field by field, without secrets; null where that is not known",
   }),
 })
 export type AuditEntry = typeof AuditEntry.Type
@@ -27,7 +33,6 @@ export const note = (body: unknown): Effect.Effect<void> =>
     return Effect.void
   })
 
-const secretName = /secret|password|token|credential|key|authorization|dsn|_url$|^url$/i
 const maxText = 300
 const maxMembers = 40
 
@@ -40,7 +45,7 @@ const fit = (value: unknown, depth = 0): unknown => {
   return Object.fromEntries(
     Object.entries(value).slice(0, maxMembers).map(([name, one]) => [
       name.slice(0, 100),
-      secretName.test(name) ? "•••" : fit(one, depth + 1),
+      soundsSecret(name) ? blank : fit(one, depth + 1),
     ]),
   )
 }
@@ -57,24 +62,91 @@ export interface Change {
   readonly endpoint: string
   readonly params: Readonly<Record<string, string | undefined>>
   readonly body: unknown
+  /** What was changed by it, as far as it is told. */
+  readonly trail?: Trail | undefined
 }
+
+/** The endpoints that make, change and remove a record of a kind, under whose names changes of their own are recorded. */
+const endpointOf: Readonly<Record<Kind, Readonly<Record<Changed["what"], string>>>> = {
+  account: { created: "createAccount", changed: "updateOwnAccount", removed: "removeAccount" },
+  connection: { created: "putConnection", changed: "putConnection", removed: "deleteConnection" },
+  organization: { created: "createOrganization", changed: "updateOrganization", removed: "updateOrganization" },
+  source: { created: "putSource", changed: "putSource", removed: "deleteSource" },
+  template: { created: "createTemplate", changed: "updateTemplate", removed: "deleteTemplate" },
+  variant: { created: "createVariant", changed: "updateVariant", removed: "deleteVariant" },
+}
+
+/** What archiving a template and bringing it back are called. */
+export const archiveActions = { archived: "template archived", restored: "template restored" } as const
+
+/** A change that says more than its endpoint: a template that is archived or restored by it, and nothing else. */
+const actionOf = (action: string, changed: Changed | undefined): string => {
+  const [first, second] = changed?.difference.fields ?? []
+  if (changed?.what !== "changed" || first?.field !== "/archived" || second !== undefined) return action
+  return first.after === true ? archiveActions.archived : archiveActions.restored
+}
+
+interface NewEntry {
+  readonly action: string
+  readonly subject: string
+  readonly details: unknown
+  readonly changes: Difference | null
+}
+
+/** A page of entries: up to `limit`, those with an id below `before`. */
+export interface Page {
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+/** What belongs to no organization: accounts, sessions, links for passwords, and that organizations were made. */
+export const installation = Symbol("installation")
+
+/** Whose entries: an organization's, by its slug, or those of the installation. */
+export type Scope = string | typeof installation
+
+/** An entry as the store has it. */
+export type EntryRow = Omit<AuditEntry, "at"> & { readonly at: Date }
+
+/** The columns of `audit_entries e` that make an entry. */
+export const entryColumns = (sql: SqlClient.SqlClient) =>
+  sql`e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details, e.changes`
+
+export const entryOf = (row: EntryRow): AuditEntry => ({ ...row, at: row.at.toISOString() })
 
 /** Who changed what. Recorded after a change has succeeded, whichever way it came in. */
 export class Audit extends Context.Service<Audit, {
   /** Never fails: a store that is away is told to the log. */
   readonly record: (change: Change) => Effect.Effect<void>
-  /** Entries of an organization, newest first, older than `before`. */
-  readonly list: (
-    org: string,
-    page: { readonly before?: number | undefined; readonly limit: number },
-  ) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  /** Entries of an organization, or of the installation, newest first, older than `before`. */
+  readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AuditEntry>>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
     Audit,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params }: Change) {
+      const insert = Effect.fnUntraced(function* (
+        { actor, org }: { readonly actor: Actor; readonly org: string | undefined },
+        entries: ReadonlyArray<NewEntry>,
+      ) {
+        const now = yield* DateTime.nowAsDate
+        const rows = entries.map(({ action, changes, details, subject }) => ({
+          action,
+          subject: storable(subject.slice(0, 400)),
+          details: clean(JSON.stringify(details)),
+          changes: changes === null ? null : clean(JSON.stringify(changes)),
+        }))
+        yield* sql`
+          INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details, changes)
+          SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${nameOf(actor)}::text,
+            ${actor.kind === "session" ? actor.session.account.id : null}::text, r.action, r.subject, r.details::json,
+            r.changes::json
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(action text, subject text, details text,
+            changes text)`
+      })
+
+      const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, trail }: Change) {
         const rule = policy[endpoint]
         // What the policy does not know is recorded by its name: nothing that changes something goes unseen.
         const action = rule === undefined ? endpoint : rule.action
@@ -85,29 +157,43 @@ export class Audit extends Context.Service<Audit, {
         const details = rule?.isPrivate === true ? {} : fit(asked) as Readonly<Record<string, unknown>>
         const { org, ...rest } = params
         const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
-        const subject = named !== "" || rule?.isPrivate === true
+        const asCalled = named !== "" || rule?.isPrivate === true
           ? named
           : String(asked["slug"] ?? asked["id"] ?? asked["email"] ?? asked["name"] ?? "")
         const slug = org ?? (endpoint === "createOrganization" ? String(asked["slug"]) : undefined)
-        const now = yield* DateTime.nowAsDate
-        yield* sql`
-          INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details)
-          VALUES (${slug === undefined ? null : storable(slug)}, ${now}, ${nameOf(actor)},
-            ${actor.kind === "session" ? actor.session.account.id : null}, ${action},
-            ${storable(subject.slice(0, 400))}, ${clean(JSON.stringify(details))}::text::json)`.pipe(
+        const { apart, changed = [] } = trail ?? {}
+        const own = apart === undefined ? changed[0] : undefined
+        // An account is called by its address, as long as that does not name somebody to whom this is private.
+        const subject = own === undefined || rule?.isPrivate === true ? asCalled : own.subject
+        const entries: ReadonlyArray<NewEntry> = [
+          {
+            action: actionOf(action, own),
+            subject,
+            details,
+            changes: rule?.isPrivate === true ? null : own?.difference ?? null,
+          },
+          ...(apart === undefined ? changed.slice(1) : changed).map((one): NewEntry => ({
+            action: actionOf(policy[endpointOf[one.kind][one.what]]?.action ?? endpoint, one),
+            subject: one.subject,
+            details: apart ?? {},
+            changes: one.difference,
+          })),
+        ]
+        yield* insert({ actor, org: slug }, entries).pipe(
           Effect.catch((error) => Effect.logError(`The audit log did not take "${action}"`, error.message)),
         )
       })
 
-      const list = Effect.fn("Audit.list")(function* (
-        org: string,
-        { before, limit }: { readonly before?: number | undefined; readonly limit: number },
-      ) {
-        const rows = yield* Effect.orDie(sql<Omit<AuditEntry, "at"> & { readonly at: Date }>`
-          SELECT e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details FROM audit_entries e
-          WHERE e.org_slug = ${org} AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
+      const list = Effect.fn("Audit.list")(function* (scope: Scope, { before, limit }: Page) {
+        const rows = yield* Effect.orDie(sql<EntryRow>`
+          SELECT ${entryColumns(sql)} FROM audit_entries e
+          WHERE ${
+          scope === installation
+            ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
+            : sql`e.org_slug = ${scope}`
+        } AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
-        return rows.map((row) => ({ ...row, at: row.at.toISOString() }))
+        return rows.map(entryOf)
       })
 
       return Audit.of({ record, list })

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AuditEntry } from "./Audit.ts"
+import { archiveActions, type AuditEntry, entryColumns, entryOf, type EntryRow, type Page } from "./Audit.ts"
 import { policy } from "./Policy.ts"
 
 /** Endpoints whose entries in the audit log are about a template or one of its variants. */
@@ -13,7 +13,7 @@ const endpoints = [
   "deleteVariant",
 ] as const
 
-const actions = endpoints.flatMap((endpoint) => policy[endpoint]?.action ?? [])
+const actions = [...endpoints.flatMap((endpoint) => policy[endpoint]?.action ?? []), ...Object.values(archiveActions)]
 
 /** What was changed of one template and its variants, and by whom: its part of the audit log. */
 export class ChangeHistory extends Context.Service<ChangeHistory, {
@@ -21,7 +21,7 @@ export class ChangeHistory extends Context.Service<ChangeHistory, {
   readonly ofTemplate: (
     org: string,
     template: string,
-    page: { readonly before?: number | undefined; readonly limit: number },
+    page: Page,
   ) => Effect.Effect<ReadonlyArray<AuditEntry>>
 }>()("parlance/accounts/ChangeHistory") {
   static readonly layer = Layer.effect(
@@ -32,15 +32,15 @@ export class ChangeHistory extends Context.Service<ChangeHistory, {
       const ofTemplate = Effect.fn("ChangeHistory.ofTemplate")(function* (
         org: string,
         template: string,
-        { before, limit }: { readonly before?: number | undefined; readonly limit: number },
+        { before, limit }: Page,
       ) {
-        const rows = yield* Effect.orDie(sql<Omit<AuditEntry, "at"> & { readonly at: Date }>`
-          SELECT e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details FROM audit_entries e
+        const rows = yield* Effect.orDie(sql<EntryRow>`
+          SELECT ${entryColumns(sql)} FROM audit_entries e
           WHERE e.org_slug = ${org} AND split_part(e.subject, ' / ', 1) = split_part(${template}::text, ' / ', 1)
             AND (e.subject = ${template} OR starts_with(e.subject, ${`${template} / `}::text))
             AND e.action = ANY(${actions}::text[]) AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
-        return rows.map((row) => ({ ...row, at: row.at.toISOString() }))
+        return rows.map(entryOf)
       })
 
       return ChangeHistory.of({ ofTemplate })

@@ -88,6 +88,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   listInvitations: reads("viewer"),
   revokeInvitation: writes("admin", "invitation withdrawn"),
   listAudit: reads("admin"),
+  listInstallationAudit: reads("administrator"),
 }
 
 /** Why an actor may not use an endpoint; undefined if it may. */

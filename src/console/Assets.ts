@@ -18,7 +18,7 @@ const load = (type: keyof typeof types, ...names: readonly [string, ...Array<str
   }
 }
 
-const stylesheet = load("css", "console", "templates", "operations", "results")
+const stylesheet = load("css", "console", "templates", "operations", "results", "history")
 const script = load("js", "console")
 const templates = load("js", "templates")
 const operations = load("js", "operations")

@@ -15,6 +15,7 @@ import { sameText } from "../http/AdminRequired.ts"
 import * as Body from "../http/Body.ts"
 import { lookedUp } from "../http/Requests.ts"
 import { Organizations } from "../organizations/Organizations.ts"
+import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
@@ -267,12 +268,14 @@ export class Console extends Context.Service<Console, {
             )
           }
 
+          const trail = emptyTrail()
           return yield* run(visit, fields).pipe(
+            Effect.provideService(ChangeTrail, trail),
             Effect.flatMap((outcome) =>
               Effect.gen(function* () {
                 if (isWrite) {
                   const { _csrf: _, ...body } = fields
-                  yield* audit.record({ actor, endpoint, params, body })
+                  yield* audit.record({ actor, endpoint, params, body, trail })
                 }
                 return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
               })

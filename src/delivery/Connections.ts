@@ -3,7 +3,10 @@ import { SqlClient } from "effect/sql"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { comparedSettings, secretIs } from "../domain/Blanked.ts"
+import { type Fields, pointerPart } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
+import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
 import type { Connection } from "./Connection.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
@@ -77,6 +80,25 @@ interface Row {
 const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
 
 const fromRow = ({ secrets, ...row }: Row): ConnectionSetup => ({ ...row, secrets: Object.keys(secrets).sort() })
+
+/** What the audit log compares of a connection; of its secrets only whether they are there, or others than before. */
+const fieldsOf = (
+  row: Pick<Row, "platform" | "enabled" | "paused" | "isDefault" | "secrets">,
+  settings: Fields,
+  replaced: ReadonlySet<string>,
+): Fields => ({
+  "/platform": row.platform,
+  "/enabled": row.enabled,
+  "/paused": row.paused,
+  "/default": row.isDefault,
+  ...settings,
+  ...Object.fromEntries(
+    Object.keys(row.secrets).map((name) => [
+      `/secrets/${pointerPart(name)}`,
+      replaced.has(name) ? secretIs.replaced : secretIs.set,
+    ]),
+  ),
+})
 
 /** Names of connections in paths. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
@@ -196,6 +218,19 @@ export class Connections extends Context.Service<Connections, {
               updated_at = EXCLUDED.updated_at, trouble = NULL
             RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
               c.created_at, c.updated_at`
+          const [was, is] = comparedSettings(before?.settings ?? {}, settings)
+          const replaced = new Set(
+            Object.keys(secrets).filter((secret) =>
+              secret in (before?.secrets ?? {}) && (change.secrets ?? {})[secret] !== undefined &&
+              known.clear[secret] !== secrets[secret]
+            ),
+          )
+          yield* tell(
+            "connection",
+            name,
+            before === undefined ? undefined : fieldsOf(before, was, new Set()),
+            fieldsOf(after!, is, replaced),
+          )
           yield* changes.bump(org)
           return after!
         })).pipe(Effect.catchTag("SqlError", Effect.die))
@@ -216,11 +251,16 @@ export class Connections extends Context.Service<Connections, {
 
       const remove = Effect.fn("Connections.remove")(function* (org: OrgSlug, name: string) {
         const gone = yield* sql.withTransaction(Effect.gen(function* () {
-          const deleted = yield* sql`
-            DELETE FROM connections c WHERE c.org_slug = ${org} AND c.name = ${name} RETURNING c.name`
+          const deleted = yield* sql<Row>`
+            DELETE FROM connections c WHERE c.org_slug = ${org} AND c.name = ${name}
+            RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
+              c.created_at, c.updated_at`
           yield* changes.bump(org)
           return deleted
         })).pipe(Effect.orDie)
+        for (const row of gone) {
+          yield* tell("connection", name, fieldsOf(row, comparedSettings(row.settings, {})[0], new Set()), undefined)
+        }
         if (gone.length === 0) return yield* new ConnectionNotFound({ id: name })
         yield* changes.refresh
       })

@@ -5,7 +5,10 @@ import { hourMillis } from "../bandit/Window.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
+import { comparedSettings, secretIs } from "../domain/Blanked.ts"
+import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
+import { tell } from "../store/ChangeTrail.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
 import { type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
 import { type Normalize, normalizer } from "./Sources.ts"
@@ -59,6 +62,13 @@ interface Row {
   readonly settings: SourceSettings
   readonly updatedAt: Date
 }
+
+/** What the audit log compares of a source; of its secret only whether there is one, or another than before. */
+const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: Fields, secret: string): Fields => ({
+  "/enabled": row.enabled,
+  ...settings,
+  ...(row.secrets.length === 0 ? {} : { "/secret": secret }),
+})
 
 const purposeOf = (org: string, segment: string) => `webhook ${org}/${segment}`
 
@@ -189,6 +199,14 @@ export class WebhookSources extends Context.Service<WebhookSources, {
             ON CONFLICT (org_slug, source) DO UPDATE SET enabled = EXCLUDED.enabled, secrets = EXCLUDED.secrets,
               settings = EXCLUDED.settings, updated_at = EXCLUDED.updated_at
             RETURNING w.source, w.enabled, w.secrets, w.settings, w.updated_at`
+          const [was, is] = comparedSettings(before?.settings ?? {}, after!.settings)
+          const secret = secrets === kept || kept.length === 0 ? secretIs.set : secretIs.replaced
+          yield* tell(
+            "source",
+            segment,
+            before === undefined ? undefined : fieldsOf(before, was, secretIs.set),
+            fieldsOf(after!, is, secret),
+          )
           yield* changes.bump(org)
           return after!
         })).pipe(Effect.catchTag("SqlError", Effect.die))
@@ -202,11 +220,16 @@ export class WebhookSources extends Context.Service<WebhookSources, {
 
       const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, segment: Segment) {
         const gone = yield* sql.withTransaction(Effect.gen(function* () {
-          const deleted = yield* sql`
-            DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${segment} RETURNING w.source`
+          const deleted = yield* sql<Row>`
+            DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${segment}
+            RETURNING w.source, w.enabled, w.secrets, w.settings, w.updated_at`
           yield* changes.bump(org)
           return deleted
         })).pipe(Effect.orDie)
+        for (const row of gone) {
+          const [was] = comparedSettings(row.settings, {})
+          yield* tell("source", segment, fieldsOf(row, was, secretIs.set), undefined)
+        }
         if (gone.length === 0) return yield* new SourceNotFound({ id: segment })
         yield* changes.refresh
       })

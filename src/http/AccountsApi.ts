@@ -42,6 +42,12 @@ export const SessionState = Schema.Struct({
   csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
 })
 
+const auditQuery = {
+  before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),
+  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+}
+const AuditPage = Schema.Struct({ entries: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) })
+
 export class AccountsGroup extends HttpApiGroup.make("accounts")
   .add(
     HttpApiEndpoint.get("listAccounts", "/accounts", {
@@ -114,13 +120,19 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       success: HttpApiSchema.NoContent,
       error: Problems.InvitationNotFound,
     }),
+    HttpApiEndpoint.get("listInstallationAudit", "/audit", {
+      query: auditQuery,
+      success: AuditPage,
+      error: Problems.InvalidRequest,
+    }).annotate(
+      OpenApi.Description,
+      "What belongs to no organization, newest first, for administrators of the installation: accounts, sessions, links for " +
+        "passwords, and that organizations were made.",
+    ),
     HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
       params: path,
-      query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
-      },
-      success: Schema.Struct({ entries: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),
+      query: auditQuery,
+      success: AuditPage,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(
       OpenApi.Description,

@@ -1,11 +1,11 @@
-import { DateTime, Effect } from "effect"
-import { HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { DateTime, Effect, Result } from "effect"
+import { type HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../accounts/Account.ts"
 import * as AccountErrors from "../accounts/AccountErrors.ts"
 import { Accounts } from "../accounts/Accounts.ts"
 import { type Actor, CurrentActor, nameOf } from "../accounts/Actor.ts"
-import { Audit } from "../accounts/Audit.ts"
+import { Audit, installation, type Scope } from "../accounts/Audit.ts"
 import { Invitations } from "../accounts/Invitations.ts"
 import { Memberships } from "../accounts/Memberships.ts"
 import { OneTimeLinks } from "../accounts/OneTimeLinks.ts"
@@ -18,7 +18,7 @@ import { Organizations } from "../organizations/Organizations.ts"
 import { InvitationBody, MemberBody, OwnAccountBody } from "./AccountsApi.ts"
 import { ServedApi } from "./Api.ts"
 import * as Problems from "./Problems.ts"
-import { body, invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
+import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
 
 const accountInput = decoder(AccountInput)
 const invitationBody = decoder(InvitationBody)
@@ -79,6 +79,21 @@ export const layer = HttpApiBuilder.group(
         path: `/console/password?token=${token}`,
         expires_at: new Date(DateTime.toEpochMillis(now) + linkMillis).toISOString(),
       }))
+
+    const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: Scope) {
+      const asked = query(request)
+      const limit = limitOf(asked, 200, 50)
+      const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
+      const faults: ReadonlyArray<Fault> = [
+        ...(Result.isFailure(limit) ? [limit.failure] : []),
+        ...(before === undefined || (Number.isSafeInteger(before) && before >= 0)
+          ? []
+          : [{ pointer: "before", detail: "must be the `next` of a page" }]),
+      ]
+      if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+      const entries = yield* audit.list(scope, { before, limit: limit.success })
+      return { entries, next: entries.length < limit.success ? null : entries.at(-1)!.id }
+    })
 
     return handlers
       .handle("listAccounts", () => Effect.map(accounts.list, (all) => ({ accounts: all })))
@@ -191,22 +206,11 @@ export const layer = HttpApiBuilder.group(
         "revokeInvitation",
         ({ params }) => invitations.revoke(slugOf(params), lookedUp(params.invitation)).pipe(accountProblems),
       )
-      .handleRaw("listAudit", ({ params, request }) =>
-        Effect.gen(function* () {
-          const { slug } = yield* organizations.get(slugOf(params))
-          const asked = query(request)
-          const limit = asked.get("limit") === null ? 50 : Number(asked.get("limit"))
-          const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
-          const faults: Array<Fault> = []
-          if (!(Number.isInteger(limit) && limit >= 1 && limit <= 200)) {
-            faults.push({ pointer: "limit", detail: "must be a whole number from 1 to 200" })
-          }
-          if (before !== undefined && !(Number.isSafeInteger(before) && before >= 0)) {
-            faults.push({ pointer: "before", detail: "must be the `next` of a page" })
-          }
-          if (faults.length > 0) return yield* invalid(faults)
-          const entries = yield* audit.list(slug, { before, limit })
-          return { entries, next: entries.length < limit ? null : entries.at(-1)!.id }
-        }).pipe(toProblems))
+      .handleRaw("listInstallationAudit", ({ request }) => auditPage(request, installation))
+      .handleRaw(
+        "listAudit",
+        ({ params, request }) =>
+          Effect.flatMap(organizations.get(slugOf(params)), ({ slug }) => auditPage(request, slug)).pipe(toProblems),
+      )
   }),
 )

@@ -9,6 +9,7 @@ import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { AdminAuth } from "../auth/AdminAuth.ts"
+import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { Forbidden, Unauthorized } from "./Problems.ts"
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
@@ -49,13 +50,15 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       ) =>
         Effect.flatMap(HttpRouter.params, (params) => {
           const asked: { body: unknown } = { body: undefined }
+          const trail = emptyTrail()
           const handled = next.pipe(
             Effect.provideService(CurrentActor, actor),
             Effect.provideService(AuditNote, asked),
+            Effect.provideService(ChangeTrail, trail),
           )
           if (method === "GET") return handled
           return Effect.tap(handled, ({ status }) =>
-            status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body }))
+            status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body, trail }))
         })
 
       return AdminRequired.of({

@@ -9,7 +9,9 @@ import type {
   OrganizationPatch,
   QuietHours,
 } from "../domain/Organization.ts"
+import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
+import { tell } from "../store/ChangeTrail.ts"
 
 interface Row {
   readonly slug: OrgSlug
@@ -35,6 +37,10 @@ const fromRow = (row: Row): Organization => ({
   updated_at: row.updatedAt.toISOString(),
 })
 
+/** Its settings, as the audit log compares them. */
+const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Organization): Fields =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [`/${name}`, value]))
+
 /** The customers of this installation. A broken store is a defect everywhere here. */
 export class Organizations extends Context.Service<Organizations, {
   readonly create: (input: OrganizationInput) => Effect.Effect<Organization, AlreadyExists>
@@ -56,8 +62,10 @@ export class Organizations extends Context.Service<Organizations, {
           VALUES (${input.slug}, ${input.name}, ${input.time_zone ?? "UTC"}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING o.*`.pipe(Effect.orDie)
         if (rows[0] === undefined) return yield* new AlreadyExists({ what: "organization", id: input.slug })
+        const made = fromRow(rows[0])
+        yield* tell("organization", made.slug, undefined, fieldsOf(made))
         yield* changes.refresh
-        return fromRow(rows[0])
+        return made
       })
 
       const list = sql<Row>`SELECT o.* FROM organizations o ORDER BY o.slug`.pipe(
@@ -78,7 +86,9 @@ export class Organizations extends Context.Service<Organizations, {
           patch[name] === undefined
             ? sql.literal(`o.${name}`)
             : sql`${patch[name] === null ? null : JSON.stringify(patch[name])}::text::json`
-        const [row] = yield* sql<Row>`
+        const { after, before } = yield* sql.withTransaction(Effect.gen(function* () {
+          const [before] = yield* sql<Row>`SELECT o.* FROM organizations o WHERE o.slug = ${slug} FOR UPDATE`
+          const [after] = yield* sql<Row>`
           UPDATE organizations o SET
             name = coalesce(${patch.name ?? null}::text, o.name),
             time_zone = coalesce(${patch.time_zone ?? null}::text, o.time_zone),
@@ -88,10 +98,13 @@ export class Organizations extends Context.Service<Organizations, {
             allowed_days = ${limit("allowed_days")},
             revision = o.revision + 1,
             updated_at = ${now}
-          WHERE o.slug = ${slug} RETURNING o.*`.pipe(Effect.orDie)
-        if (row === undefined) return yield* new OrganizationNotFound({ id: slug })
+          WHERE o.slug = ${slug} RETURNING o.*`
+          return { before, after }
+        })).pipe(Effect.orDie)
+        if (before === undefined || after === undefined) return yield* new OrganizationNotFound({ id: slug })
+        yield* tell("organization", slug, fieldsOf(fromRow(before)), fieldsOf(fromRow(after)))
         yield* changes.refresh
-        return fromRow(row)
+        return fromRow(after)
       })
 
       return Organizations.of({ create, list, get, update })

@@ -131,7 +131,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       title: "All accounts",
       body: (
         <>
-          <PageHead title="All accounts" lead="Of this installation. Members of an organization are invited there." />
+          <PageHead
+            title="All accounts"
+            lead="Of this installation. Members of an organization are invited there."
+            actions={<a class="button" href="/console/accounts/audit">Audit log</a>}
+          />
           <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
           <Card kind="flush">
             <Table

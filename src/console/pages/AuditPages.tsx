@@ -1,75 +1,121 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { Audit } from "../../accounts/Audit.ts"
+import { Accounts } from "../../accounts/Accounts.ts"
+import { Audit, type AuditEntry, installation, type Scope } from "../../accounts/Audit.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Pagination } from "../components/Pagination.tsx"
-import { Table } from "../components/Table.tsx"
-import { Time } from "../components/Time.tsx"
-import { Console } from "../Routes.tsx"
+import { Console, type Visit } from "../Routes.tsx"
+import { ChangeList } from "./history/ChangeList.tsx"
+import { entryId, entryView } from "./history/EntryView.tsx"
 
-const pageSize = 50
+const pageSize = 40
 
-const textOf = (details: Readonly<Record<string, unknown>>): string => {
-  const text = Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")
-  return text.length > 400 ? `${text.slice(0, 400)}…` : text
+/** A log as a page shows it. */
+interface Log {
+  readonly scope: Scope
+  readonly path: string
+  readonly title: string
+  readonly lead: string
+  readonly back?: { readonly href: string; readonly label: string }
+  readonly zone: string
+  readonly subjectOf: (entry: AuditEntry) => string
 }
 
-/** Settings, Audit log. */
+/** Settings, Audit log; and for administrators that of the installation. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
+  const accounts = yield* Accounts
   const audit = yield* Audit
 
-  yield* router.addAll([
-    page("/console/o/:org/settings/audit", "listAudit", ({ org, query }) =>
-      Effect.gen(function* () {
-        const given = Number(query.get("before") ?? "")
-        const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
-        const entries = yield* audit.list(org.slug, { before, limit: pageSize })
-        const here = `/console/o/${org.slug}/settings/audit`
-        return {
-          title: "Audit log",
-          body: (
-            <>
-              <PageHead
-                title="Audit log"
-                lead="Who changed what, in the console, by the API and on the command line. Secrets are never part of it."
+  const ofOrganization = ({ org }: Visit): Log => ({
+    scope: org.slug,
+    path: `/console/o/${org.slug}/settings/audit`,
+    title: "Audit log",
+    lead: "Who changed what, in the console, by the API and on the command line. Secrets are never part of it.",
+    zone: org.time_zone,
+    subjectOf: ({ subject }) => subject,
+  })
+
+  /** Accounts are named by their ids in some paths; people know them by their addresses. */
+  const ofInstallation = Effect.map(accounts.list, (all): Log => {
+    const emails = new Map(all.map(({ email, id }) => [id, email]))
+    return {
+      scope: installation,
+      path: "/console/accounts/audit",
+      title: "Audit log of the installation",
+      lead:
+        "What belongs to no organization: accounts, links for passwords, sessions that were ended, and organizations " +
+        "that were made. Times are UTC.",
+      back: { href: "/console/accounts", label: "All accounts" },
+      zone: "UTC",
+      subjectOf: ({ subject }) => emails.get(subject) ?? subject,
+    }
+  })
+
+  const list = Effect.fnUntraced(
+    function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+      const before = entryId(query.get("before"))
+      const found = yield* audit.list(scope, { before, limit: pageSize + 1 })
+      const entries = found.slice(0, pageSize)
+      return {
+        title,
+        body: (
+          <>
+            <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
+            <Card kind="flush">
+              {entries.length === 0
+                ? (
+                  <Empty title="Nothing has been changed yet">
+                    Every change from now on is listed here, with who made it and when.
+                  </Empty>
+                )
+                : (
+                  <ChangeList
+                    caption="Changes, newest first"
+                    entries={entries}
+                    pathOf={(id) => `${path}/${id}`}
+                    subjectOf={subjectOf}
+                    zone={zone}
+                  />
+                )}
+              <Pagination
+                label="Pages of the audit log"
+                first={before === undefined ? undefined : path}
+                next={found.length > entries.length ? `${path}?before=${entries.at(-1)!.id}` : undefined}
               />
-              <Card kind="flush">
-                {entries.length === 0
-                  ? (
-                    <Empty title="Nothing has been changed yet">
-                      Every change from now on is listed here, with who made it and when.
-                    </Empty>
-                  )
-                  : (
-                    <Table
-                      caption="Changes, newest first"
-                      headings={["What", "Who", "When", "Details"]}
-                      rows={entries.map(({ action, actor, at, details, subject }) => [
-                        <>
-                          {action}
-                          <span class="sub">{subject}</span>
-                        </>,
-                        actor,
-                        { kind: "nowrap", content: <Time at={at} zone={org.time_zone} /> },
-                        <span class="details">{textOf(details)}</span>,
-                      ])}
-                    />
-                  )}
-                <Pagination
-                  label="Pages of the audit log"
-                  first={before === undefined ? undefined : here}
-                  next={entries.length < pageSize ? undefined : `${here}?before=${entries.at(-1)!.id}`}
-                />
-              </Card>
-            </>
-          ),
-        }
-      })),
+            </Card>
+          </>
+        ),
+      }
+    },
+  )
+
+  const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
+    const id = entryId(params["entry"])
+    const [entry] = id === undefined ? [] : yield* audit.list(scope, { before: id + 1, limit: 1 })
+    const found = entry?.id === id ? entry : undefined
+    return entryView(found, {
+      back: { href: path, label: title },
+      subject: found === undefined ? "" : subjectOf(found),
+      zone,
+    })
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/settings/audit", "listAudit", (visit) => list(visit, ofOrganization(visit))),
+    page("/console/o/:org/settings/audit/:entry", "listAudit", (visit) => one(visit, ofOrganization(visit))),
+    page(
+      "/console/accounts/audit",
+      "listInstallationAudit",
+      (visit) => Effect.flatMap(ofInstallation, (log) => list(visit, log)),
+    ),
+    page(
+      "/console/accounts/audit/:entry",
+      "listInstallationAudit",
+      (visit) => Effect.flatMap(ofInstallation, (log) => one(visit, log)),
+    ),
   ])
 }))

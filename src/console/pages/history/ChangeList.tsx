@@ -1,0 +1,151 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { AuditEntry } from "../../../accounts/Audit.ts"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../templates/Words.ts"
+import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
+
+/** Characters of page for the differences of one entry in a list, for those of all, and for those of an entry alone. */
+const mostOfEntry = 6_000
+const mostOfList = 70_000
+const mostAlone = 90_000
+
+/** Up to so many characters of page, a difference in a list is open. */
+const openUpTo = 2_500
+
+const marks = { same: " ", removed: "−", added: "+" } as const
+const said = { same: "", removed: "removed: ", added: "added: " } as const
+
+const Line = ({ line }: { readonly line: ShownLine }) => {
+  if (line.kind === "gap") return <span class="gap">{counted(line.count, "line")} the same</span>
+  const { kind, text } = line
+  const inside = (
+    <>
+      <span class="mark" aria-hidden="true">{marks[kind]}</span>
+      {said[kind] === "" ? null : <span class="visually-hidden">{said[kind]}</span>}
+      {text === "" ? "\u200b" : text}
+    </>
+  )
+  return kind === "removed" ? <del>{inside}</del> : kind === "added" ? <ins>{inside}</ins> : <span>{inside}</span>
+}
+
+const Field = ({ field: { label, lines, remark, short } }: { readonly field: ShownField }) => (
+  <div class="field-change">
+    <dt>
+      {label}
+      {remark === undefined ? null : <span class="sub">{remark}</span>}
+    </dt>
+    <dd>
+      {short === undefined ? null : (
+        <>
+          {short.before === undefined ? null : (
+            <del>
+              <span class="visually-hidden">before:</span> {short.before === "" ? <i>nothing</i> : short.before}
+            </del>
+          )}
+          {short.before === undefined || short.after === undefined ? null : <span aria-hidden="true">→</span>}
+          {short.after === undefined ? null : (
+            <ins>
+              <span class="visually-hidden">after:</span> {short.after === "" ? <i>nothing</i> : short.after}
+            </ins>
+          )}
+        </>
+      )}
+      {lines.length === 0 ? null : (
+        <div class="line-diff">
+          {lines.map((line) => <Line line={line} />)}
+        </div>
+      )}
+    </dd>
+  </div>
+)
+
+const Fields = ({ more, shown }: { readonly shown: Shown; readonly more?: ComponentChildren }) => (
+  <>
+    <dl class="field-changes">{shown.fields.map((field) => <Field field={field} />)}</dl>
+    {shown.others.length === 0 && shown.omitted === 0 ? null : (
+      <p class="small muted">
+        {shown.others.length === 0 ? null : `Also changed: ${shown.others.join(", ")}`}
+        {shown.omitted === 0
+          ? null
+          : `${shown.others.length === 0 ? "Also changed: " : " and "}${counted(shown.omitted, "more field")}`}.
+      </p>
+    )}
+    {shown.whole ? null : more}
+  </>
+)
+
+const detailsText = (details: Readonly<Record<string, unknown>>): string => {
+  const text = Object.entries(details)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")
+  return text.length > 400 ? `${text.slice(0, 400)}…` : text
+}
+
+/** Entries of the audit log with what they changed, newest first. */
+export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
+  readonly caption: string
+  readonly entries: ReadonlyArray<AuditEntry>
+  /** Where an entry has a page of its own. */
+  readonly pathOf: (id: number) => string
+  /** What the entry is about, as it is called here. */
+  readonly subjectOf: (entry: AuditEntry) => string
+  readonly zone: string
+}) => {
+  let left = mostOfList
+  return (
+    <ol class="change-list" aria-label={caption}>
+      {entries.map((entry) => {
+        const { actor, at, changes, details, id } = entry
+        const shown = changes === null ? undefined : shownOf(changes, Math.min(mostOfEntry, left))
+        left -= shown?.cost ?? 0
+        const subject = subjectOf(entry)
+        const text = changes === null ? detailsText(details) : ""
+        return (
+          <li>
+            <div class="change-head">
+              <p>
+                <a href={pathOf(id)}>{deedOf(entry)}</a>
+                {subject === "" ? null : <span class="subject">{subject}</span>}
+              </p>
+              <p class="small muted">
+                {actor} · <Time at={at} zone={zone} />
+              </p>
+            </div>
+            {shown === undefined || changes === null
+              ? text === "" ? null : <p class="small details">{text}</p>
+              : changes.fields.length === 0
+              ? <p class="small muted">It left everything as it was.</p>
+              : (
+                <details open={shown.whole && shown.cost <= openUpTo}>
+                  <summary>{namesOf(changes)}</summary>
+                  <Fields
+                    shown={shown}
+                    more={
+                      <p class="small">
+                        <a href={pathOf(id)}>
+                          Show the whole change<span class="visually-hidden">: {deedOf(entry)} {subject}</span>
+                        </a>
+                      </p>
+                    }
+                  />
+                </details>
+              )}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+/** What one entry changed, all that is kept of it. */
+export const WholeChange = ({ entry: { changes, details } }: { readonly entry: AuditEntry }) => {
+  if (changes === null) {
+    return Object.keys(details).length === 0
+      ? <p class="muted">Nothing more is kept of it.</p>
+      : <pre class="details" tabIndex={0}>{JSON.stringify(details, null, 2)}</pre>
+  }
+  return changes.fields.length === 0
+    ? <p class="muted">It left everything as it was.</p>
+    : <Fields shown={shownOf(changes, mostAlone)} />
+}

@@ -1,0 +1,48 @@
+/** @jsxImportSource preact */
+import type { AuditEntry } from "../../../accounts/Audit.ts"
+import { Card } from "../../components/Card.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Time } from "../../components/Time.tsx"
+import { problem, type View } from "../../Routes.tsx"
+import { WholeChange } from "./ChangeList.tsx"
+import { deedOf } from "./Shown.ts"
+
+const upperFirst = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+
+/** The number of an entry or a page's start in a path or query; undefined for what is none. */
+export const entryId = (text: string | null | undefined): number | undefined => {
+  const id = Number(text ?? "")
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined
+}
+
+/** The page of one entry: what was done to what, by whom and when, and all that is kept of the change. */
+export const entryView = (
+  entry: AuditEntry | undefined,
+  { back, subject, zone }: {
+    readonly back: { readonly href: string; readonly label: string }
+    readonly subject: string
+    readonly zone: string
+  },
+): View => {
+  if (entry === undefined) return problem(404, "There is no such change here", "The list has all that are on record.")
+  const title = upperFirst(deedOf(entry))
+  return {
+    title,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={back}
+          lead={
+            <>
+              {subject === "" ? null : <>{subject},</>}by {entry.actor}, <Time at={entry.at} zone={zone} />
+            </>
+          }
+        />
+        <Card title="What changed">
+          <WholeChange entry={entry} />
+        </Card>
+      </>
+    ),
+  }
+}

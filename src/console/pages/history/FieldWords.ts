@@ -1,0 +1,96 @@
+import { Option, Schema } from "effect"
+import { type FieldChange, pointerParts } from "../../../domain/Difference.ts"
+import { Season } from "../../../domain/Season.ts"
+import { Condition } from "../../../domain/Targeting.ts"
+import { Objective } from "../../../domain/Template.ts"
+import { conditionText } from "../templates/Draft.ts"
+import { counted, dayNames, objectiveText, seasonText } from "../templates/Words.ts"
+
+// What a field of the audit log is called, and what its values say, as people read them.
+
+const labels: Readonly<Record<string, string>> = {
+  name: "Name",
+  active: "State",
+  archived: "Archived",
+  objective: "Learns from",
+  sticky_hours: "Same variant again",
+  strict: "Unknown variables",
+  link_domains: "Links tracked",
+  targeting: "Whom it is for",
+  seasons: "When",
+  time_zone: "Time zone",
+  exploration_floor: "Share always chosen at random",
+  delay_horizon_hours: "Send times at most ahead",
+  quiet_hours: "Quiet hours",
+  allowed_days: "Days on which may be sent",
+  enabled: "Enabled",
+  paused: "Paused",
+  default: "Carries what is delivered",
+  platform: "Platform",
+  secret: "Secret",
+  administrator: "Administrator",
+}
+
+/** What a field is called; of a variant's, with the variant before it. */
+export const labelOf = ({ field }: FieldChange): string => {
+  const parts = pointerParts(field)
+  const [first = "", second = "", ...rest] = parts
+  if (first === "variants") {
+    return `${second} · ${labelOf({ field: field.split("/").slice(3).map((p) => `/${p}`).join("") })}`
+  }
+  if (second === "" && rest.length === 0) return labels[first] ?? first
+  if (first === "vars") return second
+  if (first === "formats") return `Format of ${second}`
+  if (first === "settings") return `Setting ${second}`
+  if (first === "secrets") return `Secret ${second}`
+  return parts.join(" ")
+}
+
+const decoding = <A>(schema: Schema.Codec<A, unknown>, text: (value: A) => string) => (value: unknown) =>
+  Option.map(Schema.decodeUnknownOption(schema)(value), text)
+
+const yesNo = (yes: string, no: string) => (value: unknown) =>
+  typeof value === "boolean" ? Option.some(value ? yes : no) : Option.none()
+
+const list = <A>(schema: Schema.Codec<A, unknown>, none: string, text: (value: A) => string) =>
+  decoding(
+    Schema.Array(schema),
+    (all) => all.length === 0 ? none : all.map(text).join("\n"),
+  )
+
+type Words = (value: unknown) => Option.Option<string>
+
+const hours: Words = decoding(Schema.Finite, (value) => counted(value, "hour"))
+
+const spoken: Readonly<Record<string, Words>> = {
+  active: yesNo("switched on", "switched off"),
+  archived: yesNo("archived", "in use"),
+  strict: yesNo("an error (strict)", "render as nothing"),
+  objective: decoding(Objective, objectiveText),
+  sticky_hours: (value) => value === 0 ? Option.some("chosen anew") : hours(value),
+  delay_horizon_hours: hours,
+  link_domains: list(Schema.String, "none", (domain) => domain),
+  targeting: list(Condition, "everybody", conditionText),
+  seasons: list(Season, "always", seasonText),
+  quiet_hours: decoding(
+    Schema.Struct({ from: Schema.String, to: Schema.String }),
+    ({ from, to }) => `from ${from} until ${to}`,
+  ),
+  allowed_days: list(
+    Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),
+    "none",
+    (day) => dayNames[day],
+  ),
+}
+
+/** A value in words; one of no known shape, such as a part of a long one, as it is kept. */
+export const valueText = ({ field }: FieldChange, value: unknown): string => {
+  if (value === undefined) return ""
+  const parts = pointerParts(field)
+  const name = parts[0] === "variants" ? parts[2] ?? "" : parts[0] ?? ""
+  const known = Object.hasOwn(spoken, name) ? Option.getOrUndefined(spoken[name]!(value)) : undefined
+  if (known !== undefined) return known
+  if (value === null) return "none"
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  return typeof value === "string" ? value : JSON.stringify(value, null, typeof value === "object" ? 2 : 0)
+}

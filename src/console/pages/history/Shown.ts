@@ -1,0 +1,119 @@
+import type { AuditEntry } from "../../../accounts/Audit.ts"
+import type { Difference, FieldChange } from "../../../domain/Difference.ts"
+import { type DiffLine, lineDiff } from "../../../domain/LineDiff.ts"
+import { labelOf, valueText } from "./FieldWords.ts"
+
+/** A line of a difference as it is shown, or lines that are the same and left out. */
+export type ShownLine = DiffLine | { readonly kind: "gap"; readonly count: number }
+
+/** A field as it is shown. */
+export interface ShownField {
+  readonly label: string
+  /** Of one line a side: `before` to `after`. Absent for texts, which have `lines`. */
+  readonly short?: { readonly before: string | undefined; readonly after: string | undefined }
+  readonly lines: ReadonlyArray<ShownLine>
+  /** What is to be said of it besides. */
+  readonly remark?: string
+}
+
+/** What an entry changed, as far as it is shown. */
+export interface Shown {
+  readonly fields: ReadonlyArray<ShownField>
+  /** Names of further fields that differ, and how many are left out altogether. */
+  readonly others: ReadonlyArray<string>
+  readonly omitted: number
+  /** Everything that is kept is shown. */
+  readonly whole: boolean
+}
+
+/** Lines around a change, and the fewest that are worth leaving out. */
+const context = 2
+const worthLeaving = 3
+
+/** Values on one line up to this length stand beside each other. */
+const shortUpTo = 90
+
+/** What a line costs besides its characters. */
+const costOfLine = 90
+
+const folded = (lines: ReadonlyArray<DiffLine>): ReadonlyArray<ShownLine> => {
+  const near = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - context), at + context + 1).some(({ kind }) => kind !== "same")
+  )
+  const shown: Array<ShownLine> = []
+  for (let at = 0; at < lines.length; at++) {
+    let end = at
+    while (end < lines.length && !near[end]) end++
+    if (end - at >= worthLeaving) {
+      shown.push({ kind: "gap", count: end - at })
+      at = end - 1
+    } else shown.push(lines[at]!)
+  }
+  return shown
+}
+
+const shownField = (change: FieldChange): ShownField => {
+  const { after, before, cut, line } = change
+  const label = labelOf(change)
+  if (before === undefined && after === undefined) return { label, lines: [], remark: "too much to keep" }
+  const [a, b] = [valueText(change, before), valueText(change, after)]
+  const remarks = [
+    ...(line === undefined || line === 1 ? [] : [`from line ${line}`]),
+    ...(cut === true ? ["not kept to the end"] : []),
+  ]
+  const remark = remarks.length === 0 ? {} : { remark: remarks.join(", ") }
+  if (!a.includes("\n") && !b.includes("\n") && a.length + b.length <= shortUpTo) {
+    return {
+      label,
+      short: { before: before === undefined ? undefined : a, after: after === undefined ? undefined : b },
+      lines: [],
+      ...remark,
+    }
+  }
+  const of = (kind: DiffLine["kind"], text: string) => text.split("\n").map((one): DiffLine => ({ kind, text: one }))
+  const lines = before === undefined ? of("added", b) : after === undefined ? of("removed", a) : folded(lineDiff(a, b))
+  return { label, lines, ...remark }
+}
+
+const costOf = ({ lines, short }: ShownField): number =>
+  lines.reduce((sum, line) => sum + costOfLine + (line.kind === "gap" ? 0 : line.text.length), 0) +
+  (short === undefined ? 0 : (short.before?.length ?? 0) + (short.after?.length ?? 0)) + 2 * costOfLine
+
+/** What an entry changed, up to some `most` characters of page. */
+export const shownOf = ({ fields, omitted }: Difference, most: number): Shown & { readonly cost: number } => {
+  const shown: Array<ShownField> = []
+  let cost = 0
+  for (const change of fields) {
+    const field = shownField(change)
+    const more = costOf(field)
+    if (cost + more > most) break
+    cost += more
+    shown.push(field)
+  }
+  const others = fields.slice(shown.length).map(labelOf)
+  return {
+    fields: shown,
+    others: others.slice(0, 20),
+    omitted: omitted + Math.max(0, others.length - 20),
+    cost,
+    whole: others.length === 0,
+  }
+}
+
+/** What an entry says was done, in a few words. */
+export const deedOf = ({ action, changes, details }: AuditEntry): string => {
+  const [first, second] = changes?.fields ?? []
+  if (action === "variant changed" && first?.field === "/active" && second === undefined) {
+    return first.after === true ? "variant switched on" : "variant switched off"
+  }
+  if (details["duplicated"] === "true") return "template duplicated"
+  if (details["copy_of"] !== undefined) return `template created as a copy of ${String(details["copy_of"])}`
+  return details["by"] === "import" ? `${action} by an import` : action
+}
+
+/** The names of the fields that an entry changed, in a line. */
+export const namesOf = (changes: Difference): string => {
+  const names = changes.fields.map(labelOf)
+  const more = names.length - 4 + changes.omitted
+  return `${names.slice(0, 4).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
+}

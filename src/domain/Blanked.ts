@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from "node:util"
+import { type Fields, pointerPart } from "./Difference.ts"
+
+/** Whether what has this name may be a secret: credentials, and addresses, which may carry one. */
+export const soundsSecret = (name: string): boolean =>
+  /secret|password|token|credential|key|authorization|dsn|_url$|^url$/i.test(name)
+
+/** What stands for a secret. */
+export const blank = "•••"
+
+/** A copy with everything blanked that sounds like a secret. */
+const blanked = (value: unknown): unknown => {
+  if (value === null || typeof value !== "object") return value
+  if (Array.isArray(value)) return value.map(blanked)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, soundsSecret(name) ? blank : blanked(one)]),
+  )
+}
+
+type Settings = Readonly<Record<string, unknown>>
+
+/**
+ * Settings before and after a change, as the audit log compares them: below `/settings`, without what sounds like a
+ * secret. That such a thing has changed is told all the same.
+ */
+export const comparedSettings = (before: Settings, after: Settings): readonly [Fields, Fields] => {
+  const [a, b]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}]
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const pointer = `/settings/${pointerPart(name)}`
+    const whole = [before, after].map((settings) => Object.hasOwn(settings, name) ? { [name]: settings[name] } : {})
+    const [old, young] = whole.map((one) => (blanked(one) as Settings)[name])
+    if (old !== undefined) a[pointer] = old
+    if (young !== undefined) b[pointer] = young
+    if (old !== undefined && isDeepStrictEqual(old, young) && !isDeepStrictEqual(whole[0], whole[1])) {
+      b[pointer] = `${typeof young === "string" ? young : JSON.stringify(young)} (changed)`
+    }
+  }
+  return [a, b]
+}
+
+/** How it is said that a secret is there, and that it is another one now. */
+export const secretIs = { set: "set", replaced: "replaced" } as const

@@ -1,0 +1,115 @@
+import { Schema } from "effect"
+import { isDeepStrictEqual } from "node:util"
+
+/** A record's fields by JSON pointer, such as `/name` or `/vars/subject`. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** What became of one field. A side that is absent says that the field was not there. */
+export const FieldChange = Schema.Struct({
+  field: Schema.String.annotate({
+    description: "A JSON pointer, such as /name; variants by id: /variants/warm/active",
+  }),
+  before: Schema.optionalKey(Schema.Unknown),
+  after: Schema.optionalKey(Schema.Unknown),
+  line: Schema.optionalKey(Schema.Int).annotate({
+    description: "Present where long texts are kept around the place of the change only: the line it begins with",
+  }),
+  cut: Schema.optionalKey(Schema.Boolean).annotate({ description: "True: too much to keep whole" }),
+})
+export type FieldChange = typeof FieldChange.Type
+
+/** What a change did to a record: the fields that differ. `omitted` are more fields, of which nothing was kept. */
+export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int })
+export type Difference = typeof Difference.Type
+
+/** What is kept of one side of a field at most. Unit: UTF-16 code units, as all here. */
+const maxValue = 8_192
+
+/** What is kept of all fields together; of the next ones only the name. */
+const maxAll = 32_768
+
+/** Fields of which at least the name is kept. */
+const maxFields = 200
+
+/** Texts are kept whole up to this length. */
+const wholeUpTo = 2_000
+
+/** Lines that are kept before and after the place of a change. */
+const context = 3
+
+/** Characters that are kept before the place of a change within one long line. */
+const lead = 200
+
+/** A value as it is kept: a text as it is, something else as JSON where that is short, or else as a text of JSON. */
+const kept = (value: unknown): unknown => {
+  if (value === undefined || typeof value === "string") return value
+  return JSON.stringify(value).length <= maxValue ? value : JSON.stringify(value, null, 1)
+}
+
+const commonStart = <A>(a: ArrayLike<A>, b: ArrayLike<A>): number => {
+  let at = 0
+  while (at < a.length && at < b.length && a[at] === b[at]) at++
+  return at
+}
+
+/** What two texts have around the lines in which they differ, and where that begins. */
+const excerpts = (before: string, after: string) => {
+  const [a, b] = [before.split("\n"), after.split("\n")]
+  const same = commonStart(a, b)
+  const sameEnd = commonStart(a.slice(same).reverse(), b.slice(same).reverse())
+  const from = Math.max(0, same - context)
+  const cutEnd = Math.max(0, sameEnd - context)
+  const part = (lines: ReadonlyArray<string>) => lines.slice(from, lines.length - cutEnd).join("\n")
+  return { before: part(a), after: part(b), line: from + 1 }
+}
+
+/** A field that differs, as far as it is kept. */
+const fieldChange = (field: string, before: unknown, after: unknown): FieldChange => {
+  let [a, b] = [kept(before), kept(after)]
+  let line: number | undefined
+  if (typeof a === "string" && typeof b === "string" && a.length + b.length > wholeUpTo) {
+    ;({ before: a, after: b, line } = excerpts(a, b))
+    const start = commonStart(a as string, b as string)
+    if ((a as string).length + (b as string).length > wholeUpTo && start > lead) {
+      ;[a, b] = [`…${(a as string).slice(start - lead)}`, `…${(b as string).slice(start - lead)}`]
+    }
+  }
+  const isLong = [a, b].some((text) => typeof text === "string" && text.length > maxValue)
+  const cut = (value: unknown) =>
+    typeof value === "string" && value.length > maxValue ? `${value.slice(0, maxValue)}…` : value
+  return {
+    field,
+    ...(a === undefined ? {} : { before: cut(a) }),
+    ...(b === undefined ? {} : { after: cut(b) }),
+    ...(line === undefined ? {} : { line }),
+    ...(isLong ? { cut: true } : {}),
+  }
+}
+
+/**
+ * The fields in which a record differs, in the order of `after`, then those that are gone; undefined stands for a record
+ * that is not there. Takes up to some 40,000 characters of JSON, whatever the records: long texts are kept around the
+ * place where they differ, and of what is more than that only names and a number.
+ */
+export const difference = (before: Fields | undefined, after: Fields | undefined): Difference => {
+  const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]
+  const value = (fields: Fields | undefined, name: string) =>
+    fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
+  const differing = names.filter((name) => !isDeepStrictEqual(value(before, name), value(after, name)))
+  let size = 0
+  const fields = differing.slice(0, maxFields).map((name): FieldChange => {
+    const change = fieldChange(name.slice(0, 400), value(before, name), value(after, name))
+    const length = JSON.stringify(change).length
+    if (size + length > maxAll) return { field: change.field, cut: true }
+    size += length
+    return change
+  })
+  return { fields, omitted: Math.max(0, differing.length - maxFields) }
+}
+
+/** A part of a JSON pointer. */
+export const pointerPart = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
+
+/** The parts of a JSON pointer, as they were before they became one. */
+export const pointerParts = (pointer: string): ReadonlyArray<string> =>
+  pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))

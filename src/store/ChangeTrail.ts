@@ -1,0 +1,55 @@
+import { Context, Effect } from "effect"
+import { type Difference, difference, type Fields } from "../domain/Difference.ts"
+
+/** What a record is of. */
+export type Kind = "account" | "connection" | "organization" | "source" | "template" | "variant"
+
+/** A record that was made, changed or removed. */
+export interface Changed {
+  readonly kind: Kind
+  /** Its id; of a variant that of its template and its own, with ` / ` between them. */
+  readonly subject: string
+  readonly what: "created" | "changed" | "removed"
+  readonly difference: Difference
+}
+
+/** What a management request has changed so far, as the services that changed it say: for the audit log. */
+export interface Trail {
+  readonly changed: Array<Changed>
+  /** Given where each of the records is a change of its own, such as those of an import: what is said of each. */
+  apart: Readonly<Record<string, string>> | undefined
+}
+
+/** Collects what is changed within a request. */
+export class ChangeTrail extends Context.Service<ChangeTrail, Trail>()("parlance/store/ChangeTrail") {}
+
+/** A trail with nothing on it. */
+export const emptyTrail = (): Trail => ({ changed: [], apart: undefined })
+
+const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
+  Effect.contextWith((context) => {
+    const trail = Context.getOption(context as Context.Context<ChangeTrail>, ChangeTrail)
+    if (trail._tag === "Some") use(trail.value)
+    return Effect.void
+  })
+
+/**
+ * Says what a change made of a record: its fields before and after, undefined where there was or is none. Never with a
+ * secret in them. Does nothing where nobody asks, as in jobs.
+ */
+export const tell = (
+  kind: Kind,
+  subject: string,
+  before: Fields | undefined,
+  after: Fields | undefined,
+): Effect.Effect<void> =>
+  withTrail(({ changed }) => {
+    const what = before === undefined ? "created" : after === undefined ? "removed" : "changed"
+    changed.push({ kind, subject, what, difference: difference(before, after) })
+  })
+
+/** Says that each record of this request is a change of its own, and how it came about. */
+export const tellApart = (details: Readonly<Record<string, string>>): Effect.Effect<void> =>
+  withTrail((trail) => {
+    trail.apart = details
+  })
