@@ -52,8 +52,10 @@ CREATE TABLE audit_entries (
   action text NOT NULL,
   subject text NOT NULL,
   details json NOT NULL,
+  changes json,
   PRIMARY KEY (id)
 );
+CREATE INDEX audit_entries_of_installation_idx ON public.audit_entries USING btree (id DESC) WHERE ((org_slug IS NULL) OR (action = 'organization created'::text));
 CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (org_slug, id DESC);
 CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
 
@@ -415,6 +417,7 @@ CREATE TABLE templates (
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   link_domains text[] NOT NULL DEFAULT '{}'::text[],
+  archived_at timestamp with time zone,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

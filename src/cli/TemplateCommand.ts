@@ -7,17 +7,17 @@ import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
-import { find, history } from "./TemplateIndexCommands.ts"
+import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
 
-/** All templates of an organization, page by page. */
-const allTemplates = Effect.fnUntraced(function* (org: string) {
+/** Templates of an organization, page by page. */
+const allTemplates = Effect.fnUntraced(function* (org: string, archived: "false" | "true" | "all") {
   const client = yield* ManagementClient
   const all: Array<Template> = []
   let after: string | undefined
   do {
     const page = yield* client.templates.listTemplates({
       params: { org },
-      query: { limit: "1000", ...(after === undefined ? {} : { after }) },
+      query: { archived, limit: "1000", ...(after === undefined ? {} : { after }) },
     })
     all.push(...page.templates)
     after = page.next ?? undefined
@@ -32,7 +32,7 @@ const objectiveText = (objective: Objective) =>
 
 const describe = (templates: ReadonlyArray<Template>) =>
   table(
-    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "updated"],
+    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "updated", "archived"],
     templates.map((template) => [
       template.id,
       template.name,
@@ -42,6 +42,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.sticky_hours,
       objectiveText(template.objective),
       template.updated_at,
+      template.archived_at ?? "no",
     ]),
   )
 
@@ -94,12 +95,18 @@ const create = Command.make(
 
 const list = Command.make(
   "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const templates = yield* allTemplates(yield* organization)
+  {
+    archived: archivedFlag,
+    all: Flag.Boolean("all").pipe(
+      Flag.withDescription("Those in use and those that are archived"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ all, archived }) {
+    const templates = yield* allTemplates(yield* organization, all ? "all" : archived ? "true" : "false")
     yield* print(templates, describe(templates))
   }),
-).pipe(Command.withDescription("List templates"))
+).pipe(Command.withDescription("List templates, those in use unless said"))
 
 const show = Command.make(
   "show",
@@ -127,6 +134,28 @@ const update = Command.make(
     yield* print(template, describe([template]))
   }),
 ).pipe(Command.withDescription("Change a template's settings"))
+
+const setArchived = (name: "archive" | "restore", archived: boolean, done: string) =>
+  Command.make(
+    name,
+    { id },
+    Effect.fnUntraced(function* ({ id }) {
+      const client = yield* ManagementClient
+      const template = yield* client.templates.updateTemplate({
+        params: { org: yield* organization, template: id },
+        payload: { archived },
+      })
+      yield* print(template, `${done} ${template.id}`)
+    }),
+  )
+
+const archive = setArchived("archive", true, "Archived template").pipe(
+  Command.withDescription("Have a template served to nobody; it keeps its content and its results"),
+)
+
+const restore = setArchived("restore", false, "Restored template").pipe(
+  Command.withDescription("Have an archived template served again"),
+)
 
 const remove = Command.make(
   "delete",
@@ -173,7 +202,10 @@ const importFile = Command.make(
 const exportFile = Command.make(
   "export",
   {
-    ids: Argument.String("template").pipe(Argument.withDescription("Templates; all without any"), Argument.variadic()),
+    ids: Argument.String("template").pipe(
+      Argument.withDescription("Templates; without any all, archived ones as well"),
+      Argument.variadic(),
+    ),
     format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
     out: Flag.String("out").pipe(Flag.withDescription("File to write; standard output without it"), Flag.optional),
   },
@@ -181,7 +213,7 @@ const exportFile = Command.make(
     const client = yield* ManagementClient
     const org = yield* organization
     const templates = ids.length === 0
-      ? yield* allTemplates(org)
+      ? yield* allTemplates(org, "all")
       : yield* Effect.forEach(ids, (template) => client.templates.getTemplate({ params: { org, template } }))
     const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
     if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
@@ -197,5 +229,17 @@ const exportFile = Command.make(
 /** `parlance template …` */
 export const templateCommand = Command.make("template").pipe(
   Command.withDescription("Templates"),
-  Command.withSubcommands([list, find, show, history, create, update, remove, importFile, exportFile]),
+  Command.withSubcommands([
+    list,
+    find,
+    show,
+    history,
+    create,
+    update,
+    archive,
+    restore,
+    remove,
+    importFile,
+    exportFile,
+  ]),
 )

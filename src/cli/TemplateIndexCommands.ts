@@ -1,16 +1,26 @@
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { FoundTemplate } from "../http/TemplateIndexApi.ts"
+import { changesText } from "./ChangesText.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
+/** Only archived templates. */
+export const archivedFlag = Flag.Boolean("archived").pipe(
+  Flag.withDescription("Those that are archived, instead of those in use"),
+  Flag.withDefault(false),
+)
+
 /** `parlance template find TEXT` */
 export const find = Command.make(
   "find",
-  { text: Argument.String("text").pipe(Argument.withDescription("A part of the name or the id")) },
-  Effect.fnUntraced(function* ({ text }) {
+  {
+    text: Argument.String("text").pipe(Argument.withDescription("A part of the name or the id")),
+    archived: archivedFlag,
+  },
+  Effect.fnUntraced(function* ({ archived, text }) {
     const client = yield* ManagementClient
     const org = yield* organization
     const found: Array<FoundTemplate> = []
@@ -18,7 +28,7 @@ export const find = Command.make(
     do {
       const page = yield* client.templateIndex.findTemplates({
         params: { org },
-        query: { search: text, limit: "200", ...(after === undefined ? {} : { after }) },
+        query: { search: text, archived: String(archived), limit: "200", ...(after === undefined ? {} : { after }) },
       })
       found.push(...page.templates)
       after = page.next ?? undefined
@@ -40,11 +50,17 @@ export const find = Command.make(
   }),
 ).pipe(Command.withDescription("Find templates by name or id"))
 
+/** What changed, rather than only that it did. */
+export const changesFlag = Flag.Boolean("changes").pipe(
+  Flag.withDescription("Show each field before and after, instead of a table"),
+  Flag.withDefault(false),
+)
+
 /** `parlance template history ID` */
 export const history = Command.make(
   "history",
-  { id: Argument.String("template").pipe(Argument.withDescription("The template's id")) },
-  Effect.fnUntraced(function* ({ id }) {
+  { id: Argument.String("template").pipe(Argument.withDescription("The template's id")), whole: changesFlag },
+  Effect.fnUntraced(function* ({ id, whole }) {
     const client = yield* ManagementClient
     const org = yield* organization
     const changes: Array<AuditEntry> = []
@@ -57,12 +73,6 @@ export const history = Command.make(
       changes.push(...page.changes)
       before = page.next ?? undefined
     } while (before !== undefined)
-    yield* print(
-      changes,
-      table(
-        ["when", "who", "what", "of"],
-        changes.map(({ action, actor, at, subject }) => [at, actor, action, subject]),
-      ),
-    )
+    yield* print(changes, changesText(changes, whole))
   }),
 ).pipe(Command.withDescription("What was changed of a template and by whom, newest first"))

@@ -76,7 +76,7 @@ export type Outcome =
   | {
     readonly _tag: "None"
     readonly trackingId: string
-    readonly reason: "no-candidate" | "template-not-found" | "variant-not-found"
+    readonly reason: "no-candidate" | "template-not-found" | "template-archived" | "variant-not-found"
     readonly trace?: unknown
   }
   | {
@@ -417,6 +417,8 @@ export class Decider extends Context.Service<Decider, {
         const trackingId = ask.trackingId ?? randomUUID()
         const view = views.template(org, ask.templateId)
         if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" }
+        // Before retries and sticky choices: what is archived is not served in any way.
+        if (view.archived) return { _tag: "None", trackingId, reason: "template-archived" }
         const now = clock.currentTimeMillisUnsafe()
         if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
         if (view.stickyHours > 0 && ask.userId !== undefined) return stick(view, ask, ask.userId, trackingId, now)
@@ -429,7 +431,7 @@ export class Decider extends Context.Service<Decider, {
       /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
       const prepare = (org: string, ask: Prepared): Effect.Effect<Prepared> | undefined => {
         const view = views.template(org, ask.templateId)
-        if (view === undefined) return undefined
+        if (view === undefined || view.archived) return undefined
         const now = clock.currentTimeMillisUnsafe()
         const { useCache, window } = ask
         if (useCache === false) {

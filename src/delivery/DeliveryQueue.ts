@@ -6,7 +6,7 @@ import type { Decision } from "../decisions/Decision.ts"
 import { type Ask, Decider, NotRendered, type Outcome } from "../decisions/Decider.ts"
 import { SendTime } from "../delay/SendTime.ts"
 import { insertDecisions } from "../decisions/DecisionLog.ts"
-import { TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
@@ -64,6 +64,7 @@ export type EnqueueError =
   | KeyReused
   | NotRendered
   | TemplateNotFound
+  | TemplateArchived
   | VariantNotFound
   | GroupCommit.BufferFull
 
@@ -300,6 +301,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
             return new NoCandidate({ templateId: ask.templateId })
           case "template-not-found":
             return new TemplateNotFound({ id: ask.templateId })
+          case "template-archived":
+            return new TemplateArchived({ id: ask.templateId })
           case "variant-not-found":
             return new VariantNotFound({ id: ask.copyId ?? "" })
         }

@@ -32,6 +32,14 @@ export class TemplateNotFound
   }
 }
 
+/** The template is archived: it is there, and nobody gets it. */
+export class TemplateArchived
+  extends Schema.TaggedError<TemplateArchived>()("TemplateArchived", { id: Schema.String }) {
+  override get message() {
+    return `The template ${JSON.stringify(this.id)} is archived: nobody gets it until it is restored.`
+  }
+}
+
 /** There is no variant by that id. */
 export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("VariantNotFound", { id: Schema.String }) {
   override get message() {

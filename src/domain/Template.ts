@@ -99,6 +99,9 @@ const templateSettings = {
   sticky_hours: Schema.optionalKey(StickyHours),
   objective: Schema.optionalKey(Objective),
   link_domains: Schema.optionalKey(LinkDomains),
+  archived: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "True: nobody gets the template any more; it keeps its content and its results. False unless said",
+  }),
 }
 
 /** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
@@ -136,6 +139,7 @@ export const Template = Schema.Struct({
   sticky_hours: Schema.Finite,
   objective: Objective,
   link_domains: Schema.Array(Schema.String),
+  archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,
   created_at: Schema.String,
   updated_at: Schema.String,

@@ -23,7 +23,7 @@ import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
-import { TemplateIndexGroup } from "./TemplateIndexApi.ts"
+import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
 import { version } from "../domain/Version.ts"
 
@@ -59,7 +59,13 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       params: path,
       payload: GenerateBody,
       success: Generated,
-      error: [...bodyProblems, ...keyProblems, Problems.TemplateNotFound, Problems.Unprocessable],
+      error: [
+        ...bodyProblems,
+        ...keyProblems,
+        Problems.TemplateNotFound,
+        Problems.TemplateArchived,
+        Problems.Unprocessable,
+      ],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of one template"),
     HttpApiEndpoint.get("generateByQuery", "/api/generate/:org", {
       params: path,
@@ -75,7 +81,13 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
         }),
       },
       success: Generated,
-      error: [Problems.InvalidRequest, ...keyProblems, Problems.TemplateNotFound, Problems.Unprocessable],
+      error: [
+        Problems.InvalidRequest,
+        ...keyProblems,
+        Problems.TemplateNotFound,
+        Problems.TemplateArchived,
+        Problems.Unprocessable,
+      ],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "The same, for platforms that can only GET"),
     HttpApiEndpoint.post("batchGenerate", "/api/batch-generate/:org", {
       params: path,
@@ -129,6 +141,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
         ...bodyProblems,
         ...keyProblems,
         Problems.TemplateNotFound,
+        Problems.TemplateArchived,
         Problems.VariantNotFound,
         Problems.IdempotencyKeyReused,
         Problems.Unprocessable,
@@ -215,6 +228,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       query: {
         after: Schema.optionalKey(Schema.String),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+        archived: archivedQuery,
       },
       success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

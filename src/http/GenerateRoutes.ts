@@ -2,14 +2,16 @@ import { Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import { Decider, type Outcome } from "../decisions/Decider.ts"
+import * as Errors from "../domain/Errors.ts"
 import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
 import { authorize } from "./KeyRequired.ts"
-import { TemplateNotFound, Unavailable, type Unprocessable } from "./Problems.ts"
+import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "./Problems.ts"
 import { body, invalid, notRendered, query } from "./Requests.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
   "template-not-found": "Template not found",
+  "template-archived": "Template archived",
   "variant-not-found": "Variant not found",
 } as const
 
@@ -62,10 +64,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       onFailure: unavailable,
       onSuccess: (
         outcome,
-      ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | Unprocessable> => {
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | TemplateArchived | Unprocessable> => {
         if (outcome._tag === "NotRendered") return notRendered(outcome.error)
         if (outcome._tag === "None" && outcome.reason === "template-not-found") {
           return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
+        }
+        if (outcome._tag === "None" && outcome.reason === "template-archived") {
+          return new TemplateArchived({ detail: new Errors.TemplateArchived({ id: ask.templateId }).message })
         }
         return Effect.succeed(
           HttpServerResponse.jsonUnsafe(toWire(outcome), {

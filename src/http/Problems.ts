@@ -84,6 +84,18 @@ export class TemplateNotFound extends HttpApiError.Problem<TemplateNotFound>()(
   ),
 ) {}
 
+/** 404: the template is archived, so that nobody gets it. */
+export class TemplateArchived extends HttpApiError.Problem<TemplateArchived>()(
+  "TemplateArchived",
+  declare(
+    "template-archived",
+    404,
+    "The template is archived",
+    "It keeps its content and its results, and nobody gets it. To have it served again, restore it: in the console on the " +
+      "template's page, or with `parlance template restore`.",
+  ),
+) {}
+
 /** 404: the template has no such variant. */
 export class VariantNotFound extends HttpApiError.Problem<VariantNotFound>()(
   "VariantNotFound",

@@ -7,6 +7,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organizations } from "../organizations/Organizations.ts"
+import type { Which } from "../templates/TemplateRows.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "./Problems.ts"
 
@@ -74,10 +75,26 @@ export const limitOf = (
     : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
 }
 
+/** The query's `archived`: which templates a list has, those in use unless said. */
+export const whichOf = (asked: URLSearchParams): Result.Result<Which, Errors.Fault> => {
+  switch (asked.get("archived")) {
+    case null:
+    case "false":
+      return Result.succeed("in-use")
+    case "true":
+      return Result.succeed("archived")
+    case "all":
+      return Result.succeed("all")
+    default:
+      return Result.fail({ pointer: "archived", detail: "must be true, false or all" })
+  }
+}
+
 /** What a domain error is on the wire; anything else stays what it is. */
 type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
   : E extends Errors.KeyNotFound ? Problems.KeyNotFound
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
+  : E extends Errors.TemplateArchived ? Problems.TemplateArchived
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
@@ -94,6 +111,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.OrganizationNotFound) return new Problems.OrganizationNotFound({ detail: error.message })
   if (error instanceof Errors.KeyNotFound) return new Problems.KeyNotFound({ detail: error.message })
   if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
+  if (error instanceof Errors.TemplateArchived) return new Problems.TemplateArchived({ detail: error.message })
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })

@@ -11,6 +11,7 @@ export const FoundTemplate = Schema.Struct({
   name: Schema.String,
   objective: Objective,
   updated_at: Schema.String,
+  archived_at: Schema.NullOr(Schema.String),
   variants: Schema.Int,
   active: Schema.Int.annotate({ description: "Variants that are switched on, in season or not" }),
   decisions: Schema.Array(Schema.Finite).annotate({
@@ -18,6 +19,11 @@ export const FoundTemplate = Schema.Struct({
   }),
 })
 export type FoundTemplate = typeof FoundTemplate.Type
+
+/** Which templates a list has. */
+export const archivedQuery = Schema.optionalKey(Schema.String).annotate({
+  description: "`false`: those in use, the default; `true`: those that are archived; `all`: both",
+})
 
 const limit = Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" })
 
@@ -31,6 +37,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
         }),
         after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
         limit,
+        archived: archivedQuery,
       },
       success: Schema.Struct({ templates: Schema.Array(FoundTemplate), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

@@ -8,7 +8,7 @@ import { Traffic } from "../results/Traffic.ts"
 import { TemplateIndex } from "../templates/TemplateIndex.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
-import { existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
+import { existing, invalid, limitOf, lookedUp, query, toProblems, whichOf } from "./Requests.ts"
 
 const most = 200
 const otherwise = 50
@@ -29,24 +29,27 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           const asked = query(request)
           const limit = limitOf(asked, most, otherwise)
+          const which = whichOf(asked)
           const search = asked.get("search") ?? ""
           const after = asked.get("after") ?? ""
           const faults: ReadonlyArray<Fault> = [
             ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(Result.isFailure(which) ? [which.failure] : []),
             ...(search.length > 200 || !isStorable(search)
               ? [{ pointer: "search", detail: "must be up to 200 characters of well-formed Unicode without NUL" }]
               : []),
             ...(isStorable(after) ? [] : [{ pointer: "after", detail: "must be the `next` of a page" }]),
           ]
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          if (Result.isFailure(limit) || Result.isFailure(which) || faults.length > 0) return yield* invalid(faults)
           // One more than asked for tells whether there is a next page.
-          const found = yield* index.list(org, { search, after, limit: limit.success + 1 })
+          const found = yield* index.list(org, { search, after, limit: limit.success + 1, which: which.success })
           const page = found.slice(0, limit.success)
           const days = yield* traffic.daily(org, page.map(({ id }) => id))
           return {
-            templates: page.map(({ updatedAt, ...template }) => ({
+            templates: page.map(({ archivedAt, updatedAt, ...template }) => ({
               ...template,
               updated_at: updatedAt,
+              archived_at: archivedAt,
               decisions: days.get(template.id) ?? [],
             })),
             next: found.length > page.length ? page.at(-1)!.id : null,

@@ -6,7 +6,7 @@ import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
-import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
+import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems, whichOf } from "./Requests.ts"
 
 const templateInput = decoder(TemplateInput)
 const templatePatch = decoder(TemplatePatch)
@@ -35,18 +35,21 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const asked = query(request)
           const limit = limitOf(asked, 1000, 100)
+          const which = whichOf(asked)
           const after = asked.get("after") ?? undefined
           const faults = [
             ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(Result.isFailure(which) ? [which.failure] : []),
             ...(after !== undefined && !isStorable(after)
               ? [{ pointer: "after", detail: "must be a template's id" }]
               : []),
           ]
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          if (Result.isFailure(limit) || Result.isFailure(which) || faults.length > 0) return yield* invalid(faults)
           // One more than asked for tells whether there is a next page.
           const found = yield* templates.list(slugOf(params), {
             after,
             limit: limit.success + 1,
+            which: which.success,
           })
           const page = found.slice(0, limit.success)
           return { templates: page, next: found.length > page.length ? page.at(-1)!.id : null }

@@ -159,7 +159,8 @@ const decode = Schema.decodeUnknownResult(File)
  * templates:
  *   - id: welcome            # without it every import makes a new template
  *     name: Welcome
- *     strict: false          # the default, as are the next two
+ *     archived: false        # the default, as are the next three
+ *     strict: false
  *     sticky_hours: 0
  *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
  *     variants:
@@ -228,6 +229,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
 export const inputOf = (template: Template): TemplateInput => ({
   id: template.id,
   name: template.name,
+  ...(template.archived_at === null ? {} : { archived: true }),
   ...(template.strict ? { strict: true } : {}),
   ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
   ...(template.objective === "click" ? {} : { objective: template.objective }),

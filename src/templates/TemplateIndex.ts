@@ -2,6 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Objective } from "../domain/Template.ts"
+import { isOf, type Which } from "./TemplateRows.ts"
 
 /** A template as a list shows it, without its content. */
 export interface IndexedTemplate {
@@ -9,6 +10,7 @@ export interface IndexedTemplate {
   readonly name: string
   readonly objective: Objective
   readonly updatedAt: string
+  readonly archivedAt: string | null
   readonly variants: number
   /** Variants that are switched on, in season or not. */
   readonly active: number
@@ -19,12 +21,16 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
   /** Up to `limit` templates by id, those after the id `after` whose name or id contains `search`, whatever the case. */
   readonly list: (
     org: OrgSlug,
-    page: { readonly search: string; readonly after: string; readonly limit: number },
+    page: { readonly search: string; readonly after: string; readonly limit: number; readonly which: Which },
   ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
   /** The names of these templates by id; of one that is not there, none. */
   readonly names: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
-  /** How many templates there are, and how many `search` finds. */
-  readonly count: (org: OrgSlug, search: string) => Effect.Effect<{ readonly all: number; readonly found: number }>
+  /** How many templates there are and how many are archived, and how many of `which` `search` finds. */
+  readonly count: (org: OrgSlug, search: string, which: Which) => Effect.Effect<{
+    readonly all: number
+    readonly archived: number
+    readonly found: number
+  }>
 }>()("parlance/templates/TemplateIndex") {
   static readonly layer = Layer.effect(
     TemplateIndex,
@@ -36,13 +42,23 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
 
       const list = Effect.fn("TemplateIndex.list")(function* (
         org: OrgSlug,
-        { after, limit, search }: { readonly search: string; readonly after: string; readonly limit: number },
+        { after, limit, search, which }: {
+          readonly search: string
+          readonly after: string
+          readonly limit: number
+          readonly which: Which
+        },
       ) {
-        const rows = yield* Effect.orDie(sql<Omit<IndexedTemplate, "updatedAt"> & { readonly updatedAt: Date }>`
-          SELECT t.id, t.name, t.objective, t.updated_at, v.variants, v.active
+        const rows = yield* Effect.orDie(sql<
+          Omit<IndexedTemplate, "updatedAt" | "archivedAt"> & {
+            readonly updatedAt: Date
+            readonly archivedAt: Date | null
+          }
+        >`
+          SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, v.variants, v.active
           FROM (
-            SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at FROM templates t
-            WHERE t.org_slug = ${org} AND t.id > ${after} AND ${found(search)}
+            SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at, t.archived_at FROM templates t
+            WHERE t.org_slug = ${org} AND t.id > ${after} AND ${isOf(sql, which)} AND ${found(search)}
             ORDER BY t.id LIMIT ${limit}
           ) t
           CROSS JOIN LATERAL (
@@ -50,7 +66,11 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
             WHERE v.org_slug = t.org_slug AND v.template_id = t.id
           ) v
           ORDER BY t.id`)
-        return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.toISOString() }))
+        return rows.map((row) => ({
+          ...row,
+          updatedAt: row.updatedAt.toISOString(),
+          archivedAt: row.archivedAt?.toISOString() ?? null,
+        }))
       })
 
       const names = Effect.fn("TemplateIndex.names")(function* (org: OrgSlug, ids: ReadonlyArray<string>) {
@@ -62,9 +82,12 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
         return new Map(rows.map(({ id, name }) => [id, name]))
       })
 
-      const count = Effect.fn("TemplateIndex.count")(function* (org: OrgSlug, search: string) {
-        const [row] = yield* Effect.orDie(sql<{ readonly all: number; readonly found: number }>`
-          SELECT count(*)::int AS all, (count(*) FILTER (WHERE ${found(search)}))::int AS found
+      const count = Effect.fn("TemplateIndex.count")(function* (org: OrgSlug, search: string, which: Which) {
+        const [row] = yield* Effect.orDie(sql<
+          { readonly all: number; readonly archived: number; readonly found: number }
+        >`
+          SELECT count(*)::int AS all, count(t.archived_at)::int AS archived,
+            (count(*) FILTER (WHERE ${isOf(sql, which)} AND ${found(search)}))::int AS found
           FROM templates t WHERE t.org_slug = ${org}`)
         return row!
       })

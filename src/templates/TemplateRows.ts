@@ -12,6 +12,7 @@ export interface TemplateRow {
   readonly stickyHours: number
   readonly objective: Objective
   readonly linkDomains: ReadonlyArray<string>
+  readonly archivedAt: Date | null
   readonly revision: number
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -51,12 +52,20 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     sticky_hours: row.stickyHours,
     objective: row.objective,
     link_domains: row.linkDomains,
+    archived_at: row.archivedAt?.toISOString() ?? null,
     revision: row.revision,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
     variants: (byTemplate.get(row.id) ?? []).map(variantFromRow),
   }))
 }
+
+/** Which templates a list has: those in use, those that are archived, or both. */
+export type Which = "in-use" | "archived" | "all"
+
+/** The condition for a list of `templates t`. */
+export const isOf = (sql: SqlClient.SqlClient, which: Which) =>
+  which === "all" ? sql`true` : which === "archived" ? sql`t.archived_at IS NOT NULL` : sql`t.archived_at IS NULL`
 
 /** The templates of `ids` that exist, by id, each with its variants in the order they were added. */
 export const readTemplates = Effect.fnUntraced(function* (
@@ -65,7 +74,7 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.link_domains, t.revision::float8 AS revision,
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.link_domains, t.archived_at, t.revision::float8 AS revision,
       t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []

@@ -14,7 +14,9 @@ import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../store/Changes.ts"
-import { insertVariant, readTemplates, updateVariant } from "./TemplateRows.ts"
+import { tell, tellApart } from "../store/ChangeTrail.ts"
+import { fieldsOfTemplate, fieldsOfVariant } from "./TemplateFields.ts"
+import { insertVariant, isOf, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
 
 /** What an import did, by template id. A template that already stood as the file says is `unchanged`. */
 export interface Imported {
@@ -32,10 +34,10 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     input: TemplateInput,
   ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput>
-  /** Up to `limit` templates by id, those after the id `after`. */
+  /** Up to `limit` templates by id, those after the id `after`; those in use unless said. */
   readonly list: (
     org: OrgSlug,
-    page: { readonly after?: string | undefined; readonly limit: number },
+    page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
   readonly update: (org: OrgSlug, id: string, patch: TemplatePatch) => Effect.Effect<Template, TemplateNotFound>
@@ -96,6 +98,28 @@ export class Templates extends Context.Service<Templates, {
         return template ?? (yield* new TemplateNotFound({ id }))
       })
 
+      /** A template that is about to change, held until the transaction ends. */
+      const held = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+        yield* sql`SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id} FOR UPDATE`
+        return yield* read(org, id)
+      })
+
+      const tellTemplate = (before: Template | undefined, after: Template | undefined) =>
+        tell(
+          "template",
+          (after ?? before)!.id,
+          before === undefined ? undefined : fieldsOfTemplate(before),
+          after === undefined ? undefined : fieldsOfTemplate(after),
+        )
+
+      const tellVariant = (template: string, before: Variant | undefined, after: Variant | undefined) =>
+        tell(
+          "variant",
+          `${template} / ${(after ?? before)!.id}`,
+          before === undefined ? undefined : fieldsOfVariant(before),
+          after === undefined ? undefined : fieldsOfVariant(after),
+        )
+
       const readVariant = Effect.fnUntraced(function* (org: OrgSlug, template: string, id: string) {
         const { variants } = yield* read(org, template)
         return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
@@ -140,10 +164,10 @@ export class Templates extends Context.Service<Templates, {
         const id = input.id ?? TemplateId.make(randomId("t"))
         const rows = yield* sql`
           INSERT INTO templates AS t
-            (org_slug, id, name, strict, sticky_hours, objective, link_domains, created_at, updated_at)
+            (org_slug, id, name, strict, sticky_hours, objective, link_domains, archived_at, created_at, updated_at)
           VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
             ${JSON.stringify(input.objective ?? "click")}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
-            ${now}, ${now})
+            ${input.archived === true ? now : null}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
         if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
         for (const variant of input.variants ?? []) yield* insertVariant(sql, org, id, variant, now)
@@ -160,6 +184,8 @@ export class Templates extends Context.Service<Templates, {
           patch.objective === undefined ? null : JSON.stringify(patch.objective)
         }::text::jsonb, t.objective),
             link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
+            archived_at = CASE ${patch.archived ?? null}::boolean
+              WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
             revision = nextval('template_revisions'),
             updated_at = ${now}
           WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`
@@ -173,16 +199,22 @@ export class Templates extends Context.Service<Templates, {
           org,
           Effect.gen(function* () {
             yield* requireOrg(org)
-            return yield* read(org, yield* insert(org, input, now))
+            const made = yield* read(org, yield* insert(org, input, now))
+            yield* tellTemplate(undefined, made)
+            return made
           }),
         ).pipe(Effect.catchTag("TemplateNotFound", Effect.die))
       })
 
       const list = Effect.fn("Templates.list")(
-        function* (org: OrgSlug, page: { readonly after?: string | undefined; readonly limit: number }) {
+        function* (
+          org: OrgSlug,
+          page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
+        ) {
           yield* requireOrg(org)
           const ids = yield* sql<{ id: string }>`
             SELECT t.id FROM templates t WHERE t.org_slug = ${org} AND t.id > ${page.after ?? ""}
+              AND ${isOf(sql, page.which ?? "in-use")}
             ORDER BY t.id LIMIT ${page.limit}`
           return yield* readTemplates(sql, org, ids.map(({ id }) => id))
         },
@@ -196,16 +228,26 @@ export class Templates extends Context.Service<Templates, {
 
       const update = Effect.fn("Templates.update")(function* (org: OrgSlug, id: string, patch: TemplatePatch) {
         const now = yield* DateTime.nowAsDate
-        return yield* write(org, Effect.andThen(change(org, id, patch, now), read(org, id)))
+        return yield* write(
+          org,
+          Effect.gen(function* () {
+            const before = yield* held(org, id)
+            yield* change(org, id, patch, now)
+            const after = yield* read(org, id)
+            yield* tellTemplate(before, after)
+            return after
+          }),
+        )
       })
 
       const remove = Effect.fn("Templates.remove")((org: OrgSlug, id: string) =>
         write(
           org,
-          Effect.flatMap(
-            sql`DELETE FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`,
-            (rows) => rows.length === 0 ? Effect.fail(new TemplateNotFound({ id })) : Effect.void,
-          ),
+          Effect.gen(function* () {
+            const before = yield* held(org, id)
+            yield* sql`DELETE FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id}`
+            yield* tellTemplate(before, undefined)
+          }),
         )
       )
 
@@ -219,7 +261,9 @@ export class Templates extends Context.Service<Templates, {
               yield* change(org, template, {}, now)
               const id = yield* insertVariant(sql, org, template, input, now)
               if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
-              return yield* readVariant(org, template, id)
+              const made = yield* readVariant(org, template, id)
+              yield* tellVariant(template, undefined, made)
+              return made
             }),
           ).pipe(Effect.catchTag("VariantNotFound", Effect.die))
         },
@@ -232,20 +276,21 @@ export class Templates extends Context.Service<Templates, {
 
       const patchVariant = Effect.fn("Templates.updateVariant")(
         function* (org: OrgSlug, template: string, id: string, patch: VariantPatch) {
-          const before = yield* getVariant(org, template, id)
+          const standing = yield* getVariant(org, template, id)
           // Sources and formats are judged as they will stand together.
           yield* refuse(
-            yield* liquidFaults({ vars: patch.vars ?? before.vars, formats: patch.formats ?? before.formats }, ""),
+            yield* liquidFaults({ vars: patch.vars ?? standing.vars, formats: patch.formats ?? standing.formats }, ""),
           )
           const now = yield* DateTime.nowAsDate
           return yield* write(
             org,
             Effect.gen(function* () {
               yield* change(org, template, {}, now)
-              if (!(yield* updateVariant(sql, org, template, id, patch, now))) {
-                return yield* new VariantNotFound({ id })
-              }
-              return yield* readVariant(org, template, id)
+              const before = yield* readVariant(org, template, id)
+              yield* updateVariant(sql, org, template, id, patch, now)
+              const after = yield* readVariant(org, template, id)
+              yield* tellVariant(template, before, after)
+              return after
             }),
           )
         },
@@ -258,10 +303,10 @@ export class Templates extends Context.Service<Templates, {
             org,
             Effect.gen(function* () {
               yield* change(org, template, {}, now)
-              const rows = yield* sql`
-              DELETE FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id}
-              RETURNING v.id`
-              if (rows.length === 0) return yield* new VariantNotFound({ id })
+              const before = yield* readVariant(org, template, id)
+              yield* sql`
+                DELETE FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id}`
+              yield* tellVariant(template, before, undefined)
             }),
           )
         },
@@ -279,19 +324,26 @@ export class Templates extends Context.Service<Templates, {
             faults.push(...(yield* faultsOf(input.variants ?? [], `/templates/${index}/variants`)))
           }
           yield* refuse(faults)
+          yield* tellApart({ by: "import" })
           const now = yield* DateTime.nowAsDate
           const importOne = Effect.fnUntraced(function* (input: TemplateInput) {
             const before = input.id === undefined ? undefined : (yield* readTemplates(sql, org, [input.id]))[0]
-            if (before === undefined) return { outcome: "created" as const, id: yield* insert(org, input, now) }
+            if (before === undefined) {
+              const id = yield* insert(org, input, now)
+              yield* tellTemplate(undefined, yield* read(org, id))
+              return { outcome: "created" as const, id }
+            }
             if (stands(before, input)) return { outcome: "unchanged" as const, id: before.id }
             // What a file does not say is what it says by default, as with its variants.
-            const { link_domains = [], name, objective = "click", sticky_hours = 0, strict = false } = input
-            yield* change(org, before.id, { name, objective, sticky_hours, strict, link_domains }, now)
+            const { archived = false, link_domains = [], name, objective = "click", sticky_hours = 0 } = input
+            const { strict = false } = input
+            yield* change(org, before.id, { name, archived, objective, sticky_hours, strict, link_domains }, now)
             for (const variant of input.variants ?? []) {
               const known = variant.id !== undefined && before.variants.some(({ id }) => id === variant.id)
               if (known) yield* updateVariant(sql, org, before.id, variant.id, whole(variant), now)
               else yield* insertVariant(sql, org, before.id, variant, now)
             }
+            yield* tellTemplate(before, yield* read(org, before.id))
             return { outcome: "updated" as const, id: before.id }
           })
           const done = yield* write(
@@ -338,6 +390,7 @@ const whole = (variant: VariantInput): VariantPatch => ({
 const stands = (before: Template, input: TemplateInput): boolean => {
   const settings = (template: Template | TemplateInput) => [
     template.name,
+    "archived_at" in template ? template.archived_at !== null : template.archived ?? false,
     template.strict ?? false,
     template.sticky_hours ?? 0,
     template.objective ?? "click",

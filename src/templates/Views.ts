@@ -29,6 +29,8 @@ export interface TemplateView {
   readonly objective: Template["objective"]
   /** Domains whose links carry the tracking id. */
   readonly linkDomains: ReadonlyArray<string>
+  /** True: nobody gets it. It is learned from what comes in late all the same. */
+  readonly archived: boolean
   readonly revision: number
   /** All variants, sorted by id (UTF-16 code units). */
   readonly variants: ReadonlyArray<VariantView>
@@ -76,6 +78,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     stickyHours: template.sticky_hours,
     objective: template.objective,
     linkDomains: template.link_domains,
+    archived: template.archived_at !== null,
     revision: template.revision,
     variants,
     variantsById: new Map(variants.map((variant) => [variant.id, variant])),

@@ -8,6 +8,7 @@ const problems = {
   forbidden: 403,
   "not-found": 404,
   "template-not-found": 404,
+  "template-archived": 404,
   "variant-not-found": 404,
   "organization-not-found": 404,
   "key-not-found": 404,

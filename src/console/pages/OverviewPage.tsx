@@ -94,7 +94,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
     const base = `/console/o/${org.slug}`
     const now = yield* Clock.currentTimeMillis
-    const templates = [...views.templates(org.slug).values()]
+    const templates = [...views.templates(org.slug).values()].filter(({ archived }) => !archived)
     const live = (yield* keys.list(org.slug)).filter(({ expires_at, revoked_at }) =>
       revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
     )

@@ -2,7 +2,6 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
-import { Audit } from "../../../accounts/Audit.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
@@ -18,7 +17,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
-import { download, RawRoutes } from "./RawRoutes.tsx"
+import { download, RawRoutes } from "../../RawRoutes.tsx"
 import { counted } from "./Words.ts"
 
 // Templates as files: in by a text area, out as a download.
@@ -64,7 +63,6 @@ const example = `templates:
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const { route } = yield* RawRoutes
-  const audit = yield* Audit
   const learning = yield* Learning
   const templates = yield* Templates
 
@@ -137,7 +135,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   }
 
   const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const { actor, org } = visit
+    const { org } = visit
     const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
     const parsed = TemplateFile.parse(text, "file")
     if (Result.isFailure(parsed)) {
@@ -152,12 +150,6 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: faults.map(linesOf(text)) })),
     )
     for (const id of done.updated) yield* learning.wake(org.slug, id, true)
-    // Each template's own history names the import.
-    for (const [endpoint, ids] of [["createTemplate", done.created], ["updateTemplate", done.updated]] as const) {
-      for (const id of ids) {
-        yield* audit.record({ actor, endpoint, params: { org: org.slug, template: id }, body: { by: "import" } })
-      }
-    }
     const part = (title: string, ids: ReadonlyArray<string>) =>
       ids.length === 0 ? null : (
         <Card title={`${title}: ${ids.length}`}>
@@ -198,7 +190,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         const all: Array<Template> = []
         let after: string | undefined
         while (true) {
-          const page = yield* templates.list(org.slug, { after, limit: batch })
+          const page = yield* templates.list(org.slug, { after, limit: batch, which: "all" })
           all.push(...page)
           after = page.at(-1)?.id
           if (page.length < batch) break

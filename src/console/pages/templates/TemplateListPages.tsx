@@ -42,7 +42,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     readonly template: IndexedTemplate
     readonly now: number
   }) => {
-    const { active, id, variants } = template
+    const { active, archivedAt, id, variants } = template
+    if (archivedAt !== null) return <Badge>archived</Badge>
     if (variants === 0) return <Badge kind="warn">no variants</Badge>
     if (active === 0) return <Badge kind="warn">no active variant</Badge>
     // A view is some seconds behind another node at most.
@@ -60,14 +61,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
     const search = text("q")
     const after = text("after")
-    const { all, found } = yield* index.count(org.slug, search)
-    const rows = yield* index.list(org.slug, { search, after, limit: pageSize + 1 })
+    const which = query.get("archived") === "true" ? "archived" : "in-use"
+    const { all, archived, found } = yield* index.count(org.slug, search, which)
+    const rows = yield* index.list(org.slug, { search, after, which, limit: pageSize + 1 })
     const shown = rows.slice(0, pageSize)
     const days = yield* traffic.daily(org.slug, shown.map(({ id }) => id))
     const now = yield* Clock.currentTimeMillis
     const here = listPath(org.slug)
+    const filter: Record<string, string> = which === "archived" ? { archived: "true" } : {}
+    const start = which === "archived" ? `${here}?archived=true` : here
     const link = (more: Record<string, string>) =>
-      `${here}?${new URLSearchParams({ ...(search === "" ? {} : { q: search }), ...more })}`
+      `${here}?${new URLSearchParams({ ...filter, ...(search === "" ? {} : { q: search }), ...more })}`
+    const total = which === "archived" ? archived : all - archived
+    const kind = which === "archived" ? "archived template" : "template"
     const create = can("createTemplate")
       ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
       : null
@@ -88,11 +94,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           />
           {all === 0 ? null : (
             <form method="get" action={here} role="search" class="search">
+              {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
               <label for="q" class="visually-hidden">Search by name or id</label>
               <input type="search" id="q" name="q" value={search} placeholder="Name or id" autocomplete="off" />
               <button type="submit" class="button">Search</button>
-              {search === "" ? null : <a href={here}>Show all</a>}
+              {search === "" ? null : <a href={start}>Show all</a>}
             </form>
+          )}
+          {archived === 0 && which === "in-use" ? null : (
+            <nav aria-label="Which templates">
+              <ul class="pills">
+                {([["In use", here, all - archived], ["Archived", `${here}?archived=true`, archived]] as const).map((
+                  [label, href, count],
+                ) => (
+                  <li>
+                    <a href={href} {...(href === start ? { "aria-current": "page" as const } : {})}>
+                      {label}: {count}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </nav>
           )}
           <Card kind="flush">
             {all === 0
@@ -111,15 +133,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                     : "An editor of the organization can create one."}
                 </Empty>
               )
+              : total === 0
+              ? which === "archived"
+                ? (
+                  <Empty title="Nothing is archived" action={<a class="button" href={here}>Templates in use</a>}>
+                    What is archived is listed here, with its results, until it is restored or deleted.
+                  </Empty>
+                )
+                : (
+                  <Empty title="Every template is archived" action={create}>
+                    None is served. Restore one of those that are archived, or create another.
+                  </Empty>
+                )
               : shown.length === 0
               ? (
-                <Empty title="Nothing is called that" action={<a class="button" href={here}>Show all</a>}>
+                <Empty title="Nothing is called that" action={<a class="button" href={start}>Show all</a>}>
                   No name and no id contains “{search}”.
                 </Empty>
               )
               : (
                 <Table
-                  caption={search === "" ? counted(all, "template") : `${counted(found, "template")} with “${search}”`}
+                  caption={search === "" ? counted(total, kind) : `${counted(found, kind)} with “${search}”`}
                   headings={["Template", "State", `Decisions, ${trafficDays} days`, "Learns from", "Changed"]}
                   rows={shown.map((template) => [
                     <>

@@ -1,84 +1,56 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { Audit, type AuditEntry } from "../../../accounts/Audit.ts"
+import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
-import { type AlreadyExists, type Fault, InvalidInput, type OrganizationNotFound } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
-import { TemplateId } from "../../../domain/Ids.ts"
-import { type Template, TemplatePatch } from "../../../domain/Template.ts"
+import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
-import { Learning } from "../../../learning/Learning.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
-import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
-import { ErrorSummary } from "../../components/Note.tsx"
+import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { Console, type Visit } from "../../Routes.tsx"
+import { deedOf, namesOf } from "../history/Shown.ts"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
-import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
 import { Sparkline } from "./Sparkline.tsx"
+import { variantOf } from "./TemplateHistoryPages.tsx"
 import { VariantCard } from "./VariantCard.tsx"
 import { counted, objectiveText } from "./Words.ts"
 
 const variantsPerPage = 12
 const changesShown = 8
-const changesPerPage = 50
 
-/** Copies of one template that find an id by themselves. */
-const maxCopies = 50
-
-const decodePatch = decoder(TemplatePatch)
-
-/** What an entry says was done, in a few words. */
-const deed = ({ action, details }: AuditEntry): string => {
-  const members = Object.keys(details)
-  if (action === "variant changed" && members.length === 1 && members[0] === "active") {
-    return String(details["active"]) === "true" ? "variant switched on" : "variant switched off"
-  }
-  if (details["duplicated"] === "true") return "template duplicated"
-  if (details["copy_of"] !== undefined) return `template created as a copy of ${String(details["copy_of"])}`
-  if (details["off"] === "true") return "all variants switched off"
-  if (details["by"] === "import") return `${action} by an import`
-  // The console sends a variant whole; by the API one sees what was asked for.
-  return members.length === 0 || members.includes("base") || !action.endsWith("changed") || members.length > 4
-    ? action
-    : `${action}: ${members.join(", ").replaceAll("_", " ")}`
-}
-
-const Changes = ({ entries, template, zone }: {
+const Changes = ({ entries, here, template, zone }: {
   readonly entries: ReadonlyArray<AuditEntry>
+  readonly here: string
   readonly template: Template
   readonly zone: string
-}) => {
-  const names = new Map<string, string>(template.variants.map(({ id, name }) => [id, name]))
-  return (
-    <Table
-      caption="Changes, newest first"
-      headings={["What", "Who", "When"]}
-      rows={entries.map((entry) => {
-        const variant = entry.subject.slice(template.id.length + " / ".length)
-        return [
-          <>
-            {deed(entry)}
-            {variant === "" ? null : <span class="sub">{names.get(variant) ?? variant}</span>}
-          </>,
-          entry.actor,
-          { kind: "nowrap", content: <Time at={entry.at} zone={zone} /> },
-        ]
-      })}
-    />
-  )
-}
+}) => (
+  <Table
+    caption="Changes, newest first"
+    headings={["What", "Fields", "Who", "When"]}
+    rows={entries.map((entry) => {
+      const variant = variantOf(template)(entry)
+      return [
+        <>
+          <a href={`${here}/history/${entry.id}`}>{deedOf(entry)}</a>
+          {variant === "" ? null : <span class="sub">{variant}</span>}
+        </>,
+        entry.changes === null || entry.action.endsWith("created") ? "–" : namesOf(entry.changes),
+        entry.actor,
+        { kind: "nowrap", content: <Time at={entry.at} zone={zone} /> },
+      ]
+    })}
+  />
+)
 
 /** What a query says the sample fields are: their text as given, and what it means if it is a JSON object. */
 const given = (
@@ -95,18 +67,15 @@ const given = (
   }
 }
 
-/** One template: its variants side by side, its settings, and what was changed of it. */
+/** One template: its variants side by side, and what was changed of it of late. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const audit = yield* Audit
+  const { page } = yield* Console
   const history = yield* ChangeHistory
-  const learning = yield* Learning
   const templates = yield* Templates
   const traffic = yield* Traffic
 
   const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
   const get = (visit: Visit) => templates.get(visit.org.slug, idOf(visit))
-  const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
 
   const actions = (visit: Visit, template: Template, at: number) => {
     const variant = template.variants[at]!
@@ -191,6 +160,25 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </>
             }
           />
+          {template.archived_at === null ? null : (
+            <Note kind="warn">
+              <div class="note-row">
+                <p>
+                  <b>Archived</b> since{" "}
+                  <Time at={template.archived_at} zone={org.time_zone} />: nobody gets it, whatever its variants say.
+                  Its results stay.
+                </p>
+                {can("updateTemplate")
+                  ? (
+                    <Form action={`${here}/restore`} csrf={visit.session.csrfToken} inline>
+                      <input type="hidden" name="archived" value="false" />
+                      <Submit kind="compact">Restore the template</Submit>
+                    </Form>
+                  )
+                  : null}
+              </div>
+            </Note>
+          )}
           <Card>
             <dl class="template-facts">
               <div>
@@ -299,10 +287,17 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           <Card kind="flush">
             {entries.length === 0
               ? <Empty title="No change is on record">From now on every change is listed here, with who made it.</Empty>
-              : <Changes entries={entries.slice(0, changesShown)} template={template} zone={org.time_zone} />}
-            {entries.length <= changesShown ? null : (
+              : (
+                <Changes
+                  entries={entries.slice(0, changesShown)}
+                  here={here}
+                  template={template}
+                  zone={org.time_zone}
+                />
+              )}
+            {entries.length === 0 ? null : (
               <nav class="pagination" aria-label="More changes">
-                <a class="button compact" href={`${here}/history`}>All changes</a>
+                <a class="button compact" href={`${here}/history`}>All changes, before and after</a>
               </nav>
             )}
           </Card>
@@ -311,193 +306,5 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
   })
 
-  const changes = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, query } = visit
-    const template = yield* get(visit)
-    const here = templatePath(org.slug, template.id)
-    const asked = Number(query.get("before") ?? "")
-    const before = Number.isSafeInteger(asked) && asked > 0 ? asked : undefined
-    const entries = yield* history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage })
-    return {
-      title: `Changes of ${template.name}`,
-      body: (
-        <>
-          <PageHead title={`Changes of ${template.name}`} back={{ href: here, label: template.name }} />
-          <Card kind="flush">
-            {entries.length === 0
-              ? <Empty title="No change is on record">Changes are listed from the first one on.</Empty>
-              : <Changes entries={entries} template={template} zone={org.time_zone} />}
-            {before === undefined && entries.length < changesPerPage
-              ? null
-              : (
-                <nav class="pagination" aria-label="Pages of the changes">
-                  {before === undefined ? null : <a class="button compact" href={`${here}/history`}>Newest</a>}
-                  {entries.length < changesPerPage
-                    ? null
-                    : (
-                      <a class="button compact" href={`${here}/history?before=${entries.at(-1)!.id}`} rel="next">
-                        Older
-                      </a>
-                    )}
-                </nav>
-              )}
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const template = yield* get(visit)
-    return {
-      title: `Settings of ${template.name}`,
-      body: (
-        <>
-          <PageHead
-            title={`Settings of ${template.name}`}
-            back={{ href: home(visit), label: template.name }}
-            lead={
-              <>
-                Id <code>{template.id}</code>
-              </>
-            }
-          />
-          <ErrorSummary faults={faults} labels={settingsLabels} />
-          <Card>
-            <Form action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
-              <SettingsFields fields={fields ?? settingsOf(template)} faults={faults} />
-              <div>
-                <Submit>Save settings</Submit>
-              </div>
-            </Form>
-          </Card>
-          <Card
-            title="Copy or retire"
-            lead="A copy has an id of its own and the same variants. A template whose variants are all off is sent to nobody and keeps its results."
-          >
-            <div class="buttons">
-              {visit.can("createTemplate")
-                ? (
-                  <Form action={`${home(visit)}/duplicate`} csrf={visit.session.csrfToken} inline>
-                    <input type="hidden" name="duplicated" value="true" />
-                    <Submit kind="plain">Duplicate the template</Submit>
-                  </Form>
-                )
-                : null}
-              {visit.can("updateVariant") && template.variants.some(({ active }) => active)
-                ? (
-                  <Form action={`${home(visit)}/off`} csrf={visit.session.csrfToken} inline>
-                    <input type="hidden" name="off" value="true" />
-                    <Submit kind="plain">Switch all variants off</Submit>
-                  </Form>
-                )
-                : null}
-            </div>
-          </Card>
-          {visit.can("deleteTemplate")
-            ? (
-              <Card title="Delete this template" lead="With its variants. Decisions already made stay.">
-                <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
-              </Card>
-            )
-            : null}
-        </>
-      ),
-    }
-  })
-
-  const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(
-      Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
-    )
-    const before = yield* get(visit)
-    const after = yield* templates.update(visit.org.slug, before.id, patch)
-    // What is learned from has changed: the model follows without waiting for new events.
-    if (JSON.stringify(after.objective) !== JSON.stringify(before.objective)) {
-      yield* learning.wake(visit.org.slug, before.id, true)
-    }
-    return { to: home(visit), done: "template-saved" }
-  })
-
-  /** A template like this one under an id that is free. */
-  const duplicate = Effect.fnUntraced(function* (visit: Visit) {
-    const { org } = visit
-    const { id, name, ...input } = TemplateFile.inputOf(yield* get(visit))
-    const copy = (number: number): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput> =>
-      Effect.gen(function* () {
-        const end = number === 1 ? "-copy" : `-copy-${number}`
-        const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
-        return yield* templates.create(org.slug, { ...input, id: wanted, name: `Copy of ${name}`.slice(0, 200) })
-      }).pipe(
-        Effect.catchTag("SchemaError", Effect.die),
-        Effect.catchTag("AlreadyExists", (error) => number < maxCopies ? copy(number + 1) : Effect.fail(error)),
-      )
-    const made = yield* copy(1)
-    yield* audit.record({
-      actor: visit.actor,
-      endpoint: "createTemplate",
-      params: { org: org.slug, template: made.id },
-      body: { copy_of: id },
-    })
-    return { to: templatePath(org.slug, made.id), done: "template-duplicated" }
-  })
-
-  /** Switches off every variant, all or none. */
-  const retire = Effect.fnUntraced(function* (visit: Visit) {
-    const template = yield* get(visit)
-    const { variants = [], ...input } = TemplateFile.inputOf(template)
-    yield* templates.importAll(visit.org.slug, [{
-      ...input,
-      variants: variants.map((variant) => ({ ...variant, active: false })),
-    }])
-    return { to: home(visit), done: "template-off" }
-  })
-
-  const confirm = Effect.fnUntraced(function* (visit: Visit) {
-    const { name, variants } = yield* get(visit)
-    const active = variants.filter(({ active }) => active).length
-    return {
-      title: "Delete a template",
-      body: (
-        <>
-          <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: name }} />
-          <Confirm
-            action={`${home(visit)}/delete`}
-            csrf={visit.session.csrfToken}
-            back={home(visit)}
-            button="Delete the template"
-          >
-            <p>
-              The template and its {counted(variants.length, "variant")}{" "}
-              cannot be brought back; systems that ask for it get the answer that it does not exist. Decisions already
-              made stay.
-            </p>
-            {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} switched on.</p>}
-            <p class="muted">
-              <a href={`${home(visit)}/export`}>Export it first</a>{" "}
-              to be able to import it again, or switch its variants off instead.
-            </p>
-          </Confirm>
-        </>
-      ),
-    }
-  })
-
-  yield* router.addAll([
-    page("/console/o/:org/templates/:template", "getTemplate", show),
-    page("/console/o/:org/templates/:template/history", "templateHistory", changes),
-    page("/console/o/:org/templates/:template/settings", "updateTemplate", (visit) => settings(visit)),
-    action("/console/o/:org/templates/:template/settings", "updateTemplate", save, settings),
-    action("/console/o/:org/templates/:template/duplicate", "createTemplate", duplicate),
-    action("/console/o/:org/templates/:template/off", "updateTemplate", retire),
-    page("/console/o/:org/templates/:template/delete", "deleteTemplate", confirm),
-    action(
-      "/console/o/:org/templates/:template/delete",
-      "deleteTemplate",
-      Effect.fnUntraced(function* (visit) {
-        yield* templates.remove(visit.org.slug, idOf(visit))
-        return { to: listPath(visit.org.slug), done: "template-deleted" }
-      }),
-    ),
-  ])
+  yield* router.addAll([page("/console/o/:org/templates/:template", "getTemplate", show)])
 }))

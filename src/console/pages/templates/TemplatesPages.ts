@@ -1,9 +1,10 @@
 import { Layer } from "effect"
 import * as PreviewPages from "./PreviewPages.tsx"
-import { RawRoutes } from "./RawRoutes.tsx"
 import * as TemplateFilePages from "./TemplateFilePages.tsx"
+import * as TemplateHistoryPages from "./TemplateHistoryPages.tsx"
 import * as TemplateListPages from "./TemplateListPages.tsx"
 import * as TemplatePages from "./TemplatePages.tsx"
+import * as TemplateSettingsPages from "./TemplateSettingsPages.tsx"
 import * as VariantPages from "./VariantPages.tsx"
 
 /** Templates and variants in the console. */
@@ -11,6 +12,8 @@ export const layer = Layer.mergeAll(
   TemplateListPages.layer,
   TemplateFilePages.layer,
   TemplatePages.layer,
+  TemplateHistoryPages.layer,
+  TemplateSettingsPages.layer,
   VariantPages.layer,
   PreviewPages.layer,
-).pipe(Layer.provide(RawRoutes.layer))
+)

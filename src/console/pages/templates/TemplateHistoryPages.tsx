@@ -1,0 +1,95 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import type { AuditEntry } from "../../../accounts/Audit.ts"
+import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Console, type Visit } from "../../Routes.tsx"
+import { ChangeList } from "../history/ChangeList.tsx"
+import { entryId, entryView } from "../history/EntryView.tsx"
+import { templatePath } from "./Paths.ts"
+
+const changesPerPage = 30
+
+/** The name of the variant that an entry of a template's history is about; empty for the template itself. */
+export const variantOf = (template: Template) => {
+  const names = new Map<string, string>(template.variants.map(({ id, name }) => [id, name]))
+  return ({ subject }: AuditEntry): string => {
+    const id = subject.slice(template.id.length + " / ".length)
+    return names.get(id) ?? id
+  }
+}
+
+/** What was changed of a template, field by field, by whom and when. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const history = yield* ChangeHistory
+  const templates = yield* Templates
+
+  const get = ({ org, params }: Visit) => templates.get(org.slug, lookedUp(params["template"] ?? ""))
+
+  const changes = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, query } = visit
+    const template = yield* get(visit)
+    const here = templatePath(org.slug, template.id)
+    const before = entryId(query.get("before"))
+    const entries = yield* history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage + 1 })
+    const shown = entries.slice(0, changesPerPage)
+    return {
+      title: `Changes of ${template.name}`,
+      body: (
+        <>
+          <PageHead
+            title={`Changes of ${template.name}`}
+            back={{ href: here, label: template.name }}
+            lead="Every change of the template and its variants, by whichever way it came in: what was there before, and what is there since."
+          />
+          <Card kind="flush">
+            {shown.length === 0
+              ? <Empty title="No change is on record">Changes are listed from the first one on.</Empty>
+              : (
+                <ChangeList
+                  caption="Changes, newest first"
+                  entries={shown}
+                  pathOf={(id) => `${here}/history/${id}`}
+                  subjectOf={variantOf(template)}
+                  zone={org.time_zone}
+                />
+              )}
+            <Pagination
+              label="Pages of the changes"
+              first={before === undefined ? undefined : `${here}/history`}
+              next={entries.length > shown.length ? `${here}/history?before=${shown.at(-1)!.id}` : undefined}
+            />
+          </Card>
+        </>
+      ),
+    }
+  })
+
+  const one = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, params } = visit
+    const template = yield* get(visit)
+    const id = entryId(params["entry"])
+    const [entry] = id === undefined
+      ? []
+      : yield* history.ofTemplate(org.slug, template.id, { before: id + 1, limit: 1 })
+    const found = entry?.id === id ? entry : undefined
+    return entryView(found, {
+      back: { href: `${templatePath(org.slug, template.id)}/history`, label: `Changes of ${template.name}` },
+      subject: found === undefined ? "" : variantOf(template)(found) || template.name,
+      zone: org.time_zone,
+    })
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/history", "templateHistory", changes),
+    page("/console/o/:org/templates/:template/history/:entry", "templateHistory", one),
+  ])
+}))

@@ -1,0 +1,217 @@
+/** @jsxImportSource preact */
+import { Effect, Schema } from "effect"
+import { HttpRouter } from "effect/http"
+import { type AlreadyExists, type Fault, InvalidInput, type OrganizationNotFound } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import { TemplateId } from "../../../domain/Ids.ts"
+import { type Template, TemplatePatch } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { Learning } from "../../../learning/Learning.ts"
+import { tellApart } from "../../../store/ChangeTrail.ts"
+import * as TemplateFile from "../../../templates/TemplateFile.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { listPath, templatePath } from "./Paths.ts"
+import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
+import { counted } from "./Words.ts"
+
+/** Copies of one template that find an id by themselves. */
+const maxCopies = 50
+
+const decodePatch = decoder(TemplatePatch)
+
+/** The settings of a template; copying, archiving, restoring and deleting it. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const learning = yield* Learning
+  const templates = yield* Templates
+
+  const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
+  const get = (visit: Visit) => templates.get(visit.org.slug, idOf(visit))
+  const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
+
+  const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+    const template = yield* get(visit)
+    return {
+      title: `Settings of ${template.name}`,
+      body: (
+        <>
+          <PageHead
+            title={`Settings of ${template.name}`}
+            back={{ href: home(visit), label: template.name }}
+            lead={
+              <>
+                Id <code>{template.id}</code>
+              </>
+            }
+          />
+          <ErrorSummary faults={faults} labels={settingsLabels} />
+          <Card>
+            <Form action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
+              <SettingsFields fields={fields ?? settingsOf(template)} faults={faults} />
+              <div>
+                <Submit>Save settings</Submit>
+              </div>
+            </Form>
+          </Card>
+          <Card
+            title="Copy or archive"
+            lead="A copy has an id of its own and the same variants. An archived template is served to nobody, keeps its results and can be restored."
+          >
+            <div class="buttons">
+              {visit.can("createTemplate")
+                ? (
+                  <Form action={`${home(visit)}/duplicate`} csrf={visit.session.csrfToken} inline>
+                    <input type="hidden" name="duplicated" value="true" />
+                    <Submit kind="plain">Duplicate the template</Submit>
+                  </Form>
+                )
+                : null}
+              {template.archived_at === null
+                ? <a class="button" href={`${home(visit)}/archive`}>Archive the template</a>
+                : (
+                  <Form action={`${home(visit)}/restore`} csrf={visit.session.csrfToken} inline>
+                    <input type="hidden" name="archived" value="false" />
+                    <Submit kind="plain">Restore the template</Submit>
+                  </Form>
+                )}
+            </div>
+          </Card>
+          {visit.can("deleteTemplate")
+            ? (
+              <Card title="Delete this template" lead="With its variants. Decisions already made stay.">
+                <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
+              </Card>
+            )
+            : null}
+        </>
+      ),
+    }
+  })
+
+  const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(
+      Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
+    )
+    const before = yield* get(visit)
+    const after = yield* templates.update(visit.org.slug, before.id, patch)
+    // What is learned from has changed: the model follows without waiting for new events.
+    if (JSON.stringify(after.objective) !== JSON.stringify(before.objective)) {
+      yield* learning.wake(visit.org.slug, before.id, true)
+    }
+    return { to: home(visit), done: "template-saved" }
+  })
+
+  /** A template like this one under an id that is free. */
+  const duplicate = Effect.fnUntraced(function* (visit: Visit) {
+    const { org } = visit
+    const { archived: _, id, name, ...input } = TemplateFile.inputOf(yield* get(visit))
+    const copy = (number: number): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput> =>
+      Effect.gen(function* () {
+        const end = number === 1 ? "-copy" : `-copy-${number}`
+        const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
+        return yield* templates.create(org.slug, { ...input, id: wanted, name: `Copy of ${name}`.slice(0, 200) })
+      }).pipe(
+        Effect.catchTag("SchemaError", Effect.die),
+        Effect.catchTag("AlreadyExists", (error) => number < maxCopies ? copy(number + 1) : Effect.fail(error)),
+      )
+    // The history of the copy names where it comes from.
+    yield* tellApart({ copy_of: id ?? "" })
+    const made = yield* copy(1)
+    return { to: templatePath(org.slug, made.id), done: "template-duplicated" }
+  })
+
+  const setArchived = (archived: boolean) =>
+    Effect.fnUntraced(function* (visit: Visit) {
+      yield* templates.update(visit.org.slug, idOf(visit), { archived })
+      return { to: home(visit), done: archived ? "template-archived" : "template-restored" }
+    })
+
+  const confirmArchive = Effect.fnUntraced(function* (visit: Visit) {
+    const { id, name } = yield* get(visit)
+    return {
+      title: "Archive a template",
+      body: (
+        <>
+          <PageHead title={`Archive ${name}?`} back={{ href: home(visit), label: name }} />
+          <Confirm
+            action={`${home(visit)}/archive`}
+            csrf={visit.session.csrfToken}
+            back={home(visit)}
+            button="Archive the template"
+          >
+            <p>
+              Within 5 seconds nobody gets it any more: systems that ask for <code>{id}</code>{" "}
+              are told that it is archived (404), and messages with it are refused. What is queued already still leaves;
+              cancel it under Deliveries.
+            </p>
+            <p class="muted">
+              Its variants, its results and its history stay, and what comes in for messages that were sent is still
+              counted. You can restore it at any time.
+            </p>
+          </Confirm>
+        </>
+      ),
+    }
+  })
+
+  const confirm = Effect.fnUntraced(function* (visit: Visit) {
+    const { archived_at: archivedAt, name, variants } = yield* get(visit)
+    const active = variants.filter(({ active }) => active).length
+    return {
+      title: "Delete a template",
+      body: (
+        <>
+          <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: name }} />
+          <Confirm
+            action={`${home(visit)}/delete`}
+            csrf={visit.session.csrfToken}
+            back={home(visit)}
+            button="Delete the template"
+          >
+            <p>
+              The template and its {counted(variants.length, "variant")}{" "}
+              cannot be brought back; systems that ask for it get the answer that it does not exist. Decisions already
+              made stay.
+            </p>
+            {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} switched on.</p>}
+            <p class="muted">
+              <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
+              {archivedAt === null
+                ? (
+                  <>
+                    {", or "}
+                    <a href={`${home(visit)}/archive`}>archive it</a> instead
+                  </>
+                )
+                : null}.
+            </p>
+          </Confirm>
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/settings", "updateTemplate", (visit) => settings(visit)),
+    action("/console/o/:org/templates/:template/settings", "updateTemplate", save, settings),
+    action("/console/o/:org/templates/:template/duplicate", "createTemplate", duplicate),
+    page("/console/o/:org/templates/:template/archive", "updateTemplate", confirmArchive),
+    action("/console/o/:org/templates/:template/archive", "updateTemplate", setArchived(true)),
+    action("/console/o/:org/templates/:template/restore", "updateTemplate", setArchived(false)),
+    page("/console/o/:org/templates/:template/delete", "deleteTemplate", confirm),
+    action(
+      "/console/o/:org/templates/:template/delete",
+      "deleteTemplate",
+      Effect.fnUntraced(function* (visit) {
+        yield* templates.remove(visit.org.slug, idOf(visit))
+        return { to: listPath(visit.org.slug), done: "template-deleted" }
+      }),
+    ),
+  ])
+}))

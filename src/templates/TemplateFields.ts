@@ -1,0 +1,31 @@
+import { type Fields, pointerPart } from "../domain/Difference.ts"
+import type { Template, Variant } from "../domain/Template.ts"
+
+// Templates and variants as the audit log compares them: by field, each variable one of its own.
+
+const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${pointerPart(name)}`, value]))
+
+/** The fields of a variant, below `at`. */
+export const fieldsOfVariant = (variant: Variant, at = ""): Fields => ({
+  [`${at}/name`]: variant.name,
+  [`${at}/active`]: variant.active,
+  ...named(`${at}/vars`, variant.vars),
+  ...named(`${at}/formats`, variant.formats),
+  [`${at}/targeting`]: variant.targeting,
+  [`${at}/seasons`]: variant.seasons,
+})
+
+/** The fields of a template with those of its variants. */
+export const fieldsOfTemplate = (template: Template): Fields => ({
+  "/name": template.name,
+  "/archived": template.archived_at !== null,
+  "/objective": template.objective,
+  "/sticky_hours": template.sticky_hours,
+  "/strict": template.strict,
+  "/link_domains": template.link_domains,
+  ...Object.assign(
+    {},
+    ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),
+  ),
+})
