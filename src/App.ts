@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { Expired } from "./accounts/Expired.ts"
 import * as AccountServices from "./accounts/AccountServices.ts"
 import { ChangeHistory } from "./accounts/ChangeHistory.ts"
 import { AdminAuth } from "./auth/AdminAuth.ts"
@@ -145,6 +146,7 @@ export const layerJobs = Layer.mergeAll(
   Intake.layerRunning,
   Sweep.layer,
   Upkeep.layer,
+  Expired.layerRunning,
   Dispatcher.layer,
   Settling.layerRunning,
 )

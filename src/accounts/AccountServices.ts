@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { Audit } from "./Audit.ts"
+import { Expired } from "./Expired.ts"
 import { Invitations } from "./Invitations.ts"
 import { Memberships } from "./Memberships.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
@@ -15,6 +16,7 @@ export const layer = SignIn.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(
     Accounts.layer,
     Audit.layer,
+    Expired.layer,
     Invitations.layer,
     Memberships.layer,
     OneTimeLinks.layer,

@@ -2,8 +2,8 @@ import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { Store } from "./Store.ts"
 
-/** Tables whose rows come and go, the liveliest first. */
-const tables = [
+/** Every table but that of the migrations, the liveliest first. */
+export const tables: ReadonlyArray<string> = [
   "deliveries",
   "tally_ledger",
   "decisions",
@@ -23,8 +23,22 @@ const tables = [
   "idempotency_keys",
   "dispatch_lanes",
   "delivery_counts",
+  "attribution_links",
+  "profiles",
+  "send_time_marks",
+  "sessions",
+  "sign_in_attempts",
+  "one_time_links",
+  "invitations",
+  "audit_entries",
+  "templates",
+  "variants",
+  "connections",
+  "webhook_sources",
   "organizations",
   "api_keys",
+  "accounts",
+  "memberships",
 ]
 
 /**

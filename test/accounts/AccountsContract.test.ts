@@ -3,6 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import { Expired } from "../../src/accounts/Expired.ts"
 import { Invitations } from "../../src/accounts/Invitations.ts"
 import { Memberships } from "../../src/accounts/Memberships.ts"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
@@ -24,6 +25,7 @@ const cheap = { logN: 10, r: 8, p: 1 }
 const layerAccounts = SignIn.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(
     Accounts.layer,
+    Expired.layer,
     Invitations.layer,
     Memberships.layer,
     OneTimeLinks.layer,
@@ -50,6 +52,36 @@ describeOnStores("Accounts", (_, environment) => {
       yield* Effect.ignore((yield* Organizations).create({ slug: acme, name: "Acme" }))
       return acme
     })
+
+    it.effect("lose what has expired without anybody signing in, and nothing else", () =>
+      timed(Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const invitations = yield* Invitations
+        const links = yield* OneTimeLinks
+        const sessions = yield* Sessions
+        const { remove } = yield* Expired
+        const org = yield* organization
+        const { id } = yield* make("expiring@example.com")
+        yield* sessions.start(id, client)
+        yield* Effect.ignore((yield* SignInLimits).attempt("expiring@example.com", client.address))
+        yield* links.create("password", id)
+        yield* invitations.create(org, { email: "late@example.com", role: "viewer", invitedBy: "x" })
+        const counts = Effect.map(
+          sql<{ n: number }>`
+            SELECT count(*)::int AS n FROM sessions UNION ALL SELECT count(*)::int FROM sign_in_attempts
+            UNION ALL SELECT count(*)::int FROM one_time_links UNION ALL SELECT count(*)::int FROM invitations`,
+          (rows) => rows.map(({ n }) => n),
+        )
+        const before = yield* counts
+        yield* remove
+        assert.deepStrictEqual(yield* counts, before, "all of it is of use still")
+        yield* TestClock.adjust("13 hours")
+        yield* remove
+        assert.deepStrictEqual(yield* counts, [0, 0, 0, before[3]!])
+        yield* TestClock.adjust("38 days")
+        yield* remove
+        assert.deepStrictEqual(yield* counts, [0, 0, 0, 0])
+      })))
 
     it.effect("know a password by its hash alone, and the address in any case", () =>
       Effect.gen(function* () {

@@ -3,6 +3,7 @@ import { Effect, Exit, Layer, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import * as Upkeep from "../../src/store/Upkeep.ts"
 import * as Migrations from "../../src/store/Migrations.ts"
 import { describeOnStores, hasPostgres, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { snapshot } from "../support/schemaSnapshot.ts"
@@ -15,6 +16,12 @@ describeOnStores("Migrations", (_, environment) => {
       Effect.gen(function* () {
         const expected = readFileSync(new URL("../../schema/snapshot.sql", import.meta.url), "utf8")
         assert.strictEqual(yield* snapshot, expected)
+      }))
+
+    it.effect("make no table that the embedded store's upkeep forgets", () =>
+      Effect.gen(function* () {
+        const made = [...(yield* snapshot).matchAll(/^CREATE TABLE (\w+)/gm)].map(([, table]) => table!)
+        assert.deepStrictEqual([...Upkeep.tables, "schema_migrations"].sort(), made)
       }))
 
     it.effect("change nothing when they are applied again", () =>

@@ -1,0 +1,41 @@
+import { Context, DateTime, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { absoluteMillis, idleMillis } from "./Sessions.ts"
+import { windowMillis } from "./SignInLimits.ts"
+
+/** For how long an invitation that was accepted or has expired is kept, for questions about it. Unit: milliseconds. */
+const invitationMillis = 30 * 86_400_000
+
+/** Removes what has expired: it says who was where with which device, and is of use to nobody. */
+export class Expired extends Context.Service<Expired, {
+  /** Removes sessions, attempts to sign in, one-time links and invitations whose time is over. */
+  readonly remove: Effect.Effect<void>
+}>()("parlance/accounts/Expired") {
+  static readonly layer = Layer.effect(
+    Expired,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const remove = Effect.gen(function* () {
+        const now = yield* DateTime.nowAsDate
+        const ago = (millis: number) => new Date(now.getTime() - millis)
+        yield* sql`
+          DELETE FROM sessions s WHERE s.expires_at <= ${now} OR s.last_seen_at <= ${ago(idleMillis)}
+            OR s.created_at <= ${ago(absoluteMillis)}`
+        yield* sql`DELETE FROM sign_in_attempts s WHERE s.started_at <= ${ago(windowMillis)}`
+        yield* sql`DELETE FROM one_time_links l WHERE l.expires_at <= ${now}`
+        yield* sql`
+          DELETE FROM invitations i WHERE i.expires_at <= ${ago(invitationMillis)}
+            OR i.accepted_at <= ${ago(invitationMillis)}`
+      }).pipe(
+        Effect.catch((error) => Effect.logDebug("What has expired was not removed", error.message)),
+        Effect.withSpan("Expired.remove"),
+      )
+      return Expired.of({ remove })
+    }),
+  )
+
+  /** Removes from time to time: signing in removes some of it as well, but nobody may sign in for months. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Expired, ({ remove }) => Effect.forkScoped(Effect.repeat(remove, Schedule.spaced("10 minutes")))),
+  )
+}
