@@ -118,6 +118,12 @@ export const entryOf = (row: EntryRow): AuditEntry => ({ ...row, at: row.at.toIS
 export class Audit extends Context.Service<Audit, {
   /** Never fails: a store that is away is told to the log. */
   readonly record: (change: Change) => Effect.Effect<void>
+  /** What somebody did by a link or a provider, on the way in; of an organization where it is about one. Never fails. */
+  readonly recordEntry: (
+    account: { readonly id: string; readonly email: string },
+    action: string,
+    org?: string,
+  ) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `before`. */
   readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AuditEntry>>
 }>()("parlance/accounts/Audit") {
@@ -127,7 +133,11 @@ export class Audit extends Context.Service<Audit, {
       const sql = yield* SqlClient.SqlClient
 
       const insert = Effect.fnUntraced(function* (
-        { actor, org }: { readonly actor: Actor; readonly org: string | undefined },
+        { accountId, actor, org }: {
+          readonly actor: string
+          readonly accountId: string | undefined
+          readonly org: string | undefined
+        },
         entries: ReadonlyArray<NewEntry>,
       ) {
         const now = yield* DateTime.nowAsDate
@@ -139,12 +149,19 @@ export class Audit extends Context.Service<Audit, {
         }))
         yield* sql`
           INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details, changes)
-          SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${nameOf(actor)}::text,
-            ${actor.kind === "session" ? actor.session.account.id : null}::text, r.action, r.subject, r.details::json,
+          SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${actor}::text,
+            ${accountId ?? null}::text, r.action, r.subject, r.details::json,
             r.changes::json
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(action text, subject text, details text,
-            changes text)`
+            changes text)`.pipe(
+          Effect.catch((error) => Effect.logError(`The audit log did not take "${entries[0]!.action}"`, error.message)),
+        )
       })
+
+      const recordEntry = Effect.fn("Audit.recordEntry")(
+        ({ email, id }: { readonly id: string; readonly email: string }, action: string, org?: string) =>
+          insert({ actor: email, accountId: id, org }, [{ action, subject: email, details: {}, changes: null }]),
+      )
 
       const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, trail }: Change) {
         const rule = policy[endpoint]
@@ -179,9 +196,8 @@ export class Audit extends Context.Service<Audit, {
             changes: one.difference,
           })),
         ]
-        yield* insert({ actor, org: slug }, entries).pipe(
-          Effect.catch((error) => Effect.logError(`The audit log did not take "${action}"`, error.message)),
-        )
+        const accountId = actor.kind === "session" ? actor.session.account.id : undefined
+        yield* insert({ actor: nameOf(actor), accountId, org: slug }, entries)
       })
 
       const list = Effect.fn("Audit.list")(function* (scope: Scope, { before, limit }: Page) {
@@ -196,7 +212,7 @@ export class Audit extends Context.Service<Audit, {
         return rows.map(entryOf)
       })
 
-      return Audit.of({ record, list })
+      return Audit.of({ record, recordEntry, list })
     }),
   )
 }

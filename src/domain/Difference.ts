@@ -25,11 +25,9 @@ export type Difference = typeof Difference.Type
 /** What is kept of one side of a field at most. Unit: UTF-16 code units, as all here. */
 const maxValue = 8_192
 
-/** What is kept of all fields together; of the next ones only the name. */
+/** What is kept of all fields together; of the next ones only the name, as long as there is room for names. */
 const maxAll = 32_768
-
-/** Fields of which at least the name is kept. */
-const maxFields = 200
+const maxNames = 8_192
 
 /** Texts are kept whole up to this length. */
 const wholeUpTo = 2_000
@@ -96,15 +94,21 @@ export const difference = (before: Fields | undefined, after: Fields | undefined
   const value = (fields: Fields | undefined, name: string) =>
     fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
   const differing = names.filter((name) => !isDeepStrictEqual(value(before, name), value(after, name)))
-  let size = 0
-  const fields = differing.slice(0, maxFields).map((name): FieldChange => {
+  let [left, leftForNames] = [maxAll, maxNames]
+  const fields: Array<FieldChange> = []
+  for (const name of differing) {
     const change = fieldChange(name.slice(0, 400), value(before, name), value(after, name))
     const length = JSON.stringify(change).length
-    if (size + length > maxAll) return { field: change.field, cut: true }
-    size += length
-    return change
-  })
-  return { fields, omitted: Math.max(0, differing.length - maxFields) }
+    if (length <= left) {
+      left -= length
+      fields.push(change)
+      continue
+    }
+    leftForNames -= name.length + 30
+    if (leftForNames < 0) break
+    fields.push({ field: change.field, cut: true })
+  }
+  return { fields, omitted: differing.length - fields.length }
 }
 
 /** A part of a JSON pointer. */

@@ -25,6 +25,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
     `/console/o/${org}/settings/audit`,
     "/console/account",
     "/console/accounts",
+    "/console/accounts/audit",
     `/console/accounts/${member}/remove`,
     "/console/nowhere",
   ]

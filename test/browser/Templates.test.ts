@@ -118,6 +118,23 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await press(page, "Delete the variant")
     await page.getByText("The variant has been deleted.").waitFor()
 
+    await page.getByRole("link", { name: "Settings", exact: true }).click()
+    await page.getByRole("link", { name: "Archive the template" }).click()
+    await press(page, "Archive the template")
+    await page.getByText("The template has been archived.").waitFor()
+    await page.getByRole("link", { name: "← Templates" }).click()
+    await page.getByText("Every template is archived").waitFor()
+    await page.getByRole("link", { name: "Archived: 1" }).click()
+    await page.getByRole("link", { name: "Cart reminder" }).click()
+    await press(page, "Restore the template")
+    await page.getByText("The template has been restored.").waitFor()
+    await page.getByRole("link", { name: "All changes, before and after" }).click()
+    const restored = page.getByRole("listitem").filter({ hasText: "template restored" })
+    await restored.getByText("in use").waitFor()
+    await restored.getByRole("link", { name: "template restored" }).click()
+    await page.getByRole("heading", { name: "Template restored", level: 1 }).waitFor()
+    await page.goto(`${tried.service().url}/console/o/written/templates/cart`)
+
     // A preview is no step of the history.
     await page.getByRole("link", { name: "Edit Warm" }).click()
     await page.getByLabel("Liquid of subject").fill("Dear {{ first_name }}")
@@ -192,6 +209,48 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await manage("PATCH", `${template}/variants/ask-mira`, { active: false })
     await manage("PATCH", template, { objective: { click: 1, conversion: 5, negative: -2 }, sticky_hours: 48 })
     await manage("POST", "/organizations/outdoor/templates", { id: "welcome", name: "Welcome" })
+    const { vars } = await manage("GET", `${template}/variants/free-shipping`)
+    const words: Record<string, string> = Object.fromEntries(
+      Object.entries<string>(vars).map(([name, text]) => [name, text.replaceAll("shipping", "delivery to your door")]),
+    )
+    await manage("PATCH", `${template}/variants/free-shipping`, {
+      vars: {
+        ...words,
+        body_html: [
+          "<table>",
+          ...Array.from({ length: 24 }, (_, n) => `  <tr><td>Row ${n} of the letter</td></tr>`),
+          "</table>",
+          words["body_html"],
+        ].join("\n"),
+      },
+    })
+    await manage("PATCH", `${template}/variants/free-shipping`, {
+      vars: {
+        ...words,
+        body_html: [
+          "<table>",
+          ...Array.from({ length: 24 }, (_, n) => `  <tr><td>Row ${n === 12 ? "twelve" : n} of the letter</td></tr>`),
+          "</table>",
+          `<p>We hold {{ cart.items | size }} things for you until ${
+            "the end of the week, ".repeat(8)
+          }and not longer.</p>`,
+          words["body_html"],
+        ].join("\n"),
+      },
+    })
+    await manage("PATCH", "/organizations/outdoor", {
+      quiet_hours: { from: "21:00", to: "08:00" },
+      allowed_days: ["mon", "tue", "wed", "thu", "fri"],
+      exploration_floor: 0.05,
+    })
+    await manage("POST", "/organizations/outdoor/templates", {
+      id: "summer-sale",
+      name: "Summer sale",
+      variants: [{ id: "a", vars: { subject: "Half price" } }],
+    })
+    await manage("PATCH", "/organizations/outdoor/templates/summer-sale", { archived: true })
+    const entries = async () => (await manage("GET", `${template}/history`)).changes
+    const [{ id: lastChange }] = await entries()
     const { key } = await manage("POST", "/organizations/outdoor/keys", { name: "Shop" })
     for (let index = 0; index < 30; index++) {
       const answer = await tried.service().generate("outdoor", key, {
@@ -212,6 +271,10 @@ describeInBrowser("Templates in a browser", start, (tried) => {
       await check("list")
       await page.goto(`${tried.service().url}${base}?q=nothing+like+it`)
       await check("list-none")
+      await page.goto(`${tried.service().url}${base}?archived=true`)
+      await check("list-archived")
+      await page.goto(`${tried.service().url}${base}/summer-sale`)
+      await check("template-archived")
       await page.goto(`${tried.service().url}${base}/cart-reminder`)
       await page.frameLocator(".variant-card iframe").first().getByText("Back to your cart").waitFor()
       await check("template")
@@ -238,6 +301,8 @@ describeInBrowser("Templates in a browser", start, (tried) => {
           ["new-variant", "cart-reminder/new-variant"],
           ["settings", "cart-reminder/settings"],
           ["history", "cart-reminder/history"],
+          ["history-entry", `cart-reminder/history/${lastChange}`],
+          ["archive", "cart-reminder/archive"],
           ["delete", "cart-reminder/delete"],
           ["delete-variant", "cart-reminder/variants/reviews/delete"],
           ["create", "-/new"],

@@ -1,8 +1,11 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, it } from "vitest"
+import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { navigation } from "../../src/console/Navigation.ts"
+import { provider } from "../accounts/provider.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { startWith } from "../support/servicesOf.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
 import { connect, deliveryEnvironment, furnish, managed, password, receiver, script } from "./furnished.ts"
@@ -17,6 +20,10 @@ const mostPages = 600
 const deepest: ReadonlyArray<string> = [
   "/console/account",
   "/console/accounts/:/remove",
+  "/console/accounts/audit/:",
+  "/console/o/:/templates?archived",
+  "/console/o/:/templates/:/archive",
+  "/console/o/:/templates/:/history/:",
   "/console/o/:/templates/:/results",
   "/console/o/:/templates/:/variants/:",
   "/console/o/:/templates/:/variants/:/delete",
@@ -28,6 +35,7 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/people?q",
   "/console/o/:/settings/keys/:/revoke",
   "/console/o/:/settings/members/:/remove",
+  "/console/o/:/settings/audit/:",
 ]
 
 /** Bytes of a page without what its frames load. */
@@ -45,12 +53,15 @@ const hostile: Readonly<Record<string, string>> = {
   elsewhere: encodeURIComponent("__proto__"),
 }
 
+/** What the provider of the test knows the service by. */
+const clientSecret = "a-client-secret-of-the-test"
+
 /** Pages that end the session they are asked with: tried last, by a session of their own. */
 const endsSession = (action: string) =>
   action === "/console/sign-out" || action === "/console/account/password" || action.endsWith("/end")
 
 /** What takes away what other forms are about: tried after them. */
-const takesAway = (action: string) => /\/(delete|remove|revoke|withdraw|erase|off|cancel)(\?|$)/.test(action)
+const takesAway = (action: string) => /\/(delete|remove|revoke|withdraw|erase|archive|cancel)(\?|$)/.test(action)
 
 interface Answer {
   readonly status: number
@@ -183,6 +194,10 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
     })
   }
   await manage("POST", `/organizations/${slug}/templates`, { id: "empty", name: script, variants: [] })
+  await manage("POST", `/organizations/${slug}/templates`, { id: "old", name: "Old", archived: true })
+  await manage("PATCH", `/organizations/${slug}/templates/welcome/variants/brief`, {
+    vars: { subject: script, body: "" },
+  })
   await manage("POST", `/organizations/${slug}/invitations`, { email: "invited@example.com", role: "viewer" })
   await manage("POST", `/organizations/${slug}/keys`, { name: script, scopes: ["events"] })
   await waitUntil("messages have left and one has failed", async () => {
@@ -332,23 +347,105 @@ describe("The whole console, found by its links", () => {
     assert.deepStrictEqual(failures, [])
   }, 180_000)
 
-  it("answers every form of somebody who is not signed in, whatever is typed", async () => {
-    const failures: Array<string> = []
-    for (const path of ["/console/sign-in", "/console/sign-in?next=%2Fconsole%2Faccount", "/console/no-such-page"]) {
-      const page = await service.request(path)
-      for (const form of foundOn(path, await page.text()).forms) {
-        for (const value of ["", ...Object.values(hostile)]) {
-          const answer = await service.request(form.action, {
-            method: "POST",
-            redirect: "manual",
-            headers: { "content-type": "application/x-www-form-urlencoded" },
-            body: encoded(form.controls.map(({ name }) => [name, value] as const)),
+  it("answers every page and form of somebody who is not signed in, whatever is typed", async () => {
+    const own = await Effect.runPromise(Scope.make())
+    try {
+      const { provided, service } = await Effect.runPromise(Scope.provide(
+        Effect.gen(function* () {
+          const { behaviour, issuer } = yield* provider("parlance", clientSecret)
+          behaviour.email = "nobody@example.com"
+          const { run, service } = yield* startWith("embedded", {
+            OIDC_ISSUER: issuer,
+            OIDC_CLIENT_ID: "parlance",
+            OIDC_CLIENT_SECRET: clientSecret,
           })
-          await answer.body?.cancel()
-          if (answer.status >= 500) failures.push(`${form.action} with ${value.slice(0, 20)}: ${answer.status}`)
+          const token = yield* Effect.promise(() =>
+            run(Effect.flatMap(OneTimeLinks, (links) => links.create("first_run")))
+          )
+          return { provided: token, service }
+        }),
+        own,
+      ))
+      const manage = managed(service)
+      await manage("POST", "/organizations", { slug: "asked", name: "Asked" })
+      const { path: invitation } = await manage("POST", "/organizations/asked/invitations", {
+        email: "invited@example.com",
+        role: "viewer",
+      })
+      const { link: password } = await manage("POST", "/accounts", { email: "new@example.com", name: "New" })
+      await manage("POST", "/accounts", { email: "known@example.com", name: "Known" })
+      const { path: known } = await manage("POST", "/organizations/asked/invitations", {
+        email: "known@example.com",
+        role: "viewer",
+      })
+      const doors = [
+        "/console/sign-in",
+        "/console/sign-in?next=%2Fconsole%2Faccount",
+        "/console/sign-in?failed=openid",
+        "/console/no-such-page",
+        `/console/first-run?token=${provided}`,
+        invitation,
+        known,
+        password.path,
+      ]
+      const failures: Array<string> = []
+      const ask = async (path: string, init: RequestInit = {}) => {
+        const answer = await service.request(path, { redirect: "manual", ...init })
+        const text = await answer.text()
+        const what = `${init.method ?? "GET"} ${path.slice(0, 120)}: ${answer.status}`
+        // What the provider did wrong is said with 502: no fault of this service.
+        if (answer.status >= 500 && !(answer.status === 502 && path.startsWith("/console/openid"))) failures.push(what)
+        if (text.includes("<script>alert(1)")) failures.push(`${what}: text that runs`)
+        return { status: answer.status, text, headers: answer.headers }
+      }
+      const forms: Array<FoundForm> = []
+      for (const path of doors) {
+        const { headers, status, text } = await ask(path)
+        if (status !== 200 && status !== 303 && status !== 404) failures.push(`${path}: ${status}`)
+        if (status === 200 && !/default-src 'none'/.test(headers.get("content-security-policy") ?? "")) {
+          failures.push(`${path}: no policy`)
+        }
+        const found = foundOn(path, text)
+        forms.push(...found.forms)
+        for (const to of found.links.filter((to) => to.startsWith("/console/") && !doors.includes(to))) await ask(to)
+      }
+      for (const action of ["/console/first-run", "/console/invitation", "/console/password", "/console/sign-in"]) {
+        assert.isTrue(forms.some((form) => form.action === action), action)
+      }
+      for (const value of ["", ...Object.values(hostile)]) {
+        for (const page of ["first-run", "invitation", "password"]) await ask(`/console/${page}?token=${value}`)
+        for (const name of ["next", "done", "failed"]) await ask(`/console/sign-in?${name}=${value}`)
+        await ask(`/console/openid?next=${value}`)
+        for (const query of [`code=${value}&state=${value}`, `error=${value}&error_description=${value}`, value]) {
+          await ask(`/console/openid/callback?${query}`, {
+            headers: { cookie: `parlance_openid=${value.slice(0, 500)}` },
+          })
         }
       }
+      const send = (action: string, fields: ReadonlyArray<readonly [string, string]>) =>
+        ask(action, {
+          method: "POST",
+          headers: { "content-type": "application/x-www-form-urlencoded" },
+          body: encoded(fields),
+        })
+      for (const { action, controls } of forms) {
+        for (const value of ["", ...Object.values(hostile)]) {
+          // With the link that stands there, and with none.
+          for (const keeps of [true, false]) {
+            await send(
+              action,
+              controls.map(({ name, value: stands }) =>
+                [name, keeps && name === "token" ? encodeURIComponent(stands) : value] as const
+              ),
+            )
+          }
+        }
+      }
+      assert.deepStrictEqual(failures, [])
+      const { accounts } = await manage("GET", "/accounts")
+      assert.isFalse(accounts.some(({ administrator }: { administrator: boolean }) => administrator))
+    } finally {
+      await Effect.runPromise(Scope.close(own, Exit.void))
     }
-    assert.deepStrictEqual(failures, [])
   })
 })

@@ -1,107 +1,12 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
-import { sampleFields } from "../../src/console/pages/templates/SampleFields.ts"
-import { adminToken, run, type Service, startInProcess } from "../support/service.ts"
-import { temporaryEnvironment } from "../support/stores.ts"
+import { it } from "vitest"
+import { base, describeShop, variantForm } from "./shop.ts"
 
-const password = "four unrelated words here"
 const script = `<script>document.title="owned"</script>`
 
-describe("sampleFields", () => {
-  it("makes examples of what the sources use, and of nothing that they make themselves", () => {
-    assert.deepStrictEqual(
-      sampleFields([{
-        subject: "{{ first_name }} {% assign own = 1 %}{{ own }} {{ true }}",
-        body: "{% for item in cart.items %}{{ item.title }} {{ item.price }} {{ forloop.index }}{% endfor %}" +
-          "{{ cart.url }}{% if user.vip %}{% endif %}{{ tags.first }} {{ cart.items.first.title }}",
-      }]),
-      {
-        first_name: "Ann",
-        cart: { items: [{ title: "Title", price: 49.9 }], url: "https://example.com/" },
-        user: { vip: "Vip" },
-        tags: ["Tag"],
-      },
-    )
-  })
-
-  it("is not held up by text that is nearly Liquid", () => {
-    assert.deepStrictEqual(
-      sampleFields([{ a: "{%".repeat(30_000), b: "{{ a.".repeat(13_000), c: `{%for x in ${" ".repeat(60_000)}` }]),
-      { a: "A" },
-    )
-  })
-})
-
-describe("Templates in the console", () => {
-  let scope: Scope.Closeable
-  let service: Service
-
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(Scope.provide(startInProcess(temporaryEnvironment("embedded")), scope))
-    await manage("POST", "/organizations", { slug: "shop", name: "Shop", time_zone: "Europe/Berlin" })
-    for (const role of ["viewer", "editor", "admin"]) {
-      const { id } = await manage("POST", "/accounts", { email: `${role}@example.com`, name: role, password })
-      await manage("PUT", `/organizations/shop/members/${id}`, { role })
-    }
-    await manage("POST", "/accounts", { email: "stranger@example.com", name: "Stranger", password })
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-
-  const manage = async (method: string, path: string, body?: unknown) => {
-    const answer = await service.manage(method, path, body)
-    assert.isBelow(answer.status, 300, `${method} ${path} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
-
-  /** Somebody who is signed in, without a browser. */
-  const signIn = async (email: string) => {
-    const signedIn = await service.request("/console/sign-in", {
-      method: "POST",
-      redirect: "manual",
-      headers: { origin: service.url },
-      body: new URLSearchParams({ email, password }),
-    })
-    const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!
-    const home = await (await service.request("/console/account", { headers: { cookie } })).text()
-    const csrf = /name="_csrf" value="([^"]+)"/.exec(home)![1]!
-    const read = async (response: Response) => ({
-      status: response.status,
-      headers: response.headers,
-      text: await response.text(),
-    })
-    return {
-      get: async (path: string) => read(await service.request(path, { headers: { cookie }, redirect: "manual" })),
-      post: async (path: string, fields: Record<string, string>, more: Record<string, string> = {}) =>
-        read(
-          await service.request(path, {
-            method: "POST",
-            redirect: "manual",
-            headers: { cookie, origin: service.url, ...more },
-            body: new URLSearchParams({ _csrf: csrf, ...fields }),
-          }),
-        ),
-    }
-  }
-
-  const base = "/console/o/shop/templates"
-
-  /** The fields that the editor sends of a variant. */
-  const form = (more: Record<string, string> = {}) => ({
-    name: "Warm",
-    active: "true",
-    var_0_name: "subject",
-    var_0_format: "text",
-    var_0_source: "Hello {{ name }}",
-    fields: "{}",
-    attrs: "{}",
-    at: "",
-    ...more,
-  })
-
+describeShop("Templates in the console", (shop) => {
   it("creates a template and a variant as they were typed, and changes them", async () => {
-    const editor = await signIn("editor@example.com")
+    const editor = await shop.signIn("editor@example.com")
     const created = await editor.post(`${base}/-/new`, {
       id: "cart",
       name: "Cart reminder",
@@ -115,7 +20,7 @@ describe("Templates in the console", () => {
       link_domains: "shop.example\r\nmail.example",
     })
     assert.strictEqual(created.headers.get("location"), `${base}/cart?done=template-created`)
-    const made = await manage("GET", "/organizations/shop/templates/cart")
+    const made = await shop.manage("GET", "/organizations/shop/templates/cart")
     assert.deepInclude(made, {
       objective: { click: 1, conversion: 5, negative: -2 },
       sticky_hours: 24,
@@ -124,7 +29,7 @@ describe("Templates in the console", () => {
     })
 
     const variant = await editor.post(`${base}/cart/new-variant`, {
-      ...form({
+      ...variantForm({
         id: "warm",
         var_1_name: "body_html",
         var_1_format: "html",
@@ -152,7 +57,7 @@ describe("Templates in the console", () => {
       }),
     })
     assert.strictEqual(variant.headers.get("location"), `${base}/cart?at=warm&done=variant-created`, variant.text)
-    const stored = await manage("GET", "/organizations/shop/templates/cart/variants/warm")
+    const stored = await shop.manage("GET", "/organizations/shop/templates/cart/variants/warm")
     assert.deepStrictEqual(stored.vars, { subject: "Hello {{ name }}", body_html: "\n<p>Two\nlines</p>" })
     assert.deepStrictEqual(stored.formats, { body_html: "html" })
     assert.deepStrictEqual(stored.targeting, [
@@ -169,13 +74,16 @@ describe("Templates in the console", () => {
     const shown = await editor.get(`${base}/cart/variants/warm`)
     assert.include(shown.text, `name="base" value="${stored.updated_at}"`)
     assert.include(shown.text, "\n\n&lt;p>Two\nlines&lt;/p>", "a first line break outlives the text area")
-    const saved = await editor.post(`${base}/cart/variants/warm`, form({ name: "Warmer", base: stored.updated_at }))
+    const saved = await editor.post(
+      `${base}/cart/variants/warm`,
+      variantForm({ name: "Warmer", base: stored.updated_at }),
+    )
     assert.strictEqual(saved.headers.get("location"), `${base}/cart/variants/warm?done=variant-saved`)
-    const after = await manage("GET", "/organizations/shop/templates/cart/variants/warm")
+    const after = await shop.manage("GET", "/organizations/shop/templates/cart/variants/warm")
     assert.deepInclude(after, { name: "Warmer", targeting: [], seasons: [], formats: {} })
 
     // Opened before the change above: saving would undo it unseen.
-    const stale = form({ name: "Mine", base: stored.updated_at })
+    const stale = variantForm({ name: "Mine", base: stored.updated_at })
     const conflict = await editor.post(`${base}/cart/variants/warm`, stale)
     assert.strictEqual(conflict.status, 400)
     assert.include(conflict.text, "Somebody has saved this variant since you opened it")
@@ -186,12 +94,12 @@ describe("Templates in the console", () => {
       const switched = await editor.post(`${base}/cart/variants/warm/state`, { active })
       assert.include(switched.headers.get("location")!, `done=variant-${word}`)
       assert.strictEqual(
-        (await manage("GET", "/organizations/shop/templates/cart/variants/warm")).active,
+        (await shop.manage("GET", "/organizations/shop/templates/cart/variants/warm")).active,
         active === "true",
       )
     }
     await editor.post(`${base}/cart/variants/warm/duplicate`, {})
-    const { variants } = await manage("GET", "/organizations/shop/templates/cart")
+    const { variants } = await shop.manage("GET", "/organizations/shop/templates/cart")
     assert.deepInclude(variants[1], { name: "Copy of Mine", active: false, vars: { subject: "Hello {{ name }}" } })
 
     const page = (await editor.get(`${base}/cart`)).text
@@ -201,38 +109,36 @@ describe("Templates in the console", () => {
     assert.include(page, "editor@example.com")
     assert.include((await editor.get(`${base}/cart/history`)).text, "variant switched on")
     const path = "/organizations/shop/templates/cart/history"
-    const { changes, next } = await manage("GET", `${path}?limit=2`)
+    const { changes, next } = await shop.manage("GET", `${path}?limit=2`)
     assert.deepStrictEqual(
       changes.map(({ action, actor, subject }: Record<string, string>) => [action, actor, subject]),
-      [["variant created", "editor@example.com", "cart / warm"], [
+      [["variant created", "editor@example.com", `cart / ${variants[1].id}`], [
         "variant changed",
         "editor@example.com",
         "cart / warm",
       ]],
     )
-    const older = await manage("GET", `${path}?before=${next}`)
+    const older = await shop.manage("GET", `${path}?before=${next}`)
     assert.strictEqual(older.changes.at(-1).action, "template created")
     assert.isNull(older.next)
-    assert.strictEqual((await service.manage("GET", `${path}?before=x`)).status, 400)
-    assert.strictEqual((await service.manage("GET", "/organizations/shop/templates/none/history")).status, 404)
+    assert.strictEqual((await shop.service.manage("GET", `${path}?before=x`)).status, 400)
+    assert.strictEqual((await shop.service.manage("GET", "/organizations/shop/templates/none/history")).status, 404)
     for (const copy of ["cart-copy", "cart-copy-2"]) {
       const duplicated = await editor.post(`${base}/cart/duplicate`, { duplicated: "true" })
       assert.strictEqual(duplicated.headers.get("location"), `${base}/${copy}?done=template-duplicated`)
     }
     assert.include((await editor.get(`${base}/cart-copy`)).text, "template created as a copy of cart")
-    await editor.post(`${base}/cart-copy/off`, { off: "true" })
-    const copied = await manage("GET", "/organizations/shop/templates/cart-copy")
+    const copied = await shop.manage("GET", "/organizations/shop/templates/cart-copy")
     assert.deepInclude(copied, { name: "Copy of Cart reminder", sticky_hours: 24, strict: true })
-    assert.deepStrictEqual(copied.variants.map(({ active }: { active: boolean }) => active), [false, false])
-    assert.include((await editor.get(`${base}/cart-copy`)).text, "all variants switched off")
+    assert.deepStrictEqual(copied.variants.map(({ active }: { active: boolean }) => active), [true, false])
     assert.include((await editor.get(`${base}/cart`)).text, "template duplicated")
 
     assert.strictEqual((await editor.post(`${base}/cart/delete`, {})).status, 303)
-    assert.strictEqual((await service.manage("GET", "/organizations/shop/templates/cart")).status, 404)
+    assert.strictEqual((await shop.service.manage("GET", "/organizations/shop/templates/cart")).status, 404)
   })
 
   it("shows every fault at its field and keeps what was typed", async () => {
-    const editor = await signIn("editor@example.com")
+    const editor = await shop.signIn("editor@example.com")
     const template = await editor.post(`${base}/-/new`, {
       id: "",
       name: "",
@@ -246,14 +152,17 @@ describe("Templates in the console", () => {
       assert.include(template.text, `id="${id}-error"`)
     }
 
-    await manage("POST", "/organizations/shop/templates", { id: "faulty", name: "Faulty" })
+    await shop.manage("POST", "/organizations/shop/templates", { id: "faulty", name: "Faulty" })
     const liquid = await editor.post(
       `${base}/faulty/new-variant`,
-      form({ var_0_source: "Hi\r\n{{ name | nope }}", var_1_name: "subject", var_1_source: "twice" }),
+      variantForm({ var_0_source: "Hi\r\n{{ name | nope }}", var_1_name: "subject", var_1_source: "twice" }),
     )
     assert.strictEqual(liquid.status, 400)
     assert.include(liquid.text, "is the name of another variable")
-    const alone = await editor.post(`${base}/faulty/new-variant`, form({ var_0_source: "Hi\r\n{{ name | nope }}" }))
+    const alone = await editor.post(
+      `${base}/faulty/new-variant`,
+      variantForm({ var_0_source: "Hi\r\n{{ name | nope }}" }),
+    )
     assert.strictEqual(alone.status, 400)
     assert.match(
       alone.text,
@@ -262,7 +171,7 @@ describe("Templates in the console", () => {
     assert.include(alone.text, "{{ name | nope }}\n")
     const rest = await editor.post(
       `${base}/faulty/new-variant`,
-      form({
+      variantForm({
         name: "",
         condition_0_attribute: "age",
         condition_0_op: "gt",
@@ -277,34 +186,34 @@ describe("Templates in the console", () => {
       assert.match(rest.text, new RegExp(`id="${id}-error"[^>]*><p class="error">`), id)
     }
     assert.include(rest.text, `id="name-error"`)
-    const { variants } = await manage("GET", "/organizations/shop/templates/faulty")
+    const { variants } = await shop.manage("GET", "/organizations/shop/templates/faulty")
     assert.deepStrictEqual(variants, [])
   })
 
   it("adds and takes away rows of the form without saving anything", async () => {
-    const editor = await signIn("editor@example.com")
-    await manage("POST", "/organizations/shop/templates", {
+    const editor = await shop.signIn("editor@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", {
       id: "rows",
       name: "Rows",
       variants: [{ id: "a", vars: { subject: "stored" } }],
     })
     const draft = `${base}/rows/variants/a/draft`
-    const grown = await editor.post(draft, form({ do: "add-condition" }))
+    const grown = await editor.post(draft, variantForm({ do: "add-condition" }))
     assert.include(grown.text, 'name="condition_0_attribute"')
     assert.include(grown.text, "Hello {{ name }}")
-    const more = form({ var_1_name: "second", var_1_format: "text", var_1_source: "two" })
+    const more = variantForm({ var_1_name: "second", var_1_format: "text", var_1_source: "two" })
     const shrunk = await editor.post(draft, { ...more, do: "remove-var-0" })
     assert.include(shrunk.text, 'value="second"')
     assert.notInclude(shrunk.text, 'name="var_1_name"')
     assert.include((await editor.post(draft, { ...more, do: "remove-var-99" })).text, 'name="var_1_name"')
-    const stored = await manage("GET", "/organizations/shop/templates/rows/variants/a")
+    const stored = await shop.manage("GET", "/organizations/shop/templates/rows/variants/a")
     assert.deepStrictEqual(stored.vars, { subject: "stored" })
     assert.notInclude((await editor.get(`${base}/rows`)).text, "variant changed")
   })
 
   it("previews what is typed: texts, html in a frame of its own, faults at their place, and who matches", async () => {
-    const viewer = await signIn("viewer@example.com")
-    await manage("POST", "/organizations/shop/templates", {
+    const viewer = await shop.signIn("viewer@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", {
       id: "seen",
       name: "Seen",
       variants: [{
@@ -316,7 +225,7 @@ describe("Templates in the console", () => {
     })
     const preview = await viewer.post(
       `${base}/seen/preview`,
-      form({
+      variantForm({
         var_1_name: "broken",
         var_1_format: "text",
         var_1_source: "{{ x | nope }}",
@@ -363,124 +272,122 @@ describe("Templates in the console", () => {
     )
     assert.strictEqual((await viewer.get(`${base}/seen/variants/a/message?name=subject`)).status, 404)
 
-    const bad = await viewer.post(`${base}/seen/preview`, form({ fields: "{", attrs: '{"a":{}}', at: "soon" }))
+    const bad = await viewer.post(`${base}/seen/preview`, variantForm({ fields: "{", attrs: '{"a":{}}', at: "soon" }))
     for (const id of ["fields", "attrs", "at"]) assert.include(bad.text, `data-fault="${id}"`)
-    const foreign = await viewer.post(`${base}/seen/preview`, form({ _csrf: "other" }))
+    const foreign = await viewer.post(`${base}/seen/preview`, variantForm({ _csrf: "other" }))
     assert.strictEqual(foreign.status, 403)
-    assert.strictEqual((await viewer.post(`${base}/none/preview`, form())).status, 404)
+    assert.strictEqual((await viewer.post(`${base}/none/preview`, variantForm())).status, 404)
   })
 
-  it("imports a file, says which lines are wrong, and exports what can be imported again", async () => {
-    const editor = await signIn("editor@example.com")
-    const text =
-      "templates:\r\n  - id: filed\r\n    name: Filed\r\n    variants:\r\n      - id: a\r\n        vars:\r\n" +
-      "          subject: Hi {{ x }}\r\n"
-    const bad = await editor.post(`${base}/-/import`, { text: text.replace("name: Filed", "nome: Filed") })
-    assert.strictEqual(bad.status, 400)
-    assert.include(bad.text, "Nothing was imported")
-    assert.match(bad.text, /<th scope="row">line 3, column \d+<\/th>/)
-    assert.include(bad.text, "nome: Filed")
-    const liquid = await editor.post(`${base}/-/import`, { text: text.replace("{{ x }}", "{{ x | nope }}") })
-    assert.match(liquid.text, /<th scope="row">line 7, column \d+<\/th>/)
-    assert.include(liquid.text, "there is no filter &quot;nope&quot;")
-    const good = await editor.post(`${base}/-/import`, { text })
-    assert.strictEqual(good.status, 200)
-    assert.include(good.text, "Created: 1")
-    assert.include((await editor.post(`${base}/-/import`, { text })).text, "Unchanged: 1")
-    assert.include((await editor.get(`${base}/filed`)).text, "template created by an import")
-
-    const file = await editor.get(`${base}/filed/export`)
-    assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="filed.yaml"')
-    assert.include((await editor.post(`${base}/-/import`, { text: file.text })).text, "Unchanged: 1")
-    const all = await editor.get(`${base}/-/export?format=json`)
-    const { templates } = await manage("GET", "/organizations/shop/templates")
-    assert.strictEqual(JSON.parse(all.text).templates.length, templates.length)
-  })
-
-  it("finds templates by name or id, page by page, and says which can be sent", async () => {
-    await manage("POST", "/organizations", { slug: "many", name: "Many" })
-    const { id } = await manage("POST", "/accounts", { email: "many@example.com", name: "Many", password })
-    await manage("PUT", "/organizations/many/members/" + id, { role: "viewer" })
-    const viewer = await signIn("many@example.com")
-    const list = "/console/o/many/templates"
-    assert.include((await viewer.get(list)).text, "There is no template yet")
-    const templates = Array.from({ length: 60 }, (_, index) => ({
-      id: `t-${String(index).padStart(2, "0")}`,
-      name: `Message ${index}`,
-      variants: [
-        {
-          id: "a",
-          vars: { subject: "a" },
-          active: index !== 7,
-          seasons: index === 8 ? [{ ends_at: "2001-01-01" }] : [],
-        },
-      ],
-    }))
-    await manage("POST", "/organizations/many/templates/import", { templates })
-    const first = await viewer.get(list)
-    assert.include(first.text, "60 templates")
-    assert.include(first.text, "no active variant")
-    assert.include(first.text, "out of season")
-    assert.include(first.text, "?after=t-24")
-    assert.notInclude(first.text, "t-25")
-    const last = await viewer.get(`${list}?after=t-49`)
-    assert.include(last.text, "t-59")
-    assert.notInclude(last.text, "Next page")
-    const found = await viewer.get(`${list}?q=mESSAGE+5`)
-    assert.include(found.text, "11 templates with “mESSAGE 5”")
-    assert.include((await viewer.get(`${list}?q=%25`)).text, "Nothing is called that")
-    assert.strictEqual((await viewer.get(`${list}?q=%00&after=%00`)).status, 200)
-    assert.isBelow(first.text.length, 150_000)
-
-    const found5 = await manage("GET", "/organizations/many/template-index?search=MESSAGE%205&limit=6")
-    assert.deepStrictEqual(found5.templates.map(({ id }: { id: string }) => id), [
-      "t-05",
-      "t-50",
-      "t-51",
-      "t-52",
-      "t-53",
-      "t-54",
-    ])
-    assert.deepInclude(found5.templates[0], { name: "Message 5", variants: 1, active: 1, objective: "click" })
-    assert.strictEqual(found5.templates[0].decisions.length, 14)
-    const more = await manage("GET", `/organizations/many/template-index?search=message%205&after=${found5.next}`)
-    assert.strictEqual(more.templates.length, 5)
-    assert.isNull(more.next)
-    const bad = await service.manage("GET", `/organizations/many/template-index?limit=0&search=${"x".repeat(201)}`)
-    assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["limit", "search"])
-  })
-
-  it("finds templates and tells of their changes on the command line as well", async () => {
-    await manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
-    await manage("PATCH", "/organizations/shop/templates/told", { strict: true })
-    const parlance = async (...args: ReadonlyArray<string>) => {
-      const child = run([...args, "--org", "shop"], {
-        PARLANCE_URL: service.url,
-        ADMIN_TOKEN: adminToken,
-        DATA_DIR: "/nonexistent",
+  it("archives a template: served to nobody on any way, kept with everything, and restored", async () => {
+    const at = "/organizations/shop/templates/old"
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "old",
+      name: "Old one",
+      sticky_hours: 24,
+      variants: [{ id: "only", vars: { subject: "Hello" } }],
+    })
+    const { key } = await shop.manage("POST", "/organizations/shop/keys", {
+      name: "k",
+      scopes: ["generate", "deliver"],
+    })
+    await shop.manage("PUT", "/organizations/shop/connections/out", {
+      platform: "webhook",
+      settings: { url: "https://hooks.example.com/in" },
+      secrets: { signing_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" },
+      paused: true,
+    })
+    const call = async (path: string, body?: unknown) => {
+      const answer = await shop.service.request(path, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
-      const { code } = await child.ended
-      assert.strictEqual(code, 0, child.output())
-      return child.output()
+      return { status: answer.status, json: await answer.json() }
     }
-    assert.match(await parlance("template", "find", "ON THE line"), /\ntold +Told on the line +0 +0 +0 /)
-    const lines = (await parlance("template", "history", "told")).trim().split("\n").slice(2)
-    assert.deepStrictEqual(lines.map((line) => line.split(/ {2,}/).slice(1)), [
-      ["Admin token", "template changed", "told"],
-      ["Admin token", "template created", "told"],
+    const ask = { template_id: "old", user_id: "ann", tracking_id: "first" }
+    const ways = () =>
+      Promise.all([
+        call("/api/generate/shop", ask),
+        call("/api/generate/shop?template_id=old&user_id=ann"),
+        call("/api/generate/shop", { ...ask, tracking_id: "second" }),
+        call("/api/deliver/shop", { template_id: "old", email: "ann@example.com" }),
+        call("/api/deliver/shop", { template_id: "old", email: "ann@example.com", copy_id: "only" }),
+      ])
+    assert.deepStrictEqual((await ways()).map(({ status }) => status), [200, 200, 200, 200, 200])
+
+    const editor = await shop.signIn("editor@example.com")
+    assert.include((await editor.get(`${base}/old/settings`)).text, `href="${base}/old/archive"`)
+    assert.include((await editor.get(`${base}/old/archive`)).text, "Archive Old one?")
+    const archived = await editor.post(`${base}/old/archive`, {})
+    assert.strictEqual(archived.headers.get("location"), `${base}/old?done=template-archived`)
+    for (const { json, status } of await ways()) {
+      assert.deepStrictEqual([status, json.type], [404, "/problems/template-archived"])
+      assert.include(json.detail, "archived")
+    }
+    const batch = await call("/api/batch-generate/shop", { requests: [{ template_id: "old" }], user_id: "ann" })
+    assert.deepInclude(batch.json.old, { copy: {}, message: "Template archived" })
+
+    const stored = await shop.manage("GET", at)
+    assert.isString(stored.archived_at)
+    assert.isTrue(stored.variants[0].active)
+    await shop.manage("PATCH", at, { archived: true })
+    assert.strictEqual((await shop.manage("GET", at)).archived_at, stored.archived_at, "since the first time")
+    const idsOf = async (path: string) =>
+      (await shop.manage("GET", `/organizations/shop/${path}`)).templates.map(({ id }: { id: string }) => id)
+    for (const list of ["templates", "template-index"]) {
+      assert.notInclude(await idsOf(list), "old")
+      assert.deepStrictEqual(await idsOf(`${list}?archived=true`), ["old"])
+      assert.include(await idsOf(`${list}?archived=all`), "old")
+      const wrong = await shop.service.manage("GET", `/organizations/shop/${list}?archived=some`)
+      assert.deepStrictEqual(wrong.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["archived"])
+    }
+    assert.notInclude((await editor.get(base)).text, "Old one")
+    assert.include((await editor.get(`${base}?archived=true`)).text, "1 archived template")
+    assert.include((await editor.get(`${base}?archived=true&q=nothing`)).text, "Nothing is called that")
+    const page = (await editor.get(`${base}/old`)).text
+    assert.include(page, "nobody gets it, whatever its variants say")
+    assert.include(page, "template archived")
+    assert.strictEqual((await editor.get(`${base}/old/results`)).status, 200)
+    const { decisions } = (await shop.manage("GET", `${at}/results`)).variants[0]
+    assert.isNumber(decisions)
+
+    // A file says so too; one that does not brings the template back.
+    const file = (await editor.get(`${base}/old/export`)).text
+    assert.include(file, "archived: true")
+    assert.include((await editor.get(`${base}/-/export?format=json`)).text, '"archived": true')
+    assert.include((await editor.post(`${base}/-/import`, { text: file })).text, "Unchanged: 1")
+    const back = await editor.post(`${base}/-/import`, { text: file.replace("    archived: true\n", "") })
+    assert.include(back.text, "Changed: 1")
+    assert.isNull((await shop.manage("GET", at)).archived_at)
+    assert.include((await editor.post(`${base}/-/import`, { text: file })).text, "Changed: 1")
+    assert.strictEqual((await call("/api/generate/shop", ask)).status, 404)
+
+    assert.include((await editor.get(`${base}/old`)).text, "Restore the template")
+    const restored = await editor.post(`${base}/old/restore`, { archived: "false" })
+    assert.strictEqual(restored.headers.get("location"), `${base}/old?done=template-restored`)
+    assert.deepStrictEqual((await ways()).map(({ status }) => status), [200, 200, 200, 200, 200])
+    const { changes } = await shop.manage("GET", `${at}/history`)
+    assert.deepStrictEqual(changes.map(({ action }: { action: string }) => action), [
+      "template restored",
+      "template archived",
+      "template restored",
+      "template changed",
+      "template archived",
+      "template created",
     ])
   })
 
   it("lets viewers look and nobody else in", async () => {
-    await manage("POST", "/organizations/shop/templates", {
+    await shop.manage("POST", "/organizations/shop/templates", {
       id: "odd / <id>?#%",
       name: script,
       variants: [{ id: "a/b", name: script, vars: { [script]: script } }],
     })
     const odd = `${base}/${encodeURIComponent("odd / <id>?#%")}`
     const variant = `${odd}/variants/${encodeURIComponent("a/b")}`
-    const viewer = await signIn("viewer@example.com")
-    const stranger = await signIn("stranger@example.com")
+    const viewer = await shop.signIn("viewer@example.com")
+    const stranger = await shop.signIn("stranger@example.com")
     const reads = [base, odd, `${odd}/history`, variant, `${variant}/preview`, `${odd}/export`, `${base}/-/export`]
     for (const path of reads) {
       const answer = await viewer.get(path)
@@ -499,9 +406,10 @@ describe("Templates in the console", () => {
       [`${variant}/state`, false],
       [`${variant}/duplicate`, false],
       [`${odd}/duplicate`, false],
-      [`${odd}/off`, false],
+      [`${odd}/archive`, true],
+      [`${odd}/restore`, false],
     ]
-    const editor = await signIn("editor@example.com")
+    const editor = await shop.signIn("editor@example.com")
     for (const [path, hasPage] of writes) {
       if (hasPage) {
         assert.strictEqual((await viewer.get(path)).status, 403, path)
@@ -509,12 +417,12 @@ describe("Templates in the console", () => {
         assert.strictEqual(page.status, 200, path)
         assert.notInclude(page.text, script, path)
       }
-      assert.strictEqual((await viewer.post(path, form())).status, 403, path)
-      assert.strictEqual((await editor.post(path, form(), { origin: "https://evil.example" })).status, 403, path)
+      assert.strictEqual((await viewer.post(path, variantForm())).status, 403, path)
+      assert.strictEqual((await editor.post(path, variantForm(), { origin: "https://evil.example" })).status, 403, path)
     }
-    assert.strictEqual((await viewer.post(variant, form())).status, 403)
+    assert.strictEqual((await viewer.post(variant, variantForm())).status, 403)
     assert.strictEqual(
-      (await manage("GET", "/organizations/shop/templates/odd%20%2F%20%3Cid%3E%3F%23%25")).variants.length,
+      (await shop.manage("GET", "/organizations/shop/templates/odd%20%2F%20%3Cid%3E%3F%23%25")).variants.length,
       1,
     )
     for (

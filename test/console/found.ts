@@ -121,7 +121,7 @@ export const encoded = (fields: Iterable<readonly [name: string, value: string]>
 const words = new Set(
   ("console o organizations account accounts sessions templates variants results history settings keys new members " +
     "invitations audit people erase deliveries connections sources inbox events dry-run preview message import export " +
-    "remove revoke delete sign-in sign-out theme duplicate off state draft new-variant switch test replay cancel retry " +
+    "archive restore remove revoke delete sign-in sign-out theme duplicate off state draft new-variant switch test replay cancel retry " +
     "enable disable end reset password withdraw")
     .split(" "),
 )

@@ -93,6 +93,7 @@ const anyVariant = fc.record({
 const anyTemplate = fc.record({
   id: name,
   name,
+  archived: fc.boolean(),
   strict: fc.boolean(),
   sticky_hours: fc.oneof(fc.nat(8760), fc.double({ min: 0, max: 8760, noNaN: true })),
   objective: fc.oneof(
@@ -116,6 +117,7 @@ describe("TemplateFile.format", () => {
       `templates:
   - id: welcome-en
     name: Welcome
+    archived: true
     strict: true
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2 }
@@ -237,6 +239,7 @@ describe("TemplateFile.inputOf", () => {
     sticky_hours: 0,
     objective: "click",
     link_domains: [],
+    archived_at: null,
     revision: 3,
     created_at: "2026-01-01T00:00:00.000Z",
     updated_at: "2026-01-01T00:00:00.000Z",
@@ -279,9 +282,10 @@ describe("TemplateFile.inputOf", () => {
       }],
     }
     const { created_at: _, updated_at: __, ...variant } = changes.variants[0]!
-    assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template(changes)), {
+    assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template({ ...changes, archived_at: stored.created_at })), {
       id: "t",
       name: "T",
+      archived: true,
       ...changes,
       variants: [variant],
     })

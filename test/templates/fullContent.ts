@@ -9,6 +9,7 @@ export const fullContent = [
   {
     id: "welcome-en",
     name: "Welcome",
+    archived: true,
     strict: true,
     sticky_hours: 12.5,
     objective: { click: 1, conversion: 5, negative: -2 },

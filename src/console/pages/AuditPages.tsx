@@ -30,30 +30,33 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const accounts = yield* Accounts
   const audit = yield* Audit
 
-  const ofOrganization = ({ org }: Visit): Log => ({
-    scope: org.slug,
-    path: `/console/o/${org.slug}/settings/audit`,
-    title: "Audit log",
-    lead: "Who changed what, in the console, by the API and on the command line. Secrets are never part of it.",
-    zone: org.time_zone,
-    subjectOf: ({ subject }) => subject,
+  /** Accounts are named by their ids in some paths; people know them by their addresses. */
+  const addressed = Effect.map(accounts.list, (all) => {
+    const emails = new Map(all.map(({ email, id }) => [id, email]))
+    return ({ subject }: AuditEntry): string => emails.get(subject) ?? subject
   })
 
-  /** Accounts are named by their ids in some paths; people know them by their addresses. */
-  const ofInstallation = Effect.map(accounts.list, (all): Log => {
-    const emails = new Map(all.map(({ email, id }) => [id, email]))
-    return {
-      scope: installation,
-      path: "/console/accounts/audit",
-      title: "Audit log of the installation",
-      lead:
-        "What belongs to no organization: accounts, links for passwords, sessions that were ended, and organizations " +
-        "that were made. Times are UTC.",
-      back: { href: "/console/accounts", label: "All accounts" },
-      zone: "UTC",
-      subjectOf: ({ subject }) => emails.get(subject) ?? subject,
-    }
-  })
+  const ofOrganization = ({ org }: Visit) =>
+    Effect.map(addressed, (subjectOf): Log => ({
+      scope: org.slug,
+      path: `/console/o/${org.slug}/settings/audit`,
+      title: "Audit log",
+      lead: "Who changed what, in the console, by the API and on the command line. Secrets are never part of it.",
+      zone: org.time_zone,
+      subjectOf,
+    }))
+
+  const ofInstallation = Effect.map(addressed, (subjectOf): Log => ({
+    scope: installation,
+    path: "/console/accounts/audit",
+    title: "Audit log of the installation",
+    lead:
+      "What belongs to no organization: accounts, links for passwords, sessions that were ended, and organizations " +
+      "that were made. Times are UTC.",
+    back: { href: "/console/accounts", label: "All accounts" },
+    zone: "UTC",
+    subjectOf,
+  }))
 
   const list = Effect.fnUntraced(
     function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
@@ -105,8 +108,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 
   yield* router.addAll([
-    page("/console/o/:org/settings/audit", "listAudit", (visit) => list(visit, ofOrganization(visit))),
-    page("/console/o/:org/settings/audit/:entry", "listAudit", (visit) => one(visit, ofOrganization(visit))),
+    page(
+      "/console/o/:org/settings/audit",
+      "listAudit",
+      (visit) => Effect.flatMap(ofOrganization(visit), (log) => list(visit, log)),
+    ),
+    page(
+      "/console/o/:org/settings/audit/:entry",
+      "listAudit",
+      (visit) => Effect.flatMap(ofOrganization(visit), (log) => one(visit, log)),
+    ),
     page(
       "/console/accounts/audit",
       "listInstallationAudit",

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
+import { Audit } from "../../accounts/Audit.ts"
 import { Invitations } from "../../accounts/Invitations.ts"
 import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
@@ -152,6 +153,7 @@ const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
 /** Everything that works without being signed in. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const accounts = yield* Accounts
+  const audit = yield* Audit
   const invitations = yield* Invitations
   const links = yield* OneTimeLinks
   const sessions = yield* Sessions
@@ -282,6 +284,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         links.spend("first_run", token),
         (error) => Effect.andThen(Effect.ignore(accounts.remove(account.id)), error),
       )
+      yield* audit.recordEntry(account, "first administrator created")
       return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), undefined, "welcome")
     }).pipe(
       Effect.catchTags({
@@ -362,6 +365,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         ),
       ))
       const org = yield* invitations.accept(token, account)
+      yield* audit.recordEntry(account, "invitation accepted", org)
+      if (known === undefined) yield* audit.recordEntry(account, "account created by an invitation")
       // What the account may do has changed, so its session is a new one.
       return yield* entered(
         request,
@@ -394,6 +399,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* post("/console/password", (request, fields) => {
     const token = fields["token"] ?? ""
     return signIn.withLink(token, fields["password"] ?? "", clientOf(request)).pipe(
+      Effect.tap((session) =>
+        Effect.flatMap(
+          sessions.resolve(session),
+          (signedIn) =>
+            signedIn === undefined ? Effect.void : audit.recordEntry(signedIn.account, "password chosen by a link"),
+        )
+      ),
       Effect.flatMap((session) => entered(request, session, undefined, "password-changed")),
       Effect.catchTags({
         InvalidInput: ({ faults }) => Effect.succeed(alone(request, passwordView(token, faults))),
@@ -433,7 +445,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               ? yield* accounts.create({ email, name }).pipe(Effect.catch(() => Effect.succeed(undefined)))
               : undefined)
             if (account === undefined) return redirect({ to: "/console/sign-in?failed=openid" })
-            yield* invitations.acceptAll(account)
+            if (known === undefined) yield* audit.recordEntry(account, "account created by OpenID Connect")
+            for (const org of yield* invitations.acceptAll(account)) {
+              yield* audit.recordEntry(account, "invitation accepted", org)
+            }
             return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), ownPath(next))
           })
         ),

@@ -11,8 +11,11 @@ const mostOfEntry = 6_000
 const mostOfList = 70_000
 const mostAlone = 90_000
 
-/** Up to so many characters of page, a difference in a list is open. */
+/** Up to so many characters of page, a difference in a list stands open. What was made is all new, and opens on demand. */
 const openUpTo = 2_500
+
+const isShort = ({ action }: AuditEntry, { cost, whole }: ReturnType<typeof shownOf>): boolean =>
+  whole && cost <= openUpTo && !action.endsWith("created")
 
 const marks = { same: " ", removed: "−", added: "+" } as const
 const said = { same: "", removed: "removed: ", added: "added: " } as const
@@ -41,13 +44,15 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
         <>
           {short.before === undefined ? null : (
             <del>
-              <span class="visually-hidden">before:</span> {short.before === "" ? <i>nothing</i> : short.before}
+              <span class="visually-hidden">{"before: "}</span>
+              {short.before === "" ? <i>nothing</i> : short.before}
             </del>
           )}
           {short.before === undefined || short.after === undefined ? null : <span aria-hidden="true">→</span>}
           {short.after === undefined ? null : (
             <ins>
-              <span class="visually-hidden">after:</span> {short.after === "" ? <i>nothing</i> : short.after}
+              <span class="visually-hidden">{"after: "}</span>
+              {short.after === "" ? <i>nothing</i> : short.after}
             </ins>
           )}
         </>
@@ -116,8 +121,10 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
               ? text === "" ? null : <p class="small details">{text}</p>
               : changes.fields.length === 0
               ? <p class="small muted">It left everything as it was.</p>
+              : isShort(entry, shown)
+              ? <Fields shown={shown} />
               : (
-                <details open={shown.whole && shown.cost <= openUpTo}>
+                <details>
                   <summary>{namesOf(changes)}</summary>
                   <Fields
                     shown={shown}

@@ -35,7 +35,7 @@ export const entryView = (
           back={back}
           lead={
             <>
-              {subject === "" ? null : <>{subject},</>}by {entry.actor}, <Time at={entry.at} zone={zone} />
+              {subject === "" ? "" : `${subject}, `}by {entry.actor}, <Time at={entry.at} zone={zone} />
             </>
           }
         />

@@ -1,0 +1,28 @@
+import { assert } from "@effect/vitest"
+import { describe, it } from "vitest"
+import { sampleFields } from "../../src/console/pages/templates/SampleFields.ts"
+
+describe("sampleFields", () => {
+  it("makes examples of what the sources use, and of nothing that they make themselves", () => {
+    assert.deepStrictEqual(
+      sampleFields([{
+        subject: "{{ first_name }} {% assign own = 1 %}{{ own }} {{ true }}",
+        body: "{% for item in cart.items %}{{ item.title }} {{ item.price }} {{ forloop.index }}{% endfor %}" +
+          "{{ cart.url }}{% if user.vip %}{% endif %}{{ tags.first }} {{ cart.items.first.title }}",
+      }]),
+      {
+        first_name: "Ann",
+        cart: { items: [{ title: "Title", price: 49.9 }], url: "https://example.com/" },
+        user: { vip: "Vip" },
+        tags: ["Tag"],
+      },
+    )
+  })
+
+  it("is not held up by text that is nearly Liquid", () => {
+    assert.deepStrictEqual(
+      sampleFields([{ a: "{%".repeat(30_000), b: "{{ a.".repeat(13_000), c: `{%for x in ${" ".repeat(60_000)}` }]),
+      { a: "A" },
+    )
+  })
+})

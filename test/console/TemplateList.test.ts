@@ -1,0 +1,114 @@
+import { assert } from "@effect/vitest"
+import { it } from "vitest"
+import { adminToken, run } from "../support/service.ts"
+import { password } from "./furnished.ts"
+import { base, describeShop } from "./shop.ts"
+
+describeShop("The list of templates in the console", (shop) => {
+  it("imports a file, says which lines are wrong, and exports what can be imported again", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    const text =
+      "templates:\r\n  - id: filed\r\n    name: Filed\r\n    variants:\r\n      - id: a\r\n        vars:\r\n" +
+      "          subject: Hi {{ x }}\r\n"
+    const bad = await editor.post(`${base}/-/import`, { text: text.replace("name: Filed", "nome: Filed") })
+    assert.strictEqual(bad.status, 400)
+    assert.include(bad.text, "Nothing was imported")
+    assert.match(bad.text, /<th scope="row">line 3, column \d+<\/th>/)
+    assert.include(bad.text, "nome: Filed")
+    const liquid = await editor.post(`${base}/-/import`, { text: text.replace("{{ x }}", "{{ x | nope }}") })
+    assert.match(liquid.text, /<th scope="row">line 7, column \d+<\/th>/)
+    assert.include(liquid.text, "there is no filter &quot;nope&quot;")
+    const good = await editor.post(`${base}/-/import`, { text })
+    assert.strictEqual(good.status, 200)
+    assert.include(good.text, "Created: 1")
+    assert.include((await editor.post(`${base}/-/import`, { text })).text, "Unchanged: 1")
+    assert.include((await editor.get(`${base}/filed`)).text, "template created by an import")
+
+    const file = await editor.get(`${base}/filed/export`)
+    assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="filed.yaml"')
+    assert.include((await editor.post(`${base}/-/import`, { text: file.text })).text, "Unchanged: 1")
+    const all = await editor.get(`${base}/-/export?format=json`)
+    const { templates } = await shop.manage("GET", "/organizations/shop/templates")
+    assert.strictEqual(JSON.parse(all.text).templates.length, templates.length)
+  })
+
+  it("finds templates by name or id, page by page, and says which can be sent", async () => {
+    await shop.manage("POST", "/organizations", { slug: "many", name: "Many" })
+    const { id } = await shop.manage("POST", "/accounts", { email: "many@example.com", name: "Many", password })
+    await shop.manage("PUT", "/organizations/many/members/" + id, { role: "viewer" })
+    const viewer = await shop.signIn("many@example.com")
+    const list = "/console/o/many/templates"
+    assert.include((await viewer.get(list)).text, "There is no template yet")
+    const templates = Array.from({ length: 60 }, (_, index) => ({
+      id: `t-${String(index).padStart(2, "0")}`,
+      name: `Message ${index}`,
+      variants: [
+        {
+          id: "a",
+          vars: { subject: "a" },
+          active: index !== 7,
+          seasons: index === 8 ? [{ ends_at: "2001-01-01" }] : [],
+        },
+      ],
+    }))
+    await shop.manage("POST", "/organizations/many/templates/import", { templates })
+    const first = await viewer.get(list)
+    assert.include(first.text, "60 templates")
+    assert.include(first.text, "no active variant")
+    assert.include(first.text, "out of season")
+    assert.include(first.text, "?after=t-24")
+    assert.notInclude(first.text, "t-25")
+    const last = await viewer.get(`${list}?after=t-49`)
+    assert.include(last.text, "t-59")
+    assert.notInclude(last.text, "Next page")
+    const found = await viewer.get(`${list}?q=mESSAGE+5`)
+    assert.include(found.text, "11 templates with “mESSAGE 5”")
+    assert.include((await viewer.get(`${list}?q=%25`)).text, "Nothing is called that")
+    assert.strictEqual((await viewer.get(`${list}?q=%00&after=%00`)).status, 200)
+    assert.isBelow(first.text.length, 150_000)
+
+    const found5 = await shop.manage("GET", "/organizations/many/template-index?search=MESSAGE%205&limit=6")
+    assert.deepStrictEqual(found5.templates.map(({ id }: { id: string }) => id), [
+      "t-05",
+      "t-50",
+      "t-51",
+      "t-52",
+      "t-53",
+      "t-54",
+    ])
+    assert.deepInclude(found5.templates[0], { name: "Message 5", variants: 1, active: 1, objective: "click" })
+    assert.strictEqual(found5.templates[0].decisions.length, 14)
+    const more = await shop.manage("GET", `/organizations/many/template-index?search=message%205&after=${found5.next}`)
+    assert.strictEqual(more.templates.length, 5)
+    assert.isNull(more.next)
+    const bad = await shop.service.manage("GET", `/organizations/many/template-index?limit=0&search=${"x".repeat(201)}`)
+    assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["limit", "search"])
+  })
+
+  it("finds templates and tells of their changes on the command line as well", async () => {
+    await shop.manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
+    await shop.manage("PATCH", "/organizations/shop/templates/told", { strict: true })
+    const parlance = async (...args: ReadonlyArray<string>) => {
+      const child = run([...args, "--org", "shop"], {
+        PARLANCE_URL: shop.service.url,
+        ADMIN_TOKEN: adminToken,
+        DATA_DIR: "/nonexistent",
+      })
+      const { code } = await child.ended
+      assert.strictEqual(code, 0, child.output())
+      return child.output()
+    }
+    assert.match(await parlance("template", "find", "ON THE line"), /\ntold +Told on the line +0 +0 +0 /)
+    const lines = (await parlance("template", "history", "told")).trim().split("\n").slice(2)
+    assert.deepStrictEqual(lines.map((line) => line.split(/ {2,}/).slice(1).map((cell) => cell.trim())), [
+      ["Admin token", "template changed", "told", "strict"],
+      ["Admin token", "template created", "told", "name, archived, objective, sticky_hours and 2 more"],
+    ])
+    assert.include(await parlance("template", "history", "told", "--changes"), "/strict\n    - false\n    + true\n")
+    assert.include(await parlance("template", "archive", "told"), "Archived template told")
+    assert.include(await parlance("template", "list", "--archived"), "Told on the line")
+    assert.include(await parlance("template", "restore", "told"), "Restored template told")
+    assert.match(await parlance("audit", "list", "--limit", "1"), /Admin token +template restored +told +archived/)
+    assert.include(await parlance("audit", "list", "--installation"), "account created")
+  })
+})
