@@ -157,6 +157,17 @@ CREATE TABLE delivery_counts (
   PRIMARY KEY (org_slug, hour, state)
 );
 
+CREATE TABLE delivery_minutes (
+  org_slug text NOT NULL,
+  minute timestamp with time zone NOT NULL,
+  sent bigint NOT NULL DEFAULT 0,
+  failed bigint NOT NULL DEFAULT 0,
+  retried bigint NOT NULL DEFAULT 0,
+  queued bigint,
+  oldest_due_seconds double precision,
+  PRIMARY KEY (org_slug, minute)
+);
+
 CREATE TABLE dispatch_lanes (
   org_slug text NOT NULL,
   fence bigint NOT NULL,

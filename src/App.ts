@@ -22,6 +22,7 @@ import { AddressGuard } from "./delivery/AddressGuard.ts"
 import { Connections } from "./delivery/Connections.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
 import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
+import { DeliveryRates } from "./delivery/DeliveryRates.ts"
 import * as Dispatcher from "./delivery/Dispatcher.ts"
 import { Outbox } from "./delivery/Outbox.ts"
 import { DecisionHistory } from "./events/DecisionHistory.ts"
@@ -90,7 +91,7 @@ const layerLearning = Policies.layer.pipe(
 const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => AddressGuard.layer(outboundAllow)))
 
 /** What is sent: the queue, and the ways out of it. */
-const layerDelivery = Layer.mergeAll(Deliveries.layer, Outbox.layer).pipe(
+const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
   Layer.provideMerge(Connections.layer),
   Layer.provideMerge(layerGuard),
@@ -148,6 +149,7 @@ export const layerJobs = Layer.mergeAll(
   Upkeep.layer,
   Expired.layerRunning,
   Dispatcher.layer,
+  DeliveryRates.layerRunning,
   Settling.layerRunning,
 )
 

@@ -68,6 +68,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   deleteConnection: writes("admin", "connection removed"),
   testConnection: writes("admin", "connection tested", { isPrivate: true }),
   deliverySummary: reads("viewer"),
+  deliverySeries: reads("viewer"),
   listDeliveries: reads("viewer"),
   getDelivery: reads("viewer"),
   cancelDelivery: writes("editor", "delivery cancelled"),

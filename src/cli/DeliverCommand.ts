@@ -93,6 +93,36 @@ const status = Command.make(
   }),
 ).pipe(Command.withDescription("Counts by state, the age of the oldest due, and the present rate"))
 
+const perMinute = (count: number, minutes: number) => Math.round(10 * count / minutes) / 10
+
+const rates = Command.make(
+  "rates",
+  {
+    hours: Flag.Int("hours").pipe(Flag.withDescription("The last hours, 1 to 840"), Flag.withDefault(1)),
+  },
+  Effect.fnUntraced(function* ({ hours }) {
+    const client = yield* ManagementClient
+    const series = yield* client.delivery.deliverySeries({
+      params: { org: yield* organization },
+      query: { hours: String(hours) },
+    })
+    yield* print(
+      series,
+      table(
+        ["from", "sent per min", "failed per min", "retried per min", "waiting", "oldest waits s"],
+        series.points.map(({ complete, failed, minutes, oldest_due_seconds, queued, retried, sent, start }) => [
+          `${start.slice(0, 16).replace("T", " ")}${complete ? "" : " *"}`,
+          perMinute(sent, minutes),
+          perMinute(failed, minutes),
+          perMinute(retried, minutes),
+          queued,
+          oldest_due_seconds === null ? null : Math.round(oldest_due_seconds),
+        ]),
+      ) + "\n\nUTC. * This stretch has not ended.",
+    )
+  }),
+).pipe(Command.withDescription("What was sent, failed and was repeated per minute, and what waited, over time"))
+
 /** `parlance deliver …` */
 export const deliverCommand = Command.make("deliver").pipe(
   Command.withDescription("What is queued, on its way and gone"),
@@ -102,5 +132,6 @@ export const deliverCommand = Command.make("deliver").pipe(
     each("cancelDelivery", "cancel", "Keep queued messages from leaving"),
     each("retryDelivery", "retry", "Queue failed messages again"),
     status,
+    rates,
   ]),
 )

@@ -16,7 +16,7 @@ export interface Listing {
 }
 
 /** What waits is counted up to this many: beyond, the exact number helps nobody and takes long to find. */
-const countedAtMost = 50_000
+export const countedAtMost = 50_000
 
 /** Why a delivery in this state cannot be cancelled. */
 const notCancelled: { readonly [state in DeliveryState]?: string } = {

@@ -162,12 +162,20 @@ export class Outbox extends Context.Service<Outbox, {
               FROM given g
               WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
                 AND d.fence = ${fence} AND d.state IN ('sending', 'queued')
-              RETURNING d.id, d.state
+              RETURNING d.id, d.state, g.burned
             ), counted AS (
               INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
               SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
               WHERE u.state <> 'queued' GROUP BY u.state
               ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
+            ), timed AS (
+              INSERT INTO delivery_minutes AS m (org_slug, minute, sent, failed, retried)
+              SELECT ${org}, date_bin('1 minute', now(), 'epoch'), count(*) FILTER (WHERE u.state = 'sent'),
+                count(*) FILTER (WHERE u.state = 'failed'), count(*) FILTER (WHERE u.state = 'queued')
+              FROM updated u
+              WHERE u.state IN ('sent', 'failed') OR (u.state = 'queued' AND u.burned = 1) HAVING count(*) > 0
+              ON CONFLICT (org_slug, minute) DO UPDATE SET sent = m.sent + EXCLUDED.sent,
+                failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
             )
             SELECT u.id, u.state FROM updated u`
           const ended = new Map(done.map(({ id, state }) => [id, state]))

@@ -73,6 +73,33 @@ export const DeliverySummary = Schema.Struct({
   sent_per_second: Schema.Finite.annotate({ description: "Of late" }),
 })
 
+/** How delivery went over time. */
+export const DeliverySeries = Schema.Struct({
+  hours: Schema.Int,
+  step_minutes: Schema.Int.annotate({ description: "Length of a stretch" }),
+  points: Schema.Array(Schema.Struct({
+    start: Schema.String,
+    end: Schema.String,
+    minutes: Schema.Finite.annotate({
+      description:
+        "Of the stretch so far, at least 1: `sent`, `failed` and `retried` divided by it are rates per minute",
+    }),
+    complete: Schema.Boolean.annotate({ description: "False for the stretch that has not ended" }),
+    sent: Schema.Int,
+    failed: Schema.Int,
+    retried: Schema.Int.annotate({ description: "Attempts that failed and are repeated" }),
+    queued: Schema.NullOr(Schema.Int).annotate({
+      description:
+        "Messages that were due and waited, at the most, looked up once in a minute; 50,000 stands for that " +
+        "or more. Null where nobody looked, as while the service was down",
+    }),
+    oldest_due_seconds: Schema.NullOr(Schema.Finite).annotate({
+      description: "How long the oldest of them had waited, at the most",
+    }),
+  })).annotate({ description: "Without gaps, the oldest first" }),
+})
+export type DeliverySeries = typeof DeliverySeries.Type
+
 export class DeliveryGroup extends HttpApiGroup.make("delivery")
   .add(
     HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
@@ -116,6 +143,19 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       success: DeliverySummary,
       error: Problems.OrganizationNotFound,
     }).annotate(OpenApi.Description, "Counts by state, the age of the oldest due and the present rate."),
+    HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
+      params: path,
+      query: {
+        hours: Schema.optionalKey(Schema.String).annotate({
+          description: "The last hours it is about, a whole number from 1 to 840, default 1",
+        }),
+      },
+      success: DeliverySeries,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "How delivery went over time").annotate(
+      OpenApi.Description,
+      "What was sent, failed and was repeated, and how many messages waited and for how long, in about 60 to 100 stretches.",
+    ),
     HttpApiEndpoint.get("getDelivery", "/organizations/:org/deliveries/:delivery", {
       params: deliveryPath,
       success: DeliveryDetail,

@@ -7,10 +7,11 @@ import { ConnectionChange, Connections, type ConnectionSetup } from "../delivery
 import { testConnection } from "../delivery/testConnection.ts"
 import { Deliveries } from "../delivery/Deliveries.ts"
 import { type Delivery, DeliveryState } from "../delivery/Delivery.ts"
+import { DeliveryRates } from "../delivery/DeliveryRates.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ServedApi } from "./Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
-import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
+import { body, existing, hoursOf, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
 
 const decodeChange = decoder(ConnectionChange)
 
@@ -40,6 +41,7 @@ export const layer = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const connections = yield* Connections
     const deliveries = yield* Deliveries
+    const rates = yield* DeliveryRates
 
     const connectionToWire = (org: string, setup: ConnectionSetup): Wire.Connection => ({
       name: setup.name,
@@ -108,6 +110,23 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           const { oldestDueSeconds, sentPerSecond, ...counts } = yield* deliveries.summary(org)
           return { ...counts, oldest_due_seconds: oldestDueSeconds, sent_per_second: sentPerSecond }
+        }).pipe(toProblems))
+      .handleRaw("deliverySeries", ({ params, request }) =>
+        Effect.gen(function* () {
+          const hours = hoursOf(query(request))
+          if (Result.isFailure(hours)) return yield* invalid([hours.failure])
+          const org = yield* existing(organizations, params)
+          const { points, stepMinutes } = yield* rates.series(org, hours.success)
+          return {
+            hours: hours.success,
+            step_minutes: stepMinutes,
+            points: points.map(({ end, oldestDueSeconds, start, ...point }) => ({
+              start: start.toISOString(),
+              end: end.toISOString(),
+              ...point,
+              oldest_due_seconds: oldestDueSeconds,
+            })),
+          }
         }).pipe(toProblems))
       .handle("getDelivery", ({ params }) =>
         Effect.gen(function* () {

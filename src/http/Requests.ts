@@ -3,6 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { note } from "../accounts/Audit.ts"
 import { NoSecretKey, SecretFileFaulty } from "../auth/SecretBox.ts"
 import { NotRendered } from "../decisions/Decider.ts"
+import { keptHours } from "../delivery/DeliveryRates.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -88,6 +89,15 @@ export const whichOf = (asked: URLSearchParams): Result.Result<Which, Errors.Fau
     default:
       return Result.fail({ pointer: "archived", detail: "must be true, false or all" })
   }
+}
+
+/** The query's `hours` of delivery, a whole number from 1 to as many as are kept; 1 when it is not given. */
+export const hoursOf = (asked: URLSearchParams): Result.Result<number, Errors.Fault> => {
+  const text = asked.get("hours") ?? "1"
+  const hours = Number(text)
+  return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours
+    ? Result.succeed(hours)
+    : Result.fail({ pointer: "hours", detail: `must be a whole number of hours from 1 to ${keptHours}` })
 }
 
 /** What a domain error is on the wire; anything else stays what it is. */

@@ -35,6 +35,7 @@ export const tables: ReadonlyArray<string> = [
   "variants",
   "connections",
   "webhook_sources",
+  "delivery_minutes",
   "organizations",
   "api_keys",
   "accounts",

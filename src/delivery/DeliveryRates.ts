@@ -1,0 +1,163 @@
+import { Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { countedAtMost } from "./Deliveries.ts"
+
+/** For how long minutes are kept. Unit: hours. */
+export const keptHours = 35 * 24
+
+/** Stretches that a series may have, and how many there are of them at most, but for the two that are begun. */
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720] as const
+const mostPoints = 100
+
+/** Expired minutes are removed this many of an organization at a time. */
+const removedAtOnce = 1_000
+
+/** How delivery went in one stretch of time. */
+export interface DeliveryPoint {
+  readonly start: Date
+  readonly end: Date
+  /** Of the stretch, so far: counts over this are rates. At least 1, so that a minute that has begun does not look fast. */
+  readonly minutes: number
+  /** False for the stretch that has not ended. */
+  readonly complete: boolean
+  readonly sent: number
+  readonly failed: number
+  /** Attempts that failed and are repeated. */
+  readonly retried: number
+  /** Messages that were due and waited, at the most; 50,000 stands for that or more. Null where nobody looked. */
+  readonly queued: number | null
+  /** For how long the oldest of them had waited, at the most. Unit: seconds. Null where nobody looked. */
+  readonly oldestDueSeconds: number | null
+}
+
+export interface DeliverySeries {
+  readonly hours: number
+  /** Length of a stretch. Unit: minutes. */
+  readonly stepMinutes: number
+  /** Without gaps, the oldest first. */
+  readonly points: ReadonlyArray<DeliveryPoint>
+}
+
+interface Row {
+  readonly start: Date
+  readonly now: Date
+  readonly sent: number
+  readonly failed: number
+  readonly retried: number
+  readonly queued: number | null
+  readonly oldestDueSeconds: number | null
+  /** Since when something waited at the latest, by what was seen in the stretch. */
+  readonly since: Date | null
+}
+
+/** The shortest stretches that a series of so many hours may have. Unit: minutes. */
+export const stepOf = (hours: number): number =>
+  steps.find((step) => hours * 60 / step <= mostPoints) ?? steps[steps.length - 1]!
+
+/**
+ * How delivery went over time. What became of messages is counted where it is recorded (`Outbox.settle`); how many wait,
+ * and for how long, is looked up once in a minute by whichever node comes first. All times are the store's.
+ */
+export class DeliveryRates extends Context.Service<DeliveryRates, {
+  /** The last `hours` (1 to `keptHours`) in about 60 to 100 stretches. A broken store is a defect. */
+  readonly series: (org: OrgSlug, hours: number) => Effect.Effect<DeliverySeries>
+  /** Notes for each organization whose messages wait how many and for how long, unless that has been done this minute. */
+  readonly sample: Effect.Effect<void, SqlError>
+  /** Removes what is older than `keptHours`. */
+  readonly forget: Effect.Effect<void, SqlError>
+}>()("parlance/delivery/DeliveryRates") {
+  static readonly layer = Layer.effect(
+    DeliveryRates,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const sample = Effect.asVoid(sql`
+        WITH waiting AS MATERIALIZED (
+          SELECT o.slug, n.minute, f.due_at FROM organizations o
+          CROSS JOIN (SELECT date_bin('1 minute', now(), 'epoch') AS minute) n
+          CROSS JOIN LATERAL (SELECT d.due_at FROM deliveries d
+            WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
+            ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f
+          WHERE NOT EXISTS (SELECT 1 FROM delivery_minutes s
+            WHERE s.org_slug = o.slug AND s.minute = n.minute AND s.queued IS NOT NULL)
+        )
+        INSERT INTO delivery_minutes AS m (org_slug, minute, queued, oldest_due_seconds)
+        SELECT w.slug, w.minute, q.queued, extract(epoch FROM now() - w.due_at)
+        FROM waiting w
+        CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM deliveries d
+          WHERE d.org_slug = w.slug AND d.state = 'queued' AND d.due_at <= now() LIMIT ${countedAtMost}) a) q
+        ORDER BY w.slug
+        ON CONFLICT (org_slug, minute) DO UPDATE SET queued = EXCLUDED.queued,
+          oldest_due_seconds = EXCLUDED.oldest_due_seconds WHERE m.queued IS NULL`).pipe(
+        Effect.withSpan("DeliveryRates.sample"),
+      )
+
+      const forget = Effect.asVoid(sql`
+        DELETE FROM delivery_minutes m WHERE (m.org_slug, m.minute) IN (
+          SELECT x.org_slug, x.minute FROM organizations o
+          CROSS JOIN LATERAL (SELECT e.org_slug, e.minute FROM delivery_minutes e
+            WHERE e.org_slug = o.slug AND e.minute < now() - ${keptHours} * interval '1 hour'
+            ORDER BY e.org_slug, e.minute LIMIT ${removedAtOnce}) x)`)
+
+      const series = Effect.fn("DeliveryRates.series")(function* (org: OrgSlug, hours: number) {
+        const stepMinutes = stepOf(hours)
+        const rows = yield* sql<Row>`
+          SELECT g.start, now() AS now, coalesce(c.sent, 0)::float8 AS sent, coalesce(c.failed, 0)::float8 AS failed,
+            coalesce(c.retried, 0)::float8 AS retried, c.queued::float8 AS queued, c.oldest_due_seconds, c.since
+          FROM (SELECT ${stepMinutes} * interval '1 minute' AS step) s
+          CROSS JOIN LATERAL (SELECT date_bin(s.step, now() - ${hours} * interval '1 hour', 'epoch') AS first) f
+          CROSS JOIN LATERAL generate_series(f.first, now(), s.step) AS g(start)
+          LEFT JOIN (
+            SELECT date_bin(${stepMinutes} * interval '1 minute', m.minute, 'epoch') AS start, sum(m.sent) AS sent,
+              sum(m.failed) AS failed, sum(m.retried) AS retried, max(m.queued) AS queued,
+              max(m.oldest_due_seconds) AS oldest_due_seconds,
+              min(m.minute + interval '1 minute' - m.oldest_due_seconds * interval '1 second') AS since
+            FROM delivery_minutes m
+            WHERE m.org_slug = ${org}
+              AND m.minute >= now() - ${hours} * interval '1 hour' - ${stepMinutes} * interval '1 minute'
+            GROUP BY 1
+          ) c ON c.start = g.start
+          ORDER BY g.start DESC`
+        // Nothing is noted while nothing waits. But where what waited later had waited all the time, nobody looked.
+        let waitedSince = Infinity
+        const points = rows.map(({ now, oldestDueSeconds, queued, since, start, ...counts }): DeliveryPoint => {
+          const end = start.getTime() + stepMinutes * 60_000
+          const complete = end <= now.getTime()
+          const seen = queued !== null
+          const isUnknown = !seen && (!complete || waitedSince <= start.getTime())
+          if (since !== null) waitedSince = Math.min(waitedSince, since.getTime())
+          return {
+            start,
+            end: new Date(end),
+            minutes: complete ? stepMinutes : Math.max(1, (now.getTime() - start.getTime()) / 60_000),
+            complete,
+            ...counts,
+            queued: seen ? queued : isUnknown ? null : 0,
+            oldestDueSeconds: seen ? oldestDueSeconds : isUnknown ? null : 0,
+          }
+        })
+        return { hours, stepMinutes, points: points.reverse() }
+      }, Effect.orDie)
+
+      return DeliveryRates.of({ series, sample, forget })
+    }),
+  )
+
+  /** Looks and forgets for as long as the process serves. */
+  static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
+    const { forget, sample } = yield* DeliveryRates
+    yield* sample.pipe(
+      Effect.catch((error) => Effect.logDebug("What waits was not counted", error.message)),
+      // Often enough that no minute is left out when a round takes long; those that find it done cost one look-up.
+      Effect.repeat(Schedule.spaced("15 seconds")),
+      Effect.forkScoped,
+    )
+    yield* forget.pipe(
+      Effect.catch((error) => Effect.logDebug("Expired minutes of delivery were not removed", error.message)),
+      Effect.repeat(Schedule.spaced("10 minutes")),
+      Effect.forkScoped,
+    )
+  }))
+}
