@@ -41,6 +41,7 @@ const sizeOf = (bytes: number) => bytes < 1024 ? `${bytes} bytes` : `${(bytes / 
 const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: InboxEntry; readonly visit: Visit }) => {
   const faults = entry.faults ?? []
   const [kind, text] = statusBadge[entry.status]
+  const headers = Object.entries(entry.headers).sort(([a], [b]) => a < b ? -1 : 1)
   const isCut = entry.bytes > new TextEncoder().encode(entry.body).length
   return (
     <Card>
@@ -70,6 +71,26 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
           <details class="body">
             <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
             <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
+          </details>
+        )}
+        {headers.length === 0 ? null : (
+          <details class="body">
+            <summary>
+              Show the headers <span class="visually-hidden">of body {entry.id}</span>
+            </summary>
+            <dl class="found">
+              {headers.map(([name, value]) => (
+                <div>
+                  <dt>
+                    <code>{name}</code>
+                  </dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+            <p class="small muted">
+              Only those that a mapping or a platform's format may need are kept; none that may hold a credential.
+            </p>
           </details>
         )}
         {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
