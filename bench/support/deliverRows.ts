@@ -118,7 +118,7 @@ export const measureRows = async (
   try {
     const run = <A>(effect: Effect.Effect<A, unknown>) => Effect.runPromise(effect)
     const empty = async () => {
-      await run(services.sql`TRUNCATE deliveries, decisions, inbox, delivery_counts`)
+      await run(services.sql`TRUNCATE deliveries, decisions, inbox, delivery_counts, delivery_minutes`)
       // Some that are due, so that there is something to claim.
       await run(fill(services, 1, 20_000, "queued"))
     }

@@ -21,21 +21,19 @@ const load = (type: keyof typeof types, ...names: readonly [string, ...Array<str
 const stylesheet = load("css", "console", "templates", "operations", "results", "history")
 const script = load("js", "console")
 const templates = load("js", "templates")
-const operations = load("js", "operations")
-const results = load("js", "results")
+const live = load("js", "live")
 
 /** Where the stylesheet and the scripts are. */
 export const assets = {
   stylesheet: stylesheet.path,
   script: script.path,
   templates: templates.path,
-  operations: operations.path,
-  results: results.path,
+  live: live.path,
 }
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, operations, results].map(({ path, text, type }) =>
+  [stylesheet, script, templates, live].map(({ path, text, type }) =>
     HttpRouter.route(
       "GET",
       path,

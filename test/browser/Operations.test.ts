@@ -132,6 +132,9 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     })
     await body.getByText("Show the body").click()
     await body.getByText('"id": "order-1001"').waitFor()
+    await body.getByText("Show the headers").click()
+    await body.getByText("application/json").waitFor()
+    assert.notInclude(await page.content(), org.key, "no key is kept with them")
     const mapping = JSON.stringify({
       event: { from: ["$.kind"], table: { MailRead: "open" } },
       tracking_id: "$.who.id",
@@ -181,8 +184,18 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     const message = { template_id: "welcome", fields: { name: "<script>document.title='owned'</script>" } }
     await org.post("/api/deliver/sender", { ...message, email: "bob@example.com" })
     await waitUntil("the page counts it by itself", async () => await number("Due now") === "1")
-    await page.getByRole("button", { name: "Pause updates" }).click()
-    await page.getByRole("button", { name: "Resume updates" }).waitFor()
+    await page.getByRole("heading", { name: "Messages per minute" }).waitFor()
+    await page.locator("#waiting details summary").click()
+    await waitUntil(
+      "it is seen to wait",
+      async () => (await page.locator("#waiting tbody tr").first().innerText()).endsWith("1"),
+      90,
+    )
+    assert.isTrue(await page.locator("#waiting details").evaluate((one: HTMLDetailsElement) => one.open), "stays open")
+    await page.getByRole("button", { name: "Pause", exact: true }).click()
+    await page.getByText("Paused", { exact: true }).waitFor()
+    await page.getByRole("link", { name: "Last 24 hours" }).click()
+    await page.locator("#rates").getByText("on the average of 15 minutes").waitFor()
     const later = new Date(Date.now() + 3_600_000).toISOString()
     await org.post("/api/deliver/sender", { ...message, email: "carl@example.com", send_at: later })
 
@@ -200,6 +213,8 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
       "it has left",
       async () => (await manage("GET", "/organizations/sender/delivery-summary")).sent === 1,
     )
+    await page.goto(`${tried.service().url}/console/o/sender/deliveries`)
+    await page.locator("#rates").getByText("1 sent, 0 failed, 0 attempts repeated").waitFor()
     await page.goto(`${tried.service().url}/console/o/sender/deliveries?email=bob%40example.com`)
     await page.getByRole("link", { name: "bob@example.com" }).click()
     const frame = page.frameLocator("iframe.message-frame")
@@ -233,7 +248,9 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     await page.getByText("Why this variant").click()
     await page.getByText("Chance of each variant then").waitFor()
     await page.goto(`${tried.service().url}/console/o/plain/deliveries`)
-    assert.isFalse(await page.getByText("Pause updates").isVisible(), "no button that does nothing")
+    assert.isTrue(await page.locator("#live-switch").isHidden(), "no button that does nothing")
+    await page.locator("#oldest details summary").click()
+    await page.getByRole("region", { name: "Age of the oldest" }).waitFor()
     await page.getByLabel("State").selectOption("cancelled")
     await page.getByRole("button", { name: "Filter" }).click()
     await page.getByText("Nothing matches").waitFor()

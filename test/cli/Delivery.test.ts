@@ -98,6 +98,7 @@ describe("parlance connection and deliver", () => {
         assert.include(yield* fails(["deliver", "list", "--state", "lost"]), "queued")
         assert.include(yield* text(["deliver", "show", first!]), "a for ada@example.com")
         assert.deepInclude(yield* json(["deliver", "status"]), { queued: 1, scheduled: 0 })
+        assert.match(yield* text(["deliver", "rates", "--hours", "24"]), /sent per min(.*\n){98}.* \*/)
         assert.strictEqual((yield* json(["deliver", "cancel", first!]))[0].state, "cancelled")
         assert.strictEqual((yield* json(["deliver", "retry", second!]))[0].state, "queued")
         assert.include(yield* fails(["deliver", "retry", first!]), "cancelled")

@@ -207,6 +207,16 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepStrictEqual(server.arrivals.map(({ id }) => id), [failed.id])
     const { json } = await org.manage("GET", "/delivery-summary")
     assert.deepInclude(json, { sent: 1, failed: 0 })
+    const over = await org.manage("GET", "/delivery-series?hours=24")
+    assert.deepInclude(over.json, { hours: 24, step_minutes: 15 })
+    const total = (of: string) => over.json.points.reduce((sum: number, point: Json) => sum + point[of], 0)
+    assert.deepStrictEqual([total("sent"), total("failed")], [1, 1], "what failed then stays a failure of then")
+    assert.strictEqual((await org.manage("GET", "/delivery-series")).json.step_minutes, 1)
+    for (const hours of ["0", "841", "1.5", "-1", "", "many"]) {
+      const refused = await org.manage("GET", `/delivery-series?hours=${hours}`)
+      assertProblem(refused, 400)
+      assert.deepStrictEqual(pointersOf(refused), ["hours"])
+    }
     await server.close()
   })
 

@@ -12,7 +12,7 @@ import { Table } from "../components/Table.tsx"
 // stretched one, with strokes that keep their width.
 
 /** A picture with its caption and, for whoever wants numbers or cannot see it, its table. Parts with `data-live` are renewed. */
-export const Figure = ({ caption, children, headings, id, lead, rows, title }: {
+export const Figure = ({ caption, children, headings, id, lead, rows, title, wide = false }: {
   readonly id: string
   readonly title: string
   /** What can be seen in it, in a sentence; also its text alternative. */
@@ -21,8 +21,10 @@ export const Figure = ({ caption, children, headings, id, lead, rows, title }: {
   readonly headings: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<ComponentChildren>>
   readonly children: ComponentChildren
+  /** Over the whole width, where others share it. */
+  readonly wide?: boolean
 }) => (
-  <figure class="card chart" id={id} aria-labelledby={`${id}-title`}>
+  <figure class={wide ? "card chart wide" : "card chart"} id={id} aria-labelledby={`${id}-title`}>
     <h2 id={`${id}-title`}>{title}</h2>
     <div class="stack" data-live={`${id}-picture`}>
       <figcaption>{caption}</figcaption>

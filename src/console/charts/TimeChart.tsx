@@ -144,16 +144,18 @@ const pieces = <A,>(
 }
 
 /** Lines over time with their bands; the labels are at their ends. */
-export const LineChart = ({ lines, range, zero = false, ...common }: Common & {
+export const LineChart = ({ certain = false, lines, range, zero = false, ...common }: Common & {
   readonly lines: ReadonlyArray<Line>
   /** What the axis covers at least. */
   readonly range?: readonly [number, number]
   /** A line at 0, to be above or below. */
   readonly zero?: boolean
+  /** The values are counts: none of them is an estimate that has yet to settle. */
+  readonly certain?: boolean
 }) => {
   const { times } = common
-  // The first values are the least certain: they would press the rest flat.
-  const settled = Math.floor(times.length / 5)
+  // The first estimates are the least certain: they would press the rest flat.
+  const settled = certain ? 0 : Math.floor(times.length / 5)
   const values = lines.flatMap(({ bands = [], values }) => [
     ...values.flatMap((value, i) => value === null || i < settled ? [] : [value]),
     ...bands.flatMap((band, i) => band === null || i < settled ? [] : band),

@@ -13,16 +13,15 @@ import { Models } from "../../learning/Models.ts"
 import { Traffic, trafficDays } from "../../results/Traffic.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { type TemplateView, Views } from "../../templates/Views.ts"
-import { assets } from "../Assets.ts"
 import { count } from "../charts/Numbers.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
+import { Live, LiveScript } from "../components/Live.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { Console, type View, type Visit } from "../Routes.tsx"
-import { Live } from "./results/Live.tsx"
 import { Sparkline } from "./templates/Sparkline.tsx"
 
 /** Templates in the table. */
@@ -336,7 +335,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </div>
             </Card>
           </div>
-          <script type="module" src={assets.results}></script>
+          <LiveScript />
         </>
       ),
     }

@@ -1,15 +1,18 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Connections } from "../../../delivery/Connections.ts"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import { DeliveryState } from "../../../delivery/Delivery.ts"
+import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
+import { hoursOf } from "../../../http/Requests.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"
+import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
@@ -19,6 +22,7 @@ import { Console, type Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
+import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
 
 const pageSize = 25
@@ -31,6 +35,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const connections = yield* Connections
   const deliveries = yield* Deliveries
+  const rates = yield* DeliveryRates
 
   const list = Effect.fnUntraced(function* (visit: Visit) {
     const { org, query } = visit
@@ -44,6 +49,13 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const summary = yield* deliveries.summary(org.slug)
     const found = yield* deliveries.list(org.slug, { state, email, before, limit: pageSize + 1 })
     const shown = found.slice(0, pageSize)
+    const asked = hoursOf(query)
+    const hours = Result.isSuccess(asked) ? asked.success : 1
+    const { cancelled, failed, queued, scheduled, sending, sent } = summary
+    // Whoever looks for a message wants the list; how the queue does is seen on the first page of all.
+    const isPictured = state === undefined && email === undefined && before === undefined &&
+      cancelled + failed + queued + scheduled + sending + sent > 0
+    const series = isPictured ? yield* rates.series(org.slug, hours) : undefined
     const filter = new URLSearchParams({
       ...(state === undefined ? {} : { state }),
       ...(email === undefined ? {} : { email }),
@@ -58,6 +70,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
           <PageHead
             title="Deliveries"
             lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
+            actions={<Live />}
           />
           {active === undefined
             ? (
@@ -76,7 +89,8 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </Note>
             )
             : null}
-          <SummaryCard org={org.slug} summary={summary} />
+          <SummaryCard summary={summary} />
+          {series !== undefined ? <Pictures series={series} path={at} zone={org.time_zone} /> : null}
           <Card kind="flush">
             <form method="get" action={at} class="filters" role="search" aria-label="Filter deliveries">
               <SelectField
@@ -89,47 +103,50 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <button type="submit" class="button">Filter</button>
               {isFiltered ? <a class="button" href={at}>Show all</a> : null}
             </form>
-            {shown.length === 0
-              ? (
-                <Empty
-                  title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
-                >
-                  {isFiltered || before !== undefined
-                    ? "Choose another state, or leave the address empty."
-                    : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
-                </Empty>
-              )
-              : (
-                <Table
-                  caption="The latest first"
-                  headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
-                  rows={shown.map((delivery) => [
-                    <>
-                      <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
-                      {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
-                    </>,
-                    <DeliveryBadge state={delivery.state} />,
-                    <>
-                      {delivery.templateId}
-                      <span class="sub">{delivery.copyId}</span>
-                    </>,
-                    { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
-                    {
-                      kind: "nowrap",
-                      content: delivery.finishedAt === null
-                        ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
-                        : <span class="muted">done</span>,
-                    },
-                    delivery.attempts,
-                  ])}
-                />
-              )}
-            <Pagination
-              label="Pages of deliveries"
-              first={before === undefined ? undefined : `${at}?${filter}`}
-              next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
-            />
+            <div data-live="deliveries">
+              {shown.length === 0
+                ? (
+                  <Empty
+                    title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
+                  >
+                    {isFiltered || before !== undefined
+                      ? "Choose another state, or leave the address empty."
+                      : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
+                  </Empty>
+                )
+                : (
+                  <Table
+                    caption="The latest first"
+                    headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
+                    rows={shown.map((delivery) => [
+                      <>
+                        <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
+                        {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
+                      </>,
+                      <DeliveryBadge state={delivery.state} />,
+                      <>
+                        {delivery.templateId}
+                        <span class="sub">{delivery.copyId}</span>
+                      </>,
+                      { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
+                      {
+                        kind: "nowrap",
+                        content: delivery.finishedAt === null
+                          ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
+                          : <span class="muted">done</span>,
+                      },
+                      delivery.attempts,
+                    ])}
+                  />
+                )}
+              <Pagination
+                label="Pages of deliveries"
+                first={before === undefined ? undefined : `${at}?${filter}`}
+                next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
+              />
+            </div>
           </Card>
+          <LiveScript />
         </>
       ),
     }

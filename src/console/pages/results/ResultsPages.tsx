@@ -10,17 +10,16 @@ import { Series } from "../../../results/Series.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { assets } from "../../Assets.ts"
 import { count } from "../../charts/Numbers.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
+import { Live, LiveScript } from "../../components/Live.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
-import { Live } from "./Live.tsx"
 import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime } from "./Pictures.tsx"
 import { Timing } from "./Timing.tsx"
 import { Variants } from "./Variants.tsx"
@@ -227,7 +226,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           <div data-live="timing">
             <Timing timing={found.timing} />
           </div>
-          <script type="module" src={assets.results}></script>
+          <LiveScript />
         </>
       ),
     }

@@ -58,16 +58,14 @@ export const ago = (seconds: number): string =>
 /** Numbers with their names. */
 export const Stats = ({ stats }: {
   readonly stats: ReadonlyArray<
-    { readonly label: string; readonly value: string | number; readonly kind?: "bad" | undefined; readonly id?: string }
+    { readonly label: string; readonly value: string | number; readonly kind?: "bad" | undefined }
   >
 }) => (
   <dl class="stats">
-    {stats.map(({ id, kind, label, value }) => (
+    {stats.map(({ kind, label, value }) => (
       <div class={kind}>
         <dt>{label}</dt>
-        <dd {...(id === undefined ? {} : { "data-live": id })}>
-          {typeof value === "number" ? count.format(value) : value}
-        </dd>
+        <dd>{typeof value === "number" ? count.format(value) : value}</dd>
       </div>
     ))}
   </dl>

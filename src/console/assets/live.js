@@ -29,6 +29,12 @@ const show = () => {
 /** Puts what has changed into its place; what has the focus, or is being scrolled, stays. */
 const renew = (text) => {
   const next = new DOMParser().parseFromString(text, "text/html")
+  // Where there is more than there was, as after the first message of all, the page is laid out anew; not while one types.
+  const known = new Set([...document.querySelectorAll("[data-live]")].map(({ dataset }) => dataset.live))
+  if (
+    [...next.querySelectorAll("[data-live]")].some(({ dataset }) => !known.has(dataset.live)) &&
+    document.activeElement?.matches("input, select, textarea") !== true
+  ) return location.reload()
   for (const part of document.querySelectorAll("[data-live]")) {
     const fresh = next.querySelector(`[data-live="${part.dataset.live}"]`)
     if (fresh === null || fresh.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue

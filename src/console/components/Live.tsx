@@ -1,4 +1,5 @@
 /** @jsxImportSource preact */
+import { assets } from "../Assets.ts"
 
 /** Whether the page renews itself, and the switch for it; needs the script of the page, without which it stays away. */
 export const Live = () => (
@@ -7,3 +8,6 @@ export const Live = () => (
     <button type="button" class="button compact" id="live-switch" hidden>Pause</button>
   </>
 )
+
+/** The script that renews what is marked with `data-live`; for pages whose view says `live`. */
+export const LiveScript = () => <script type="module" src={assets.live}></script>

@@ -1,0 +1,157 @@
+/** @jsxImportSource preact */
+import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
+import { Figure } from "../../charts/Figure.tsx"
+import { count } from "../../charts/Numbers.ts"
+import { LineChart } from "../../charts/TimeChart.tsx"
+
+const windows = [[1, "Last hour"], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
+
+/** Counts on an axis: whole numbers up to 4 at least. */
+const few = [0, 4] as const
+
+const rate = (perMinute: number) =>
+  perMinute === 0 ? "0" : perMinute < 10 ? String(Number(perMinute.toPrecision(2))) : count(perMinute)
+
+/** How lengths of time of this size are told. */
+const unitOf = (seconds: number) =>
+  seconds < 120
+    ? { name: "s", seconds: 1 }
+    : seconds < 7_200
+    ? { name: "min", seconds: 60 }
+    : { name: "h", seconds: 3_600 }
+
+const date = { day: "numeric", month: "short" } as const
+const clock = { hour: "2-digit", minute: "2-digit" } as const
+
+const formatOf = (zone: string, parts: Intl.DateTimeFormatOptions) => {
+  const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...parts })
+  return (time: number) => format.format(new Date(time))
+}
+
+const lengthOf = (minutes: number) =>
+  minutes === 1 ? "minute" : minutes < 120 ? `${minutes} minutes` : `${minutes / 60} hours`
+
+const sum = (points: ReadonlyArray<DeliveryPoint>, of: "sent" | "failed" | "retried") =>
+  points.reduce((all, point) => all + point[of], 0)
+
+/** The largest of what is known. */
+const most = (values: ReadonlyArray<number | null>) => values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0)
+
+/** How fast messages leave, how many wait and for how long, over time. */
+export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }: {
+  readonly series: DeliverySeries
+  readonly path: string
+  readonly zone: string
+}) => {
+  const isLong = hours > 24
+  const time = formatOf(zone, isLong ? { ...date, ...clock } : clock)
+  const length = lengthOf(stepMinutes)
+  const open = points.find(({ complete }) => !complete)
+  const common = (id: string) => ({
+    labelledBy: `${id}-title`,
+    times: points.map(({ end }) => end.getTime()),
+    incompleteFrom: open === undefined ? undefined : open.start.getTime(),
+    formatTime: isLong ? formatOf(zone, date) : time,
+    certain: true,
+  })
+  const from = stepMinutes === 1 ? "Minute from" : `${length} from`
+  const start = ({ complete, start }: DeliveryPoint) => `${time(start.getTime())}${complete ? "" : " (not over yet)"}`
+  const latest = points.toReversed()
+  const perMinute = (of: "sent" | "failed" | "retried") => points.map((point) => point[of] / point.minutes)
+  const queued = points.map((point) => point.queued)
+  const waits = points.map(({ oldestDueSeconds }) => oldestDueSeconds)
+  const longest = most(waits)
+  const unit = unitOf(longest)
+  const told = (seconds: number | null) =>
+    seconds === null ? "not looked" : `${Math.round(seconds / unit.seconds)} ${unit.name}`
+  return (
+    <>
+      <nav aria-label="Time shown in the pictures">
+        <ul class="pills">
+          {windows.map(([one, label]) => (
+            <li>
+              <a
+                href={one === 1 ? path : `${path}?hours=${one}`}
+                {...(one === hours ? { "aria-current": "true" as const } : {})}
+              >
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="charts">
+        <Figure
+          id="rates"
+          wide
+          title="Messages per minute"
+          lead={
+            <p class="headline">
+              {count(sum(points, "sent"))} sent, {count(sum(points, "failed"))} failed, {count(sum(points, "retried"))}
+              {" "}
+              attempts repeated.
+            </p>
+          }
+          caption={`What became of messages, per minute${
+            stepMinutes === 1 ? "" : ` on the average of ${length}`
+          }. Failed ones are not tried again; an attempt that is repeated failed for now.`}
+          headings={[from, "Sent per minute", "Failed per minute", "Repeated per minute"]}
+          rows={latest.map((point) => [
+            start(point),
+            rate(point.sent / point.minutes),
+            rate(point.failed / point.minutes),
+            rate(point.retried / point.minutes),
+          ])}
+        >
+          <LineChart
+            {...common("rates")}
+            range={few}
+            formatValue={rate}
+            lines={[
+              { series: 0, name: "Sent", values: perMinute("sent") },
+              { series: 1, name: "Failed", values: perMinute("failed") },
+              { series: 3, name: "Repeated", values: perMinute("retried") },
+            ]}
+          />
+        </Figure>
+        <Figure
+          id="waiting"
+          title="Messages waiting"
+          caption={`Messages that were due and had not left, looked up once a minute${
+            stepMinutes === 1 ? "" : `; the most within ${length}`
+          }. At most ${count(most(queued))}.`}
+          headings={[from, "Waiting"]}
+          rows={latest.map((point) => [start(point), point.queued === null ? "not looked" : count(point.queued)])}
+        >
+          <LineChart
+            {...common("waiting")}
+            range={few}
+            formatValue={count}
+            lines={[{ series: 0, name: "Waiting", values: queued }]}
+          />
+        </Figure>
+        <Figure
+          id="oldest"
+          title="Age of the oldest"
+          caption={`For how long the one that was due first had waited. At most ${
+            told(longest)
+          }; more than a few seconds means ` +
+            `that more comes in than leaves, or that the connection is paused or in trouble.`}
+          headings={[from, "Oldest waiting"]}
+          rows={latest.map((point) => [start(point), told(point.oldestDueSeconds)])}
+        >
+          <LineChart
+            {...common("oldest")}
+            range={few}
+            formatValue={(value) => `${rate(value)} ${unit.name}`}
+            lines={[{
+              series: 0,
+              name: "Oldest",
+              values: waits.map((seconds) => seconds === null ? null : seconds / unit.seconds),
+            }]}
+          />
+        </Figure>
+      </div>
+    </>
+  )
+}
