@@ -8,6 +8,7 @@ import * as NotFoundPages from "./pages/NotFoundPages.tsx"
 import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
 import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
+import * as SettingsPages from "./pages/SettingsPages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
@@ -21,6 +22,7 @@ export const layer = Layer.mergeAll(
   Assets.layer,
   SignInPages.layer,
   OrganizationPages.layer,
+  SettingsPages.layer,
   OverviewPage.layer,
   KeyPages.layer,
   MemberPages.layer,

@@ -77,7 +77,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       const token = await run(Effect.flatMap(OneTimeLinks, (links) => links.create("first_run")))
       const context = await tried.browser().newContext()
       const page = await context.newPage()
-      await page.goto(`${service.url}/console/first-run?token=${token}`)
+      await page.goto(`${tried.service().url}/console/first-run?token=${token}`)
       await page.getByLabel("E-mail address").fill("first@example.com")
       await page.getByLabel("Your name").fill("First")
       await page.getByLabel("Password").fill("password123")
@@ -86,7 +86,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       await page.getByLabel("Password").fill(password)
       await submit(page, /Create account/)
       await page.getByText("Welcome! You are signed in.").waitFor()
-      await page.goto(`${service.url}/console/first-run?token=${token}`)
+      await page.goto(`${tried.service().url}/console/first-run?token=${token}`)
       await page.getByText("This link no longer works").waitFor()
       await context.close()
     } finally {
@@ -135,6 +135,11 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
     const email = await administrator("inviter@example.com")
     await manage("POST", "/organizations", { slug: "viewed", name: "Viewed" })
     const { id: key } = await manage("POST", "/organizations/viewed/keys", { name: "Theirs" })
+    await manage("PATCH", "/organizations/viewed", {
+      quiet_hours: { from: "21:00", to: "08:00" },
+      allowed_days: ["mon", "fri"],
+      delay_horizon_hours: 36,
+    })
     const context = await tried.browser().newContext()
     const page = await signIn(context, email)
     await page.goto(`${tried.service().url}/console/o/viewed/settings/members/invite`)
@@ -159,6 +164,8 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       assert.strictEqual(await guest.locator("main form").count(), 0, `${path} offers nothing to change`)
       assert.strictEqual(await guest.getByRole("link", { name: /create|revoke|invite|remove/i }).count(), 0, path)
     }
+    await guest.goto(`${tried.service().url}/console/o/viewed/settings`)
+    for (const text of ["21:00 to 08:00", "Monday, Friday", "36 hours"]) await guest.getByText(text).waitFor()
     for (
       const path of [
         "/settings/keys/new",
@@ -257,8 +264,13 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       await page.goto(`${tried.service().url}/console/o/looks/settings`)
       await page.getByLabel("Time zone").fill("Nowhere/Nothing")
       await page.getByLabel("Share always chosen at random").fill("7")
+      await page.getByLabel("Quiet from").fill("21:00")
+      for (const day of await page.getByRole("group", { name: "Days on which" }).getByRole("checkbox").all()) {
+        await day.uncheck()
+      }
       await submit(page, "Save settings")
-      assert.strictEqual(await page.locator("[aria-invalid=true]").count(), 2, "each fault is beside its field")
+      assert.strictEqual(await page.locator("[aria-invalid=true]").count(), 3, "each fault is beside its field")
+      assert.include(await page.getByRole("alert").innerText(), "choose at least one")
       assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
       await check(page, "settings-faulty")
       if (look.width < 500) {
@@ -281,9 +293,16 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
     await page.keyboard.press("Enter")
     assert.match(page.url(), /#main$/)
     await page.getByLabel("Name", { exact: true }).fill("Plainer")
+    await page.getByLabel("Quiet from").fill("22:30")
+    await page.getByLabel("Quiet until").fill("07:00")
+    await page.getByLabel("Sunday").uncheck()
     await page.keyboard.press("Enter")
     await page.getByText("The settings have been saved.").waitFor()
     assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "Plainer")
+    assert.deepInclude(await manage("GET", "/organizations/plain"), {
+      quiet_hours: { from: "22:30", to: "07:00" },
+      allowed_days: ["mon", "tue", "wed", "thu", "fri", "sat"],
+    })
     await page.getByRole("button", { name: /^Colours/ }).click()
     assert.strictEqual(await page.locator("html").getAttribute("data-theme"), "dark")
     assert.match(page.url(), /\/console\/o\/plain\/settings$/, "one stays where one was")

@@ -40,7 +40,7 @@ const Around = ({ children, own, ...common }: Common & {
 
 /** A line of text with its label, a hint, and what is wrong with it. */
 export const Field = ({ autocomplete, list, required = true, type = "text", value, ...common }: Common & {
-  readonly type?: "text" | "email" | "password" | "number" | "datetime-local"
+  readonly type?: "text" | "email" | "password" | "number" | "time" | "datetime-local"
   readonly value?: string
   readonly required?: boolean
   readonly autocomplete?: string
@@ -85,10 +85,12 @@ export const SelectField = ({ options, value, ...common }: Common & {
 }
 
 /** Any or one of a few, each with a word on what it means. */
-export const Choices = ({ options, type, values, ...common }: Common & {
+export const Choices = ({ options, short = false, type, values, ...common }: Common & {
   readonly type: "checkbox" | "radio"
   readonly values: ReadonlyArray<string>
-  readonly options: ReadonlyArray<readonly [value: string, label: string, hint: string]>
+  readonly options: ReadonlyArray<readonly [value: string, label: string, hint?: string]>
+  /** Beside each other, where labels are short. */
+  readonly short?: boolean
 }) => {
   const { aria, own } = describe(common)
   return (
@@ -98,20 +100,22 @@ export const Choices = ({ options, type, values, ...common }: Common & {
     >
       <legend>{common.label}</legend>
       {common.hint === undefined ? null : <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
-      {options.map(([value, label, hint]) => (
-        <div class="choice">
-          <input
-            type={type}
-            id={`${common.name}-${value}`}
-            name={common.name}
-            value={value}
-            checked={values.includes(value)}
-            aria-describedby={`${common.name}-${value}-hint`}
-          />
-          <label for={`${common.name}-${value}`}>{label}</label>
-          <span id={`${common.name}-${value}-hint`}>{hint}</span>
-        </div>
-      ))}
+      <div class={short ? "choices short" : "choices"}>
+        {options.map(([value, label, hint]) => (
+          <div class="choice">
+            <input
+              type={type}
+              id={`${common.name}-${value}`}
+              name={common.name}
+              value={value}
+              checked={values.includes(value)}
+              {...(hint === undefined ? {} : { "aria-describedby": `${common.name}-${value}-hint` })}
+            />
+            <label for={`${common.name}-${value}`}>{label}</label>
+            {hint === undefined ? null : <span id={`${common.name}-${value}-hint`}>{hint}</span>}
+          </div>
+        ))}
+      </div>
       {own.length === 0
         ? null
         : <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>}

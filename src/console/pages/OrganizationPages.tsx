@@ -6,29 +6,24 @@ import { may } from "../../accounts/Actor.ts"
 import { InvalidInput } from "../../domain/Errors.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { OrganizationInput, OrganizationPatch } from "../../domain/Organization.ts"
+import { OrganizationInput } from "../../domain/Organization.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
-import { ErrorSummary, Note } from "../components/Note.tsx"
+import { ErrorSummary } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
-import { Time } from "../components/Time.tsx"
 import { flashes } from "../Flash.ts"
+import { zoneHint, zones } from "./SettingsPages.tsx"
 import { Console, decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
 
 const decodeInput = decoder(OrganizationInput)
-const decodePatch = decoder(OrganizationPatch)
 
-const labels = { slug: "Id", name: "Name", time_zone: "Time zone", exploration_floor: "Share always chosen at random" }
-const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
+const labels = { slug: "Id", name: "Name", time_zone: "Time zone" }
 
-const zoneHint = "An IANA name such as Europe/Berlin. Seasons, hours and every time in the console follow it."
-
-/** Choosing, creating and setting up organizations. */
+/** Choosing and creating organizations. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page, signedIn } = yield* Console
   const organizations = yield* Organizations
@@ -113,72 +108,6 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
   })
 
-  const settings = (visit: Visit, fields: Fields | undefined, faults: ReadonlyArray<Fault>) => {
-    const { org, session } = visit
-    const mayChange = visit.can("updateOrganization")
-    return Effect.succeed({
-      title: "Settings",
-      body: (
-        <>
-          <PageHead title="General settings" lead={`Of the organization ${org.name}.`} />
-          <ErrorSummary faults={faults} labels={labels} />
-          {mayChange
-            ? (
-              <Card>
-                <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
-                  <Field name="name" label={labels.name} value={fields?.["name"] ?? org.name} faults={faults} />
-                  <Field
-                    name="time_zone"
-                    label={labels.time_zone}
-                    value={fields?.["time_zone"] ?? org.time_zone}
-                    faults={faults}
-                    hint={zoneHint}
-                    list={zones}
-                  />
-                  <Field
-                    name="exploration_floor"
-                    label={labels.exploration_floor}
-                    type="number"
-                    value={fields?.["exploration_floor"] ?? String(org.exploration_floor)}
-                    faults={faults}
-                    hint="From 0 to 0.2. This share of the traffic is spread evenly over the variants whatever is known, so that a change of taste is noticed."
-                  />
-                  <div>
-                    <Submit>Save settings</Submit>
-                  </div>
-                </Form>
-              </Card>
-            )
-            : <Note>Your role is {visit.role}: you can see these settings, an admin can change them.</Note>}
-          <Card title="About">
-            <dl class="facts">
-              <dt>Id</dt>
-              <dd>
-                <code>{org.slug}</code>
-              </dd>
-              {mayChange ? null : (
-                <>
-                  <dt>Time zone</dt>
-                  <dd>{org.time_zone}</dd>
-                  <dt>{labels.exploration_floor}</dt>
-                  <dd>{org.exploration_floor}</dd>
-                </>
-              )}
-              <dt>Created</dt>
-              <dd>
-                <Time at={org.created_at} zone={org.time_zone} />
-              </dd>
-              <dt>Your role</dt>
-              <dd>
-                <Badge kind="accent">{visit.role}</Badge>
-              </dd>
-            </dl>
-          </Card>
-        </>
-      ),
-    })
-  }
-
   yield* router.addAll([
     page("/console/organizations", "listOrganizations", (visit) => list(visit)),
     action(
@@ -195,21 +124,6 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         return { to: `/console/o/${made.slug}`, done: "organization-created" }
       }),
       list,
-    ),
-    page("/console/o/:org/settings", "getOrganization", (visit) => settings(visit, undefined, [])),
-    action(
-      "/console/o/:org/settings",
-      "updateOrganization",
-      Effect.fnUntraced(function* ({ org }, fields) {
-        const { exploration_floor: floor = "", ...rest } = fields
-        // An empty text is no number, though JavaScript takes it for 0.
-        const patch = yield* decoded(
-          decodePatch({ ...rest, exploration_floor: floor.trim() === "" ? floor : Number(floor) }),
-        )
-        yield* organizations.update(org.slug, patch)
-        return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
-      }),
-      settings,
     ),
   ])
 }))

@@ -1,0 +1,204 @@
+/** @jsxImportSource preact */
+import { Effect, Result } from "effect"
+import { HttpRouter } from "effect/http"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
+import { DayOfWeek } from "../../domain/Season.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { dayNames } from "../charts/HeatMap.tsx"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Choices, Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Time } from "../components/Time.tsx"
+import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+
+const decodePatch = decoder(OrganizationPatch)
+
+/** Names of zones to choose from. */
+export const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
+
+export const zoneHint = "An IANA name such as Europe/Berlin. Seasons, hours and every time in the console follow it."
+
+const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((day, at) => [day, dayNames[at]!])
+
+const labels = {
+  name: "Name",
+  time_zone: "Time zone",
+  exploration_floor: "Share always chosen at random",
+  delay_horizon_hours: "How far ahead a send time lies at most",
+  "quiet_hours-from": "Quiet from",
+  "quiet_hours-to": "Quiet until",
+  allowed_days: "Days on which may be sent",
+}
+
+/** The fields of the form as an organization has them. */
+const fieldsOf = (org: Organization): Fields => ({
+  name: org.name,
+  time_zone: org.time_zone,
+  exploration_floor: String(org.exploration_floor),
+  delay_horizon_hours: String(org.delay_horizon_hours),
+  "quiet_hours-from": org.quiet_hours?.from ?? "",
+  "quiet_hours-to": org.quiet_hours?.to ?? "",
+  allowed_days: (org.allowed_days ?? DayOfWeek.literals).join("\n"),
+})
+
+const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
+
+/** An empty text is no number, though JavaScript takes it for 0. */
+const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
+
+/** What a form asks for in the words of the API: no times of day are no quiet hours, all days are no limit. */
+export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, ReadonlyArray<Fault>> => {
+  const { allowed_days: allowed = "", delay_horizon_hours: horizon = "", exploration_floor: floor = "" } = fields
+  const from = (fields["quiet_hours-from"] ?? "").trim()
+  const to = (fields["quiet_hours-to"] ?? "").trim()
+  const chosen = chosenDays(allowed)
+  const isEveryDay = days.every(([day]) => chosen.includes(day)) && chosen.length === days.length
+  return Result.mapError(
+    decodePatch({
+      name: fields["name"] ?? "",
+      time_zone: fields["time_zone"] ?? "",
+      exploration_floor: numberOf(floor),
+      delay_horizon_hours: numberOf(horizon),
+      quiet_hours: from === "" && to === "" ? null : { from, to },
+      allowed_days: isEveryDay ? null : chosen,
+    }),
+    (faults) =>
+      faults.map((fault) =>
+        fault.pointer.startsWith("/quiet_hours/")
+          ? { ...fault, pointer: fault.pointer.replace("/quiet_hours/", "/quiet_hours-") }
+          : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
+          ? { pointer: "/allowed_days", detail: "choose at least one, or nothing could be sent" }
+          : fault
+      ),
+  )
+}
+
+const quietText = ({ quiet_hours: quiet }: Organization) =>
+  quiet === null ? "none" : `${quiet.from} to ${quiet.to}, on the recipient's clocks`
+
+const daysText = ({ allowed_days: allowed }: Organization) =>
+  allowed === null ? "every day" : days.flatMap(([day, name]) => allowed.includes(day) ? [name] : []).join(", ")
+
+/** What holds for an organization as a whole. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const organizations = yield* Organizations
+
+  const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray<Fault>) => {
+    const { org, session } = visit
+    const mayChange = visit.can("updateOrganization")
+    const fields = typed ?? fieldsOf(org)
+    const field = (name: keyof typeof labels) => ({ name, label: labels[name], value: fields[name] ?? "", faults })
+    return Effect.succeed({
+      title: "Settings",
+      body: (
+        <>
+          <PageHead title="General settings" lead={`Of the organization ${org.name}.`} />
+          <ErrorSummary faults={faults} labels={labels} />
+          {mayChange
+            ? (
+              <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
+                <Card title="Organization">
+                  <div class="fields">
+                    <Field {...field("name")} />
+                    <Field {...field("time_zone")} hint={zoneHint} list={zones} />
+                    <Field
+                      {...field("exploration_floor")}
+                      type="number"
+                      hint="From 0 to 0.2. This share of the traffic is spread evenly over the variants whatever is known, so that a change of taste is noticed."
+                    />
+                  </div>
+                </Card>
+                <Card
+                  title="Send times"
+                  lead="What the times that are advised and chosen keep to. Quiet hours and days are those of the recipient's clocks; where a recipient's zone is not known, the organization's counts."
+                >
+                  <div class="fields">
+                    <Field
+                      {...field("delay_horizon_hours")}
+                      label={`${labels.delay_horizon_hours} (hours)`}
+                      type="number"
+                      hint="From 1 to 168 hours from the moment of asking. Where quiet hours and days leave no time until then, the first one after it is taken."
+                    />
+                    <fieldset>
+                      <legend>Quiet hours</legend>
+                      <p class="hint">
+                        Nothing is sent from the first time of day until the second, which may be past midnight. Leave
+                        both empty for none.
+                      </p>
+                      <div class="beside">
+                        <Field {...field("quiet_hours-from")} type="time" required={false} />
+                        <Field {...field("quiet_hours-to")} type="time" required={false} />
+                      </div>
+                    </fieldset>
+                    <Choices
+                      type="checkbox"
+                      short
+                      name="allowed_days"
+                      label={labels.allowed_days}
+                      hint="At least one."
+                      options={days}
+                      values={chosenDays(fields["allowed_days"] ?? "")}
+                      faults={faults}
+                    />
+                  </div>
+                </Card>
+                <div>
+                  <Submit>Save settings</Submit>
+                </div>
+              </Form>
+            )
+            : <Note>Your role is {visit.role}: you can see these settings, an admin can change them.</Note>}
+          <Card title="About">
+            <dl class="facts">
+              <dt>Id</dt>
+              <dd>
+                <code>{org.slug}</code>
+              </dd>
+              {mayChange ? null : (
+                <>
+                  <dt>Time zone</dt>
+                  <dd>{org.time_zone}</dd>
+                  <dt>{labels.exploration_floor}</dt>
+                  <dd>{org.exploration_floor}</dd>
+                  <dt>{labels.delay_horizon_hours}</dt>
+                  <dd>{org.delay_horizon_hours} hours</dd>
+                  <dt>Quiet hours</dt>
+                  <dd>{quietText(org)}</dd>
+                  <dt>{labels.allowed_days}</dt>
+                  <dd>{daysText(org)}</dd>
+                </>
+              )}
+              <dt>Created</dt>
+              <dd>
+                <Time at={org.created_at} zone={org.time_zone} />
+              </dd>
+              <dt>Your role</dt>
+              <dd>
+                <Badge kind="accent">{visit.role}</Badge>
+              </dd>
+            </dl>
+          </Card>
+        </>
+      ),
+    })
+  }
+
+  yield* router.addAll([
+    page("/console/o/:org/settings", "getOrganization", (visit) => settings(visit, undefined, [])),
+    action(
+      "/console/o/:org/settings",
+      "updateOrganization",
+      Effect.fnUntraced(function* ({ org }, fields) {
+        yield* organizations.update(org.slug, yield* decoded(patchOf(fields)))
+        return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
+      }),
+      settings,
+    ),
+  ])
+}))

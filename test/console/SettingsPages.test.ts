@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { patchOf } from "../../src/console/pages/SettingsPages.tsx"
+
+describe("The form of an organization's settings", () => {
+  const sent = {
+    name: "Harbour",
+    time_zone: "Europe/Berlin",
+    exploration_floor: "0.05",
+    delay_horizon_hours: "48",
+    "quiet_hours-from": "21:00",
+    "quiet_hours-to": "08:00",
+    allowed_days: "mon\ntue",
+  }
+
+  it("says what the API takes: empty times are no quiet hours, and all days no limit", () => {
+    assert.deepStrictEqual(
+      patchOf(sent),
+      Result.succeed({
+        name: "Harbour",
+        time_zone: "Europe/Berlin",
+        exploration_floor: 0.05,
+        delay_horizon_hours: 48,
+        quiet_hours: { from: "21:00", to: "08:00" },
+        allowed_days: ["mon", "tue"],
+      } as never),
+    )
+    const open = patchOf({
+      ...sent,
+      "quiet_hours-from": "",
+      "quiet_hours-to": " ",
+      allowed_days: "mon\ntue\nwed\nthu\nfri\nsat\nsun",
+    })
+    assert.deepInclude(Result.getOrThrow(open), { quiet_hours: null, allowed_days: null } as never)
+  })
+
+  it("names every fault at the field it is in", () => {
+    const pointers = (more: Record<string, string>) => {
+      const found = patchOf({ ...sent, ...more })
+      return Result.isFailure(found) ? found.failure.map(({ pointer }) => pointer).sort() : []
+    }
+    assert.deepStrictEqual(
+      pointers({
+        name: "",
+        time_zone: "Nowhere",
+        exploration_floor: " ",
+        delay_horizon_hours: "0",
+        "quiet_hours-from": "25:00",
+        "quiet_hours-to": "",
+        allowed_days: "",
+      }),
+      [
+        "/allowed_days",
+        "/delay_horizon_hours",
+        "/exploration_floor",
+        "/name",
+        "/quiet_hours-from",
+        "/quiet_hours-to",
+        "/time_zone",
+      ],
+    )
+    assert.deepStrictEqual(pointers({ "quiet_hours-from": "08:00" }), ["/quiet_hours-to"], "nothing would be left")
+    assert.deepStrictEqual(pointers({ allowed_days: "mon\nsomeday" }), ["/allowed_days/1"])
+    assert.deepStrictEqual(pointers({ "quiet_hours-to": "" }), ["/quiet_hours-to"])
+  })
+})
