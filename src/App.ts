@@ -66,6 +66,7 @@ import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
+import { SendTimes } from "./results/SendTimes.ts"
 import { Series } from "./results/Series.ts"
 import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
@@ -116,6 +117,7 @@ export const layerServices = Layer.mergeAll(
   Traffic.layer,
   ChangeHistory.layer,
   Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+  SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
   Keys.layer,
   Organizations.layer,
   Drain.layer,

@@ -2,6 +2,8 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
+import { replaceHistories } from "../../src/delay/Histories.ts"
+import { encode, epochMillis, noEngagement, variantCode } from "../../src/delay/Touch.ts"
 
 // What bench/console.ts looks at: an organization that has been at work for half a year, written in bulk.
 
@@ -202,6 +204,10 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
       INSERT INTO delivery_counts (org_slug, hour, state, count)
       SELECT d.org_slug, date_bin('1 hour', d.finished_at, 'epoch'), d.state, count(*) FROM deliveries d GROUP BY 1, 2, 3`
     yield* sql`
+      INSERT INTO delivery_minutes (org_slug, minute, sent, failed, retried, queued, oldest_due_seconds)
+      SELECT ${org}, date_bin('1 minute', ${at}::timestamptz, 'epoch') - i * interval '1 minute', 60, 1, 2, i % 500, i % 60
+      FROM generate_series(0, 35 * 1440) AS i`
+    yield* sql`
       INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
       SELECT ${org}, ${at}::timestamptz - (20000 - i) * interval '1 minute', 'ada@example.com', 'template changed',
         't-' || (1 + i % ${counts.templates}::int), '{"name":"Another name"}'
@@ -217,6 +223,23 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
       INSERT INTO api_keys (id, org_slug, name, scopes, digest, created_at)
       SELECT 'key' || i, ${org}, 'Key ' || i, '{generate,deliver}', md5('a' || i) || md5('b' || i), ${at}
       FROM generate_series(1, 50) AS i`
+    // What their hours are learned from: the latest messages of each.
+    const today = Math.floor((now - epochMillis) / hourMillis)
+    for (let first = 0; first < counts.people; first += 1000) {
+      const some = Array.from({ length: Math.min(1000, counts.people - first) }, (_, i) => `u-${first + i}`)
+      yield* replaceHistories(
+        sql,
+        some.map((person, i) => [
+          { org, kind: "user", person },
+          Float64Array.from({ length: 15 }, (_, n) =>
+            encode({
+              hour: today - 24 * (4 + n * 9) - (n * 7 + i) % 24,
+              delay: (n + i) % 3 === 0 ? (i + n * 5) % 48 : noEngagement,
+              variant: variantCode(`t-${1 + (i + n) % size.templates}`, `v${1 + n % variants}`),
+            }, `${person}/${n}`)).sort(),
+        ]),
+      )
+    }
     // What people's hours are learned from has been gone through, as it has where a service runs all the time.
     yield* sql`INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${at})`
     yield* sql`ANALYZE`

@@ -48,6 +48,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   templateHistory: reads("viewer"),
   templateResults: reads("viewer"),
   templateSeries: reads("viewer"),
+  templateSendTimes: reads("viewer"),
   listDecisions: reads("viewer"),
   rebuild: writes("admin", "tallies recomputed"),
   // Sources and what came in

@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
+import { sendTimesText } from "./SendTimesText.ts"
 import { resultsText } from "./ResultsText.ts"
 import { seriesText } from "./SeriesText.ts"
 import { organization, print } from "./Root.ts"
@@ -26,12 +27,16 @@ export const resultsCommand = Command.make(
       Flag.withDescription("How they did over time instead: traffic, rates, who was probably best, and the gain"),
       Flag.withDefault(false),
     ),
+    sendTimes: Flag.Boolean("send-times").pipe(
+      Flag.withDescription("When the people who get it look at their messages instead, by hour of the week"),
+      Flag.withDefault(false),
+    ),
     segments: Flag.Boolean("segments").pipe(
       Flag.withDescription("Also a table for every value of every attribute that is learned from"),
       Flag.withDefault(false),
     ),
   },
-  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, series, template }) {
+  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, sendTimes, series, template }) {
     const client = yield* ManagementClient
     const asked = {
       params: { org: yield* organization, template },
@@ -40,6 +45,10 @@ export const resultsCommand = Command.make(
         ...(Option.isSome(offsetDays) ? { offset_days: String(offsetDays.value) } : {}),
         ...(segment.length > 0 ? { segment } : {}),
       },
+    }
+    if (sendTimes) {
+      const found = yield* client.results.templateSendTimes({ params: asked.params })
+      return yield* print(found, sendTimesText(found))
     }
     if (series) {
       const found = yield* client.results.templateSeries(asked)
@@ -54,5 +63,6 @@ export const resultsCommand = Command.make(
     { command: "parlance results abandoned-cart" },
     { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
     { command: "parlance results abandoned-cart --series" },
+    { command: "parlance results abandoned-cart --send-times" },
   ]),
 )

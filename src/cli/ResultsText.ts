@@ -195,7 +195,10 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   ]
 }
 
-const timingText = ({ explored, followed, gain, missed }: TimedTemplateResults["timing"]): ReadonlyArray<string> => {
+/** What keeping to advised times gained, in a sentence; nothing where nobody was advised. */
+export const timingText = (
+  { explored, followed, gain, missed }: TimedTemplateResults["timing"],
+): ReadonlyArray<string> => {
   if (followed.sends + explored.sends + missed.sends === 0) return []
   const rate = ({ rate, sends }: typeof followed) => rate === null ? "none" : `${percent(rate)} of ${sends}`
   const points = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)}`

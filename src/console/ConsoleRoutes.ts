@@ -12,6 +12,7 @@ import * as SettingsPages from "./pages/SettingsPages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
+import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
 import { RawRoutes } from "./RawRoutes.tsx"
@@ -30,6 +31,7 @@ export const layer = Layer.mergeAll(
   AuditPages.layer,
   TemplatesPages.layer,
   ResultsPages.layer,
+  SendTimePages.layer,
   SourcePages.layer,
   DeliveryPages.layer,
   PeoplePages.layer,

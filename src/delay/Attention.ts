@@ -247,7 +247,7 @@ const waiting = 0.0001
  * The engagements expected of a message sent in hour 0, 1, … `slots - 1`, given the attention to it in each folded hour;
  * `localHours` are the local hours from hour 0 on, `slots + 72` of them.
  */
-export const values = (attention: Float64Array, localHours: ArrayLike<number>, slots: number, tau: number) => {
+export const expected = (attention: Float64Array, localHours: ArrayLike<number>, slots: number, tau: number) => {
   const lasting = Math.exp(-1 / tau)
   const forgotten = Math.exp(-followedHours / tau)
   const count = slots + followedHours
@@ -256,7 +256,14 @@ export const values = (attention: Float64Array, localHours: ArrayLike<number>, s
   for (let i = count - 1; i >= 0; i--) whole[i] = attention[foldedHour(localHours[i]!)]! + lasting * whole[i + 1]!
   const found = new Float64Array(slots)
   for (let i = 0; i < slots; i++) {
-    found[i] = (whole[i]! - forgotten * whole[i + followedHours]!) * (1 - waiting * i)
+    found[i] = whole[i]! - forgotten * whole[i + followedHours]!
   }
+  return found
+}
+
+/** What sending in hour 0, 1, … is worth: the same, less what waiting until then costs. */
+export const values = (attention: Float64Array, localHours: ArrayLike<number>, slots: number, tau: number) => {
+  const found = expected(attention, localHours, slots, tau)
+  for (let i = 0; i < slots; i++) found[i]! *= 1 - waiting * i
   return found
 }

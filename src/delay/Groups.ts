@@ -49,6 +49,11 @@ export interface Levels {
   readonly variant: Level
 }
 
+/** What is known of a template as a whole and of each of its variants. */
+export interface TemplateLevels extends Omit<Levels, "variant"> {
+  readonly variants: ReadonlyMap<string, Level>
+}
+
 /** A template's variants that a question may be about. */
 export interface About {
   readonly template: string
@@ -63,6 +68,8 @@ export interface OrganizationTiming {
   readonly fresh: Float64Array
   readonly touches: number
   readonly levels: (about: ReadonlyArray<About>) => Levels
+  /** A template's level and those of all its variants, by their ids. */
+  readonly template: (template: string, variants: ReadonlyArray<string>) => TemplateLevels
 }
 
 const levelOf = (
@@ -169,7 +176,17 @@ export const timingOf = Effect.fnUntraced(function* (
     }
     return found
   }
-  return { tau, fresh, touches: whole.touches, levels } satisfies OrganizationTiming
+  const template = (id: string, copies: ReadonlyArray<string>): TemplateLevels => {
+    const level = levelOf(countedOf(copies.map((copy) => variantCode(id, copy))), organization.attention)
+    return {
+      organization,
+      template: level,
+      variants: new Map(
+        copies.map((copy) => [copy, levelOf(countedOf([variantCode(id, copy)]), level.attention)]),
+      ),
+    }
+  }
+  return { tau, fresh, touches: whole.touches, levels, template } satisfies OrganizationTiming
 })
 
 /** Whether the sum of a histogram is worth anything; tells levels that know something from empty ones. */

@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { hourMillis } from "../bandit/Window.ts"
 import { VariantNotFound } from "../domain/Errors.ts"
-import type { QuietHours } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
 import { type OrganizationView, type TemplateView, Views } from "../templates/Views.ts"
 import { AdviceLog } from "./AdviceLog.ts"
@@ -11,7 +10,7 @@ import * as Clocks from "./Clocks.ts"
 import { type About, engagementsOf, expectedOf, Groups, isKnown, type Level } from "./Groups.ts"
 import type { Known } from "./Histories.ts"
 import { People } from "./People.ts"
-import type { Permission } from "./Slots.ts"
+import { permissionOf } from "./Slots.ts"
 import { digest } from "./Touch.ts"
 
 /** The narrowest level that knew anything. */
@@ -56,18 +55,6 @@ export interface Advice {
   readonly explored: boolean
   readonly trace: AdviceTrace | undefined
 }
-
-const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
-
-const permissionOf = (
-  { allowedDays, quietHours }: {
-    readonly quietHours: QuietHours | null
-    readonly allowedDays: ReadonlyArray<string> | null
-  },
-): Permission => ({
-  quiet: quietHours === null ? undefined : { from: minutesOf(quietHours.from), to: minutesOf(quietHours.to) },
-  days: allowedDays === null ? undefined : new Set(allowedDays) as Permission["days"],
-})
 
 /** Templates by the ids of their variants, made when they are first asked for. */
 const indexes = new WeakMap<ReadonlyMap<string, TemplateView>, Map<string, ReadonlyArray<TemplateView>>>()

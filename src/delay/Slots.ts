@@ -1,4 +1,5 @@
 import { hourMillis } from "../bandit/Window.ts"
+import type { QuietHours } from "../domain/Organization.ts"
 import type { DayOfWeek } from "../domain/Season.ts"
 import type { Clocks } from "./Clocks.ts"
 
@@ -9,6 +10,19 @@ export interface Permission {
   /** Days on which may be sent; undefined: every day. */
   readonly days: ReadonlySet<DayOfWeek> | undefined
 }
+
+const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
+
+/** What the settings of an organization permit. */
+export const permissionOf = (
+  { allowedDays, quietHours }: {
+    readonly quietHours: QuietHours | null
+    readonly allowedDays: ReadonlyArray<string> | null
+  },
+): Permission => ({
+  quiet: quietHours === null ? undefined : { from: minutesOf(quietHours.from), to: minutesOf(quietHours.to) },
+  days: allowedDays === null ? undefined : new Set(allowedDays) as Permission["days"],
+})
 
 /** An hour on the recipient's clocks with the parts of it in which may be sent, whole seconds of Unix time, half-open. */
 export interface Slot {
@@ -27,6 +41,17 @@ const loud = (quiet: Permission["quiet"]): ReadonlyArray<readonly [number, numbe
   if (quiet === undefined) return [[0, dayMinutes]]
   const { from, to } = quiet
   return from < to ? [[0, from], [to, dayMinutes]] : [[to, from]]
+}
+
+/** The share of an hour in which may be sent, by what clocks show: 0 to 1. */
+export const allowedShare = (day: DayOfWeek, hour: number, { days, quiet }: Permission): number => {
+  if (days !== undefined && !days.has(day)) return 0
+  const start = 60 * hour
+  const minutes = loud(quiet).reduce(
+    (sum, [from, to]) => sum + Math.max(0, Math.min(to, start + 60) - Math.max(from, start)),
+    0,
+  )
+  return minutes / 60
 }
 
 /** Start of the hour that the clocks show at an instant. */

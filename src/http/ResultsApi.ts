@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { TimedTemplateResults } from "../results/TemplateResults.ts"
+import { TemplateSendTimes } from "../results/TemplateSendTimes.ts"
 import { TemplateSeries } from "../results/TemplateSeries.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import * as Problems from "./Problems.ts"
@@ -41,6 +42,16 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       OpenApi.Description,
       "Traffic, rates with credible intervals, the probability of being best and the gain over an even choice, by hour, day " +
         "or week, and when people engage; from counts by time, at most about 100 stretches. The window is that of results.",
+    ),
+    HttpApiEndpoint.get("templateSendTimes", "/organizations/:org/templates/:template/send-times", {
+      params: { org: Schema.String, template: Schema.String },
+      success: TemplateSendTimes,
+      error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "When the people who get a template look at their messages").annotate(
+      OpenApi.Description,
+      "The share of messages sent in each hour of the week that people are expected to engage with, the hours in which may be " +
+        "sent, the best of them, and what " +
+        "keeping to advised times gained. For one person and the hours to come ask Delay with `trace=true`.",
     ),
   )
   .middleware(AdminRequired)

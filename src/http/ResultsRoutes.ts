@@ -6,6 +6,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Results } from "../results/Results.ts"
 import type { ResultsOptions } from "../results/ResultsOptions.ts"
+import { SendTimes } from "../results/SendTimes.ts"
 import { Series } from "../results/Series.ts"
 import { ServedApi } from "./Api.ts"
 import { invalid, lookedUp, query, slugOf, toProblems } from "./Requests.ts"
@@ -17,7 +18,19 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const results = yield* Results
     const series = yield* Series
+    const sendTimes = yield* SendTimes
     const organizations = yield* Organizations
+
+    const found = <A>(
+      params: { readonly org: string; readonly template: string },
+      ask: (org: OrgSlug, template: string) => Effect.Effect<A, TemplateNotFound>,
+    ) => {
+      const org = slugOf(params)
+      return ask(org, lookedUp(params.template)).pipe(
+        // Whose template it would be is looked up only once there is none.
+        Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
+      )
+    }
 
     /** What the query asks for of a template. */
     const of = <A>(
@@ -30,15 +43,15 @@ export const layer = HttpApiBuilder.group(
       Effect.gen(function* () {
         const options = resultsQuery(query(request))
         if (Result.isFailure(options)) return yield* invalid(options.failure)
-        const org = slugOf(params)
-        return yield* ask(org, lookedUp(params.template), options.success).pipe(
-          // Whose template it would be is looked up only once there is none.
-          Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
-        )
+        return yield* found(params, (org, template) => ask(org, template, options.success))
       }).pipe(toProblems)
 
     return handlers
       .handleRaw("templateResults", of(results.results))
       .handleRaw("templateSeries", of(series.series))
+      .handle(
+        "templateSendTimes",
+        ({ params }) => toProblems(found(params, (org, template) => sendTimes.of(org, template))),
+      )
   }),
 )

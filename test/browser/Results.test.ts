@@ -3,13 +3,31 @@ import { Effect } from "effect"
 import { it } from "vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { managed, password } from "../console/furnished.ts"
-import { day, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
+import { decide, receive } from "../events/support.ts"
+import { day, hour, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
 import type { BrowserContext } from "../support/browser.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
 const segment = (daypart: string) => encodeCell([["daypart", daypart], ["weekend", "weekday"]])
 const path = "/console/o/shop/templates/t/results"
+
+/** Messages of people who look at them at eight in the evening in Berlin, sent at hours all over the day. */
+const plantEvenings = Effect.fnUntraced(function* (slug: string, template: string, copies: ReadonlyArray<string>) {
+  const events: Array<object> = []
+  const hourOf = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Berlin", hour: "numeric" })
+  for (let n = 0; n < 160; n++) {
+    const at = Math.floor(Date.now() / day) * day - (5 + n % 40) * day + (n * 5 % 24) * hour
+    const id = `evening/${n}`
+    yield* decide(slug, id, { template, copy: copies[n % copies.length]!, user: `u${n % 20}`, at })
+    const opened = at + ((20 - Number(hourOf.format(at)) + 24) % 24) * hour
+    events.push({ event: "sent", tracking_id: id, occurred_at: new Date(at).toISOString(), event_id: `s${id}` })
+    if (n % 3 > 0) {
+      events.push({ event: "open", tracking_id: id, occurred_at: new Date(opened).toISOString(), event_id: `o${id}` })
+    }
+  }
+  yield* receive(slug, events)
+})
 
 const start = Effect.gen(function* () {
   const running = yield* startServer(yield* temporaryEnvironment("embedded"))
@@ -37,6 +55,15 @@ const start = Effect.gen(function* () {
       }
       yield* settle("shop")
     }))
+    await manage("POST", "/organizations", { slug: "evening", name: "Evening", time_zone: "Europe/Berlin" })
+    await running.run(makeTemplate("evening", "t", ["warm", "short"]))
+    await running.run(Effect.andThen(plantEvenings("evening", "t", ["warm", "short"]), settle("evening")))
+    await manage("PATCH", "/organizations/evening", {
+      quiet_hours: { from: "21:30", to: "07:00" },
+      allowed_days: ["mon", "tue", "wed", "thu", "fri", "sat"],
+    })
+    await manage("POST", "/organizations", { slug: "still", name: "Still" })
+    await running.run(makeTemplate("still", "t", ["a"]))
   })
   return running
 }).pipe(Effect.orDie)
@@ -81,6 +108,24 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   }, 120_000)
 
+  it("leads from results to the hours of the week, of which the best is told and what is quiet crossed out", async () => {
+    const context = await tried.browser().newContext()
+    const page = await open(context)
+    await page.goto(`${tried.service().url}/console/o/evening/templates/t/results`)
+    await page.getByRole("link", { name: "Hours of the week" }).click()
+    await page.getByRole("heading", { name: "Send times of t" }).waitFor()
+    assert.match(await page.locator("#week .headline").innerText(), /(19|20):00 is the best hour to send/)
+    await page.locator("#week details summary").click()
+    const row = (hour: number) => page.locator("#week tbody tr").nth(hour).innerText()
+    assert.match(await row(3), /^3:00(\s+\([\d.]+\)){7}$/, "in brackets all week")
+    assert.match(await row(12), /^12:00(\s+[\d.]+){6}\s+\([\d.]+\)$/, "on Sundays nothing is sent")
+    assert.strictEqual(await page.locator("#week .cells .off.partly").count(), 6)
+    assert.strictEqual(await page.locator("#week .cells .marked").count(), 1)
+    await page.getByRole("link", { name: "Quiet hours and days" }).click()
+    await page.getByLabel("Quiet from").waitFor()
+    await context.close()
+  })
+
   it("does not move by itself for whoever wants less of that", async () => {
     const context = await tried.browser().newContext({ reducedMotion: "reduce" })
     const page = await open(context)
@@ -118,11 +163,12 @@ describeInBrowser("Results in a browser", start, (tried) => {
         const [name, where] of [
           ["results", path],
           ["results-wrong", `${path}?lookback_days=0`],
+          ["send-times", "/console/o/evening/templates/t/send-times"],
+          ["send-times-empty", "/console/o/still/templates/t/send-times"],
           ["overview", "/console/o/shop"],
           ["overview-empty", "/console/o/bare"],
         ] as const
       ) {
-        await page.goto(`${tried.service().url}${where}`)
         for (const details of await page.locator("main details").all()) {
           await details.evaluate((one: HTMLDetailsElement) => one.open = name === "results-wrong")
         }

@@ -25,9 +25,11 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/templates/:/archive",
   "/console/o/:/templates/:/history/:",
   "/console/o/:/templates/:/results",
+  "/console/o/:/templates/:/send-times",
   "/console/o/:/templates/:/variants/:",
   "/console/o/:/templates/:/variants/:/delete",
   "/console/o/:/templates/:/new-variant",
+  "/console/o/:/deliveries?hours",
   "/console/o/:/deliveries/:/message?part",
   "/console/o/:/sources/:/inbox",
   "/console/o/:/sources/events/dry-run",
@@ -272,7 +274,7 @@ describe("The whole console, found by its links", () => {
       for (const { path } of links) assert.include(paths, `/console/o/crawled${path}`)
     }
     const found = new Set(paths.map(shapeOf))
-    assert.includeMembers([...found], [...deepest])
+    assert.deepStrictEqual(deepest.filter((shape) => !found.has(shape)), [])
     assert.isAbove(forms.length, 25)
     const failures: Array<string> = [...faults]
     const fails = (status: number) => status >= 500 || status < 200
@@ -345,7 +347,7 @@ describe("The whole console, found by its links", () => {
       }
     }
     assert.deepStrictEqual(failures, [])
-  }, 180_000)
+  }, 240_000)
 
   it("answers every page and form of somebody who is not signed in, whatever is typed", async () => {
     const own = await Effect.runPromise(Scope.make())

@@ -2,7 +2,8 @@ import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, it } from "vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
-import { makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
+import { Groups } from "../../src/delay/Groups.ts"
+import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
 import { waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, script, signedIn } from "./furnished.ts"
@@ -131,5 +132,43 @@ describe("Results and overview in the console", () => {
     const { text } = await editor.get("/console/o/quiet/templates/t/results")
     assert.include(text, "No decisions in this window yet")
     assert.include(text, "There is no data yet")
+  })
+
+  it("shows the hours of the week to whoever may look, and says so where there is nothing yet", async () => {
+    const manage = managed(running.service)
+    await manage("POST", "/organizations", { slug: "hours", name: "Hours", time_zone: "Europe/Berlin" })
+    await running.run(makeTemplate("hours", "t", ["a", "b"]))
+    await manage("PATCH", "/organizations/hours/templates/t", { name: script })
+    await manage("PATCH", "/organizations/hours/templates/t/variants/a", { name: script })
+    await manage("PATCH", "/organizations/hours", {
+      quiet_hours: { from: "20:30", to: "08:00" },
+      allowed_days: ["mon"],
+    })
+    const viewer = await signedIn(running.service, "hours@example.com", ["hours", "viewer"])
+    const path = "/console/o/hours/templates/t/send-times"
+    let text = ""
+    await waitUntil("people have been counted", async () => {
+      const answer = await viewer.get(path)
+      assert.strictEqual(answer.status, 200, answer.text)
+      text = answer.text
+      return !text.includes("People are being counted")
+    })
+    assert.include(text, "There is nothing to see yet")
+    assert.notInclude(text, "<figure")
+    await running.run(Effect.gen(function* () {
+      yield* plant("hours", { copy: "a", decisions: 60, outcomes: { click: 24 }, ago: 3 * day, segment })
+      yield* settle("hours")
+      yield* (yield* Groups).refresh("hours", "Europe/Berlin")
+    }))
+    const page = await viewer.get(path)
+    assert.notInclude(page.text, "<script>document")
+    assert.notMatch(page.text, / style="|<style|NaN|Infinity|undefined/)
+    assert.isBelow(page.text.length, 150_000)
+    for (const id of ["week", "attention"]) assert.include(page.text, `id="${id}"`)
+    assert.include(page.text, "nothing is sent from 20:30 to 08:00 and only Mondays are used")
+    assert.match(page.text, /Monday \d+:00 is the best hour to send/)
+    assert.strictEqual(page.text.match(/class="off partly"/g)?.length, 1)
+    assert.strictEqual((await viewer.get("/console/o/hours/templates/none/send-times")).status, 404)
+    assert.strictEqual((await viewer.get("/console/o/empty/templates/t/send-times")).status, 403)
   })
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { candidatesOf, choose, explorationShare, sendWindow } from "../../src/delay/Choice.ts"
 import * as Clocks from "../../src/delay/Clocks.ts"
-import { type Permission, secondsOf, slots } from "../../src/delay/Slots.ts"
+import { allowedShare, type Permission, secondsOf, slots } from "../../src/delay/Slots.ts"
 import type { DayOfWeek } from "../../src/domain/Season.ts"
 import * as LocalTime from "../../src/templates/LocalTime.ts"
 
@@ -128,6 +128,26 @@ describe("choose", () => {
         }
       }),
       { seed: 3, numRuns: 150 },
+    )
+  })
+
+  it("tells the same of each hour of a week as of its minutes", () => {
+    const monday = Date.parse("2026-06-01T00:00Z")
+    fc.assert(
+      fc.property(permissions, (permission) => {
+        const seconds = new Map(
+          slots(monday, monday + 168 * hour, Clocks.of("UTC"), permission).map((slot) => [slot.index, secondsOf(slot)]),
+        )
+        for (let at = 0; at < 168; at++) {
+          assert.approximately(
+            allowedShare(week[Math.floor(at / 24)]!, at % 24, permission),
+            (seconds.get(at) ?? 0) / 3600,
+            1e-9,
+            `${week[Math.floor(at / 24)]} ${at % 24}:00`,
+          )
+        }
+      }),
+      { seed: 5, numRuns: 100 },
     )
   })
 

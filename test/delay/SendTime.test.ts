@@ -14,6 +14,7 @@ import { Erasures } from "../../src/events/Erasures.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
+import { SendTimes } from "../../src/results/SendTimes.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { decide, layerQuiet, makeOrg, org, receive } from "../events/support.ts"
 import { makeTemplate } from "../learning/support.ts"
@@ -350,6 +351,56 @@ describeOnStores("SendTime", (_, environment) => {
         assert.isTrue(late.at >= dayAt(-5, 12) && late.at < dayAt(-5, 12) + 5 * 60_000, iso(late.at))
         yield* organizations.update(org("blank"), { quiet_hours: null, allowed_days: null })
         assert.isBelow((yield* settled({ org: "blank", userId: "ann", now })).at - now, 30_000)
+      }))
+
+    it.effect("tells the week of a template, what may not be used of it, and what stands in where nothing is known", () =>
+      Effect.gen(function* () {
+        const sendTimes = yield* SendTimes
+        const organizations = yield* Organizations
+        yield* oneTemplate("week")
+        yield* makeTemplate("week", "new", ["x"])
+        const nothing = yield* sendTimes.of(org("week"), "t")
+        assert.deepInclude(nothing, { basis: "default", tau_hours: null, hours: [], best: null, variants: [] })
+
+        yield* plantHabit("week", "ann", 20)
+        yield* plantHabit("week", "bob", 20)
+        yield* (yield* Groups).refresh("week", "UTC")
+        const known = yield* sendTimes.of(org("week"), "t")
+        assert.strictEqual(known.basis, "template")
+        assert.deepStrictEqual(known.hours.map(({ day, hour }) => (day - 1) * 24 + hour), [...Array(168).keys()])
+        assert.include([19, 20], known.best!.hour)
+        assert.strictEqual(known.best!.engaged, Math.max(...known.hours.map(({ engaged }) => engaged)))
+        const evening = known.hours.find(({ day, hour }) => day === 2 && hour === 20)!
+        const morning = known.hours.find(({ day, hour }) => day === 2 && hour === 5)!
+        assert.isAbove(evening.attention, 2 * morning.attention)
+        assert.isTrue(known.hours.every(({ allowed, engaged }) => allowed === 1 && engaged > 0 && engaged < 1))
+        assert.deepInclude(known.levels[0]!, { level: "template", touches: 80, engagements: 80 })
+        assert.deepStrictEqual(
+          known.variants.map(({ copy_id, touches }) => [copy_id, touches]),
+          [["a", 80], ["b", 0]],
+        )
+        assert.strictEqual(known.variants[1]!.weight, 0)
+        assert.deepStrictEqual(known.variants[1]!.best, known.best, "of which nothing is known it is its template's")
+
+        yield* organizations.update(org("week"), {
+          quiet_hours: { from: "18:30", to: "21:00" },
+          allowed_days: ["mon", "tue"],
+        })
+        const limited = yield* sendTimes.of(org("week"), "t")
+        const at = (day: number, hour: number) => limited.hours[(day - 1) * 24 + hour]!.allowed
+        assert.deepStrictEqual([at(1, 17), at(1, 18), at(2, 20), at(2, 21), at(3, 12)], [1, 0.5, 0, 1, 0])
+        assert.isTrue(limited.best!.day <= 2 && (limited.best!.hour < 19 || limited.best!.hour > 20))
+        assert.deepStrictEqual(
+          limited.hours.map(({ engaged }) => engaged),
+          known.hours.map(({ engaged }) => engaged),
+          "what may be used changes nothing of what is known",
+        )
+
+        const other = yield* sendTimes.of(org("week"), "new")
+        assert.strictEqual(other.basis, "organization")
+        assert.strictEqual(other.levels[0]!.touches, 0)
+        assert.strictEqual(other.levels[1]!.touches, 80)
+        assert.strictEqual(other.best!.hour, limited.best!.hour)
       }))
 
     it.effect("does not send before it may", () =>

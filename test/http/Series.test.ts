@@ -105,4 +105,20 @@ suiteOnServers("The series of a template", (server) => {
       401,
     )
   })
+
+  it("tells the hours of the week in which its people look, to whoever may see the organization", async () => {
+    await organization("hours")
+    await server().run(Effect.gen(function* () {
+      yield* plant("hours", { copy: "a", decisions: 40, outcomes: { click: 20 }, ago: 3 * day })
+      yield* settle("hours")
+    }))
+    const { body, status } = await ask("hours/templates/t/send-times")
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.deepInclude(body, { template_id: "t", basis: "template", time_zone: "UTC", quiet_hours: null })
+    assert.strictEqual(body.hours.length, 168)
+    assert.deepInclude(body.levels[0], { level: "template", touches: 20, engagements: 20 })
+    assert.strictEqual(body.timing.followed.sends, 0)
+    assert.strictEqual((await ask("hours/templates/none/send-times")).body.type, "/problems/template-not-found")
+    assert.strictEqual((await ask("nowhere/templates/t/send-times")).body.type, "/problems/organization-not-found")
+  })
 })

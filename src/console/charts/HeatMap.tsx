@@ -45,42 +45,72 @@ export const HeatTable = ({ caption, headings, rows }: {
 
 export const dayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] as const
 
-/** The 168 hours of the week as a picture; `values` from Monday, 0:00. */
-export const WeekMap = ({ labelledBy, values, what }: {
-  readonly labelledBy: string
-  readonly values: ReadonlyArray<number>
-  readonly what: string
-}) => {
-  const most = Math.max(...values)
-  const percent = (share: number) => `${Math.round(share * 10_000) / 100}%`
-  return (
-    <div class="week">
-      <svg class="days" height="168" aria-hidden="true">
-        {dayNames.map((name, day) => <text x="0" y={day * 24 + 16}>{name.slice(0, 3)}</text>)}
-      </svg>
-      <svg class="cells" height="168" role="img" aria-labelledby={labelledBy}>
-        {values.map((value, at) => (
-          <rect
-            class={`h${shade(most > 0 ? value / most : 0)}`}
-            x={percent(at % 24 / 24)}
-            y={Math.floor(at / 24) * 24 + 1}
-            width={percent(0.92 / 24)}
-            height="22"
-            rx="2"
-          >
-            <title>{`${dayNames[Math.floor(at / 24)]} ${at % 24}:00: ${Math.round(value)} ${what}`}</title>
-          </rect>
-        ))}
-      </svg>
-      <svg class="hours" height="20" aria-hidden="true">
-        {[0, 6, 12, 18].map((hour) => <text x={percent(hour / 24)} y="14">{hour}:00</text>)}
-      </svg>
-    </div>
-  )
+/** One hour of the week in a picture. */
+export interface WeekCell {
+  /** Of the darkest. */
+  readonly share: number
+  /** What is told about it on hover, after its name. */
+  readonly text: string
+  /** Crossed out, wholly or in part. */
+  readonly off?: "wholly" | "partly" | undefined
+  /** With a frame. */
+  readonly marked?: boolean
 }
 
+const row = 24
+const column = 100 / 24
+const percent = (value: number) => `${Math.round(value * 100) / 100}%`
+
+/** The 168 hours of the week as a picture; `cells` from Monday, 0:00. */
+export const WeekMap = ({ cells, labelledBy }: {
+  readonly labelledBy: string
+  readonly cells: ReadonlyArray<WeekCell>
+}) => (
+  <div class="week">
+    <svg class="days" height={7 * row} aria-hidden="true">
+      {dayNames.map((name, day) => <text x="0" y={day * row + 16}>{name.slice(0, 3)}</text>)}
+    </svg>
+    <svg class="cells" height={7 * row} role="img" aria-labelledby={labelledBy}>
+      {cells.map(({ marked = false, off, share, text }, at) => {
+        const [x, y] = [column * (at % 24), Math.floor(at / 24) * row]
+        return (
+          <>
+            <rect
+              class={`h${shade(share)}${marked ? " marked" : ""}`}
+              x={percent(x)}
+              y={y + 1}
+              width={percent(0.92 * column)}
+              height={row - 2}
+              rx="2"
+            >
+              <title>{`${dayNames[Math.floor(at / 24)]} ${at % 24}:00: ${text}`}</title>
+            </rect>
+            {off === undefined ? null : (
+              <line
+                class={`off ${off}`}
+                x1={percent(x + 0.12 * column)}
+                x2={percent(x + 0.8 * column)}
+                y1={y + row - 5}
+                y2={y + 5}
+              />
+            )}
+          </>
+        )
+      })}
+    </svg>
+    <svg class="hours" height="20" aria-hidden="true">
+      {[0, 6, 12, 18].map((hour) => <text x={percent(hour * column)} y="14">{hour}:00</text>)}
+    </svg>
+  </div>
+)
+
 /** What the shades mean. */
-export const ShadeKey = ({ from, to }: { readonly from: string; readonly to: string }) => (
+export const ShadeKey = ({ children, from, to }: {
+  readonly from: string
+  readonly to: string
+  /** Of the marks, where there are some. */
+  readonly children?: ComponentChildren
+}) => (
   <p class="shade-key small muted">
     <span>{from}</span>
     <svg width="136" height="14" aria-hidden="true">
@@ -90,5 +120,6 @@ export const ShadeKey = ({ from, to }: { readonly from: string; readonly to: str
       )}
     </svg>
     <span>{to}</span>
+    {children}
   </p>
 )

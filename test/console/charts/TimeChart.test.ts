@@ -81,12 +81,17 @@ describe("Charts", () => {
   it("shades by the share of the greatest, and nothing only where there is nothing", () => {
     assert.deepStrictEqual([0, 1e-9, 0.5, 1].map(shade), [0, 1, 4, 8])
     const html = renderToString(
-      h(WeekMap, { labelledBy: "t", values: Array.from({ length: 168 }, (_, i) => i), what: "clicks" }),
+      h(WeekMap, {
+        labelledBy: "t",
+        cells: Array.from({ length: 168 }, (_, i) => ({ share: i / 167, text: `${i} clicks` })),
+      }),
     )
     assert.strictEqual(html.match(/<rect/g)?.length, 168)
     assert.include(html, "Sunday 23:00: 167 clicks")
     assert.notMatch(
-      renderToString(h(WeekMap, { labelledBy: "t", values: new Array<number>(168).fill(0), what: "clicks" })),
+      renderToString(
+        h(WeekMap, { labelledBy: "t", cells: Array.from({ length: 168 }, () => ({ share: 0, text: "nothing" })) }),
+      ),
       /NaN/,
     )
   })

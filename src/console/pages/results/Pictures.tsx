@@ -286,6 +286,7 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
 export const Hours = ({ series: { hours }, zone }: Pick<Shown, "series" | "zone">) => {
   const values = new Array<number>(168).fill(0)
   for (const { day, engagements, hour } of hours) values[(day - 1) * 24 + hour] = engagements
+  const most = Math.max(...values)
   const busiest = hours.toSorted((a, b) => b.engagements - a.engagements).slice(0, 3)
   return (
     <Figure
@@ -300,8 +301,11 @@ export const Hours = ({ series: { hours }, zone }: Pick<Shown, "series" | "zone"
         ...dayNames.map((_, day) => count(values[day * 24 + hour]!)),
       ])}
     >
-      <WeekMap labelledBy="hours-title" values={values} what="engagements" />
-      <ShadeKey from="fewer" to={`${count(Math.max(...values))} in an hour`} />
+      <WeekMap
+        labelledBy="hours-title"
+        cells={values.map((value) => ({ share: most > 0 ? value / most : 0, text: `${count(value)} engagements` }))}
+      />
+      <ShadeKey from="fewer" to={`${count(most)} in an hour`} />
     </Figure>
   )
 }

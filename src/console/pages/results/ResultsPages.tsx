@@ -224,7 +224,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </>
             )}
           <div data-live="timing">
-            <Timing timing={found.timing} />
+            <Timing timing={found.timing} more={`${base}/send-times`} />
           </div>
           <LiveScript />
         </>

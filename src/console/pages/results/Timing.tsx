@@ -8,7 +8,11 @@ import { Table } from "../../components/Table.tsx"
 const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`
 
 /** What keeping to advised send times gained. */
-export const Timing = ({ timing }: Pick<TimedTemplateResults, "timing">) => {
+export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplateResults, "timing"> & {
+  readonly title?: string
+  /** Where there is more about it. */
+  readonly more?: string
+}) => {
   const { explored, followed, gain, missed } = timing
   const row = (what: string, one: typeof followed) => [
     what,
@@ -18,7 +22,11 @@ export const Timing = ({ timing }: Pick<TimedTemplateResults, "timing">) => {
     one.interval === null ? "–" : `${percent(one.interval[0])} to ${percent(one.interval[1])}`,
   ]
   return (
-    <Card kind="flush" title="Send times">
+    <Card
+      kind="flush"
+      title={title}
+      {...(more === undefined ? {} : { actions: <a class="button compact" href={more}>Hours of the week</a> })}
+    >
       {followed.sends + explored.sends + missed.sends === 0
         ? (
           <Empty title="No message was sent by advice yet">

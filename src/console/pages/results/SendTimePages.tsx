@@ -1,0 +1,248 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { explorationShare } from "../../../delay/Choice.ts"
+import { DayOfWeek } from "../../../domain/Season.ts"
+import { lookedUp } from "../../../http/Requests.ts"
+import { SendTimes } from "../../../results/SendTimes.ts"
+import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Figure } from "../../charts/Figure.tsx"
+import { dayNames, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
+import { count, percent, signedPercent } from "../../charts/Numbers.ts"
+import { LineChart } from "../../charts/TimeChart.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Live, LiveScript } from "../../components/Live.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Console, type Visit } from "../../Routes.tsx"
+import { Timing } from "./Timing.tsx"
+import { list } from "./Words.ts"
+
+/** How long a page waits for people to be counted, before it says so and asks again by itself. */
+const patience = "100 millis"
+
+const per100 = (share: number) => {
+  const value = 100 * share
+  if (value === 0) return "0"
+  return value >= 10 ? value.toFixed(0) : value.toFixed(value >= 1 ? 1 : 2)
+}
+
+const placeOf = (best: TemplateSendTimes["best"]) => best === null ? "–" : `${dayNames[best.day - 1]} ${best.hour}:00`
+
+const permissionText = ({ allowed_days: days, quiet_hours: quiet }: TemplateSendTimes): string => {
+  const parts = [
+    ...(quiet === null ? [] : [`nothing is sent from ${quiet.from} to ${quiet.to}`]),
+    ...(days === null ? [] : [
+      `only ${list(DayOfWeek.literals.flatMap((day, at) => days.includes(day) ? [`${dayNames[at]}s`] : []))} are used`,
+    ]),
+  ]
+  return parts.length === 0 ? "Every hour may be used." : `By the settings ${list(parts)}.`
+}
+
+/** What the best hour brings beyond an average one. */
+const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) => {
+  const allowed = hours.filter((hour) => hour.allowed > 0)
+  const weight = allowed.reduce((sum, hour) => sum + hour.allowed, 0)
+  const average = allowed.reduce((sum, { allowed, engaged }) => sum + allowed * engaged, 0) / weight
+  return best === null ? null : (
+    <p class="headline">
+      {placeOf(best)} is the best hour to send: people are expected to engage with {per100(best.engaged)}{" "}
+      of 100 messages, {signedPercent(best.engaged / average - 1).replace("+", "")}{" "}
+      more than at an even choice of the hours in which may be sent.
+    </p>
+  )
+}
+
+const offOf = ({ allowed }: SendTimeHour) => allowed === 0 ? "wholly" : allowed < 1 ? "partly" : undefined
+
+/** What sending in each hour of the week brings. */
+const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly settings: string }) => {
+  const { best, hours, time_zone: zone } = found
+  const values = hours.map(({ engaged }) => engaged)
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const anyOff = hours.some(({ allowed }) => allowed < 1)
+  return (
+    <Figure
+      id="week"
+      wide
+      title="When to send"
+      lead={<Headline best={best} hours={hours} />}
+      caption={
+        <>
+          Of 100 messages, how many people are expected to open, click or convert of within three days, by the hour in
+          which they are sent: on each recipient's clocks, or those of {zone} where theirs are not known.{" "}
+          {permissionText(found)} <a href={settings}>Quiet hours and days</a>
+        </>
+      }
+      headings={["Hour", ...dayNames]}
+      rows={Array.from({ length: 24 }, (_, hour) => [
+        `${hour}:00`,
+        ...dayNames.map((_, day) => {
+          const one = hours[day * 24 + hour]!
+          return one.allowed === 0 ? `(${per100(one.engaged)})` : per100(one.engaged)
+        }),
+      ])}
+    >
+      <WeekMap
+        labelledBy="week-title"
+        cells={hours.map((one) => ({
+          share: high > low ? 0.06 + 0.94 * (one.engaged - low) / (high - low) : 0.5,
+          text: `${per100(one.engaged)} of 100${
+            one.allowed === 0 ? ", not allowed" : one.allowed < 1 ? ", allowed in part" : ""
+          }`,
+          off: offOf(one),
+          marked: best !== null && one.day === best.day && one.hour === best.hour,
+        }))}
+      />
+      <ShadeKey from={per100(low)} to={`${per100(high)} of 100`}>
+        <span class="key">
+          <svg width="18" height="16" aria-hidden="true">
+            <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
+          </svg>
+          best hour
+        </span>
+        {anyOff
+          ? (
+            <span class="key">
+              <svg width="18" height="16" aria-hidden="true">
+                <line class="off" x1="3" x2="15" y1="13" y2="3" />
+              </svg>
+              not allowed, in brackets in the table
+            </span>
+          )
+          : null}
+      </ShadeKey>
+    </Figure>
+  )
+}
+
+/** How attention goes through the day. */
+const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
+  const of = (day: number) => hours.slice(day * 24, day * 24 + 24).map(({ attention }) => attention)
+  const [week, weekend] = [of(0), of(5)]
+  return (
+    <Figure
+      id="attention"
+      wide
+      title="Attention through the day"
+      caption="Of 100 messages that have just come in, how many are engaged with in that hour; what lies there longer loses its freshness."
+      headings={["Hour", "Monday to Friday", "Saturday and Sunday"]}
+      rows={week.map((value, hour) => [`${hour}:00`, per100(value), per100(weekend[hour]!)])}
+    >
+      <LineChart
+        labelledBy="attention-title"
+        times={week.map((_, hour) => hour)}
+        formatTime={(hour) => `${hour}:00`}
+        formatValue={per100}
+        range={[0, 0]}
+        certain
+        lines={[
+          { series: 0, name: "Mon to Fri", values: week },
+          { series: 1, name: "Sat and Sun", values: weekend },
+        ]}
+      />
+    </Figure>
+  )
+}
+
+/** What it is learned from, and where variants differ. */
+const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes) => {
+  const [template, organization] = levels
+  return (
+    <Card kind="flush" title="What it is learned from">
+      <div data-live="learned">
+        <p class="padded">
+          {basis === "template"
+            ? `${count(template!.touches)} messages of this template, of which ${
+              count(template!.engagements)
+            } were engaged with. ${percent(template!.weight)} of its week is its own; the rest is what the ` +
+              `${count(organization!.touches)} messages of the organization say.`
+            : `Nothing is known of this template yet, so this is the week of the whole organization: ${
+              count(organization!.touches)
+            } messages, of which ${count(organization!.engagements)} were engaged with.`}{" "}
+          A message loses its freshness in about {tau}{" "}
+          hours. People with a history of their own are sent to by that; the week here is what stands in for it where
+          there is none, and what theirs is drawn towards.
+        </p>
+        {variants.length === 0 ? null : (
+          <Table
+            caption="By variant"
+            headings={["Variant", "Messages", "Engaged with", "Share of its own", "Best hour"]}
+            rows={variants.map(({ best, engagements, name, touches, weight }) => [
+              name,
+              count(touches),
+              count(engagements),
+              percent(weight),
+              best === null ? "–" : `${placeOf(best)} (${per100(best.engaged)} of 100)`,
+            ])}
+          />
+        )}
+      </div>
+    </Card>
+  )
+}
+
+/** When the people who get a template look at it. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const sendTimes = yield* SendTimes
+  const templates = yield* Templates
+
+  const show = Effect.fnUntraced(function* (visit: Visit) {
+    const { org, params } = visit
+    const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
+    const found = yield* sendTimes.of(org.slug, template.id, patience)
+    const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
+    const title = `Send times of ${template.name}`
+    return {
+      title,
+      live: true,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            back={{ href: `${base}/results`, label: `Results of ${template.name}` }}
+            lead="When the people who get this template look at it, and which hour of the week is worth most."
+            actions={<Live />}
+          />
+          {found.hours.length === 0
+            ? (
+              <Card kind="flush">
+                <Empty
+                  title={found.basis === "learning" ? "People are being counted" : "There is nothing to see yet"}
+                  {...(found.basis === "learning"
+                    ? {}
+                    : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>See what comes in</a> })}
+                >
+                  {found.basis === "learning"
+                    ? "Up to 20,000 of them, which takes a few seconds after a start. The week comes up here when that is done."
+                    : "The week comes up once messages are known to have been sent: those that an event reports as sent, " +
+                      "delivered or engaged with at once, all others four days after they were decided."}
+                </Empty>
+              </Card>
+            )
+            : (
+              <div class="charts">
+                <Week found={found} settings={`/console/o/${org.slug}/settings`} />
+                <Day hours={found.hours} />
+              </div>
+            )}
+          {found.hours.length === 0 ? null : <Learned {...found} />}
+          <div data-live="timing">
+            <Timing timing={found.timing} title="What it gains" />
+          </div>
+          <p class="small muted">
+            Times come from Delay, and from Deliver where it is asked to choose them.{" "}
+            {Math.round(100 * explorationShare)}{" "}
+            % are drawn evenly from all that are allowed, so that a gain can be told and a change is noticed.
+          </p>
+          <LiveScript />
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([page("/console/o/:org/templates/:template/send-times", "templateSendTimes", show)])
+}))

@@ -1,0 +1,119 @@
+import { Clock, Context, type Duration, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { dayMillis } from "../bandit/Window.ts"
+import { expected, foldedHour, lookbackDays } from "../delay/Attention.ts"
+import { Groups, isKnown, type Level } from "../delay/Groups.ts"
+import { allowedShare, type Permission, permissionOf } from "../delay/Slots.ts"
+import { timing } from "../delay/Timing.ts"
+import { followedHours } from "../delay/Touch.ts"
+import type { TemplateNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { DayOfWeek } from "../domain/Season.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import { Templates } from "../templates/Templates.ts"
+import type { SendTimeHour, TemplateSendTimes } from "./TemplateSendTimes.ts"
+
+const weekHours = 168
+
+/** Local hours of a week from a Monday on, with those in which the last message is still looked at; hour 0 was a Thursday's. */
+const localHours = Int32Array.from({ length: weekHours + followedHours }, (_, at) => 4 * 24 + at)
+
+/** The share of what happens at this rate that happens at least once. */
+const atLeastOnce = (rate: number) => -Math.expm1(-rate)
+
+/** The hours of the week from Monday 0:00 on, by what is known of when people look. Pure. */
+export const weekOf = (
+  { attention }: Pick<Level, "attention">,
+  tau: number,
+  permission: Permission,
+): ReadonlyArray<SendTimeHour> =>
+  Array.from(expected(attention, localHours, weekHours, tau), (value, at) => {
+    const day = Math.floor(at / 24)
+    const hour = at % 24
+    return {
+      day: day + 1,
+      hour,
+      attention: atLeastOnce(attention[foldedHour(localHours[at]!)]!),
+      // A message is engaged with for the first time once, however much attention there is.
+      engaged: atLeastOnce(value),
+      allowed: allowedShare(DayOfWeek.literals[day]!, hour, permission),
+    }
+  })
+
+/** The hour that is worth most of those in which may be sent. */
+export const bestOf = (hours: ReadonlyArray<SendTimeHour>): TemplateSendTimes["best"] => {
+  const best = hours.filter(({ allowed }) => allowed > 0)
+    .reduce<SendTimeHour | undefined>((a, b) => a === undefined || b.engaged > a.engaged ? b : a, undefined)
+  return best === undefined ? null : { day: best.day, hour: best.hour, engaged: best.engaged }
+}
+
+const knownOf = ({ engagements, touches, weight }: Level) => ({ touches, engagements, weight })
+
+/** When the people who get a template look at their messages. A broken store is a defect. */
+export class SendTimes extends Context.Service<SendTimes, {
+  /**
+   * What is known of a template's week. The first question about an organization waits until its people are counted, at
+   * most `patience` (2 seconds), and says that they are being counted after that.
+   */
+  readonly of: (
+    org: OrgSlug,
+    template: string,
+    patience?: Duration.Input,
+  ) => Effect.Effect<TemplateSendTimes, TemplateNotFound>
+}>()("parlance/results/SendTimes") {
+  static readonly layer = Layer.effect(
+    SendTimes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const groups = yield* Groups
+      const organizations = yield* Organizations
+      const templates = yield* Templates
+
+      const of = Effect.fn("SendTimes.of")(
+        function* (slug: OrgSlug, id: string, patience: Duration.Input = "2 seconds") {
+          const template = yield* templates.get(slug, id)
+          const org = yield* Effect.orDie(organizations.get(slug))
+          const known = yield* Effect.map(
+            Effect.timeoutOption(groups.of(slug, org.time_zone), patience),
+            Option.getOrUndefined,
+          )
+          const now = yield* Clock.currentTimeMillis
+          const gained = yield* Effect.orDie(
+            timing(sql, slug, template.id, new Date(now - lookbackDays * dayMillis), new Date(now)),
+          )
+          const about = {
+            template_id: template.id,
+            time_zone: org.time_zone,
+            quiet_hours: org.quiet_hours,
+            allowed_days: org.allowed_days,
+            timing: gained,
+          }
+          if (known === undefined || known.touches === 0) {
+            const basis = known === undefined ? "learning" : "default"
+            return { ...about, basis, tau_hours: null, levels: [], hours: [], best: null, variants: [] } as const
+          }
+          const permission = permissionOf({ quietHours: org.quiet_hours, allowedDays: org.allowed_days })
+          const levels = known.template(template.id, template.variants.map(({ id }) => id))
+          const hours = weekOf(levels.template, known.tau, permission)
+          return {
+            ...about,
+            basis: isKnown(levels.template) ? "template" : "organization",
+            tau_hours: known.tau,
+            levels: [
+              { level: "template", ...knownOf(levels.template) },
+              { level: "organization", ...knownOf(levels.organization) },
+            ],
+            hours,
+            best: bestOf(hours),
+            variants: template.variants.map(({ id, name }) => {
+              const level = levels.variants.get(id)!
+              return { copy_id: id, name, ...knownOf(level), best: bestOf(weekOf(level, known.tau, permission)) }
+            }),
+          } satisfies TemplateSendTimes
+        },
+      )
+
+      return SendTimes.of({ of })
+    }),
+  )
+}
