@@ -104,16 +104,17 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
       const series = Effect.fn("DeliveryRates.series")(function* (org: OrgSlug, hours: number) {
         const stepMinutes = stepOf(hours)
         const rows = yield* sql<Row>`
-          SELECT g.start, now() AS now, coalesce(c.sent, 0)::float8 AS sent, coalesce(c.failed, 0)::float8 AS failed,
-            coalesce(c.retried, 0)::float8 AS retried, c.queued::float8 AS queued, c.oldest_due_seconds, c.since
+          SELECT g.start, now() AS now, coalesce(c.sent, 0) AS sent, coalesce(c.failed, 0) AS failed,
+            coalesce(c.retried, 0) AS retried, c.queued::float8 AS queued, c.oldest_due_seconds, c.since
           FROM (SELECT ${stepMinutes} * interval '1 minute' AS step) s
           CROSS JOIN LATERAL (SELECT date_bin(s.step, now() - ${hours} * interval '1 hour', 'epoch') AS first) f
           CROSS JOIN LATERAL generate_series(f.first, now(), s.step) AS g(start)
           LEFT JOIN (
-            SELECT date_bin(${stepMinutes} * interval '1 minute', m.minute, 'epoch') AS start, sum(m.sent) AS sent,
-              sum(m.failed) AS failed, sum(m.retried) AS retried, max(m.queued) AS queued,
+            SELECT date_bin(${stepMinutes} * interval '1 minute', m.minute, 'epoch') AS start,
+              sum(m.sent::float8) AS sent, sum(m.failed::float8) AS failed, sum(m.retried::float8) AS retried, max(m.queued) AS queued,
               max(m.oldest_due_seconds) AS oldest_due_seconds,
-              min(m.minute + interval '1 minute' - m.oldest_due_seconds * interval '1 second') AS since
+              min(m.minute + interval '1 minute' - m.oldest_due_seconds * interval '1 second')
+                FILTER (WHERE m.oldest_due_seconds > 60) AS since
             FROM delivery_minutes m
             WHERE m.org_slug = ${org}
               AND m.minute >= now() - ${hours} * interval '1 hour' - ${stepMinutes} * interval '1 minute'
