@@ -2,9 +2,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import ipaddr from "ipaddr.js"
 import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"
-
-type Address = ReturnType<typeof ipaddr.parse>
-type Range = ReturnType<typeof ipaddr.parseCIDR>
+import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../domain/Addresses.ts"
 
 /** Entries of `OUTBOUND_ALLOW` that are no address ranges. */
 export class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {
@@ -43,47 +41,14 @@ const kinds: Readonly<Record<string, string>> = {
 
 const described = (kind: string) => kinds[kind] ?? "a reserved address"
 
-const parse = (text: string): Address | undefined => {
-  // A zone names a network card of this machine; the address is judged without it.
-  const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
-  const plain = bare.split("%", 1)[0]!
-  return ipaddr.IPv4.isValidFourPartDecimal(plain)
-    ? ipaddr.IPv4.parse(plain)
-    : ipaddr.IPv6.isValid(plain) && plain.includes(":")
-    ? ipaddr.IPv6.parse(plain)
-    : undefined
-}
-
-/** The IPv4 address in the last 32 bits. */
-const inner = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12))
-
-/** What a socket connects to: a mapped address is an IPv4 address in other clothes. */
-const unmapped = (address: Address): Address =>
-  address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? inner(address) : address
-
 /** What kind of address is refused without being listed; undefined for public ones. */
 const specialKind = (address: Address): string | undefined => {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" ? undefined : address.range()
   // Networks without IPv4 reach all of it by this prefix, the private part too.
-  if (address.match(nat64)) return specialKind(inner(address))
+  if (address.match(nat64)) return specialKind(innerIPv4(address))
   if (address.range() !== "unicast") return address.range()
   // Only this eighth of the space has been given out; `::10.0.0.1` and the like are outside of it.
   return address.match(given) ? undefined : "reserved"
-}
-
-const isIn = (address: Address, [base, bits]: Range): boolean =>
-  address.kind() === base.kind() && address.match(base, bits)
-
-const rangeOf = (entry: string): Range | undefined => {
-  try {
-    if (entry.includes("/")) {
-      return ipaddr.IPv4.isValidCIDRFourPartDecimal(entry) || entry.includes(":") ? ipaddr.parseCIDR(entry) : undefined
-    }
-    const address = parse(entry)
-    return address && [address, address instanceof ipaddr.IPv4 ? 32 : 128]
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -127,16 +92,16 @@ export class AddressGuard extends Context.Service<AddressGuard, {
       AddressGuard,
       Effect.gen(function* () {
         const entries = allow.map((entry) => entry.trim()).filter((entry) => entry !== "")
-        const faulty = entries.filter((entry) => rangeOf(entry) === undefined)
+        const faulty = entries.filter((entry) => addressRangeOf(entry) === undefined)
         if (faulty.length > 0) return yield* new OutboundAllowFaulty({ entries: faulty })
-        const listed = entries.flatMap((entry) => [rangeOf(entry)!])
+        const listed = entries.flatMap((entry) => [addressRangeOf(entry)!])
 
         const isListed = (text: string) => {
-          const address = parse(text)
+          const address = addressOf(text)
           return address !== undefined && listed.some((range) => isIn(unmapped(address), range))
         }
         const refusalOf = (text: string) => {
-          const parsed = parse(text)
+          const parsed = addressOf(text)
           if (parsed === undefined) return "is no IP address"
           const address = unmapped(parsed)
           if (listed.some((range) => isIn(address, range))) return undefined
@@ -170,7 +135,7 @@ export class AddressGuard extends Context.Service<AddressGuard, {
         return AddressGuard.of({
           refusalOf,
           hostRefusalOf: (host) =>
-            parse(host) !== undefined
+            addressOf(host) !== undefined
               ? refusalOf(host)
               : isName(host)
               ? undefined
