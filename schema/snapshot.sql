@@ -20,6 +20,8 @@ CREATE TABLE api_keys (
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  rate_limit integer,
+  rate_per text,
   PRIMARY KEY (id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -246,6 +248,15 @@ CREATE TABLE invitations (
 );
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 CREATE INDEX invitations_org_slug_idx ON public.invitations USING btree (org_slug);
+
+CREATE TABLE key_uses (
+  key_id text NOT NULL,
+  node_id text NOT NULL,
+  asked_per_second double precision NOT NULL,
+  used double precision NOT NULL,
+  reported_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (key_id, node_id)
+);
 
 CREATE TABLE memberships (
   org_slug text NOT NULL,

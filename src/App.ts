@@ -6,6 +6,7 @@ import { ChangeHistory } from "./accounts/ChangeHistory.ts"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
+import { KeyLimits } from "./auth/KeyLimits.ts"
 import { Keys } from "./auth/Keys.ts"
 import * as SingleProcess from "./cluster/SingleProcess.ts"
 import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
@@ -133,7 +134,7 @@ export const layerServices = Layer.mergeAll(
       Profiles.layer,
       People.layer,
       Views.layer,
-      KeyAuth.layer,
+      KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
       AdminAuth.layer,
       SecretBox.layer,
       SourceCheck.layer,

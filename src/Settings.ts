@@ -1,4 +1,5 @@
 import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { parseRateLimit } from "./domain/ApiKey.ts"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
@@ -9,6 +10,20 @@ const atLeast = (minimum: number, name: string) =>
 // Compose files and unit files pass on what is unset as an empty text.
 const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
+
+const limit = (name: string) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) =>
+        text.trim() === "" || parseRateLimit(text) !== undefined
+          ? undefined
+          : "Must be a limit such as 100/second or 5000/minute, of 1 to 1,000,000 requests"
+      ),
+    ),
+    name,
+  ).pipe(Config.withDefault(""), Config.map((text) => Option.fromUndefinedOr(parseRateLimit(text))))
+
+const entriesOf = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
 
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
@@ -59,8 +74,10 @@ const config = {
    */
   outboundAllow: Config.String("OUTBOUND_ALLOW").pipe(
     Config.withDefault(""),
-    Config.map((text) => text.split(",").map((range) => range.trim()).filter((range) => range !== "")),
+    Config.map(entriesOf),
   ),
+  /** `KEY_RATE_LIMIT`: how often a key without a limit of its own may be used, such as `1000/second`. Default: no limit. */
+  keyRateLimit: limit("KEY_RATE_LIMIT"),
   /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
   headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */

@@ -31,6 +31,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   updateOrganization: writes("admin", "organization changed"),
   createKey: writes("admin", "API key created"),
   listKeys: reads("viewer"),
+  updateKey: writes("admin", "API key changed"),
   revokeKey: writes("admin", "API key revoked"),
   // Templates, variants, results
   createTemplate: writes("editor", "template created"),

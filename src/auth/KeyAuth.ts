@@ -3,10 +3,12 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
-import type { Scope } from "../domain/ApiKey.ts"
+import type { RateLimit, Scope } from "../domain/ApiKey.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Changes } from "../store/Changes.ts"
+import { KeyLimits } from "./KeyLimits.ts"
 import * as KeyText from "./KeyText.ts"
+import type { RateWindow } from "./RateWindow.ts"
 
 /** The key does not open anything. `unknown` also stands for a known id with a wrong secret. */
 export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected", {
@@ -18,6 +20,8 @@ export interface Grant {
   readonly keyId: string
   readonly org: OrgSlug
   readonly scopes: ReadonlySet<Scope>
+  /** Where the requests of the key count; undefined for one without a limit. */
+  readonly window: RateWindow | undefined
 }
 
 interface Entry extends Grant {
@@ -25,6 +29,12 @@ interface Entry extends Grant {
   readonly expiresAtMillis: number
   readonly revoked: boolean
 }
+
+/** The limit in a row of `api_keys`; undefined where it has none of its own. */
+export const rateLimitOf = (
+  row: { readonly rateLimit: number | null; readonly ratePer: RateLimit["per"] | null },
+): RateLimit | undefined =>
+  row.rateLimit === null ? undefined : { requests: row.rateLimit, per: row.ratePer ?? "second" }
 
 const usedEvery = Duration.minutes(1)
 // Compared with when the id is unknown, so that this takes as long as a wrong secret.
@@ -43,6 +53,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const changes = yield* Changes
+      const limits = yield* KeyLimits
       const clock = yield* Clock.Clock
       const byId = new Map<string, Entry>()
       const used = new Map<string, number>()
@@ -54,12 +65,17 @@ export class KeyAuth extends Context.Service<KeyAuth, {
           digest: string
           expiresAt: Date | null
           revokedAt: Date | null
-        }>`SELECT k.id, k.scopes, k.digest, k.expires_at, k.revoked_at FROM api_keys k WHERE k.org_slug = ${org}`
+          rateLimit: number | null
+          ratePer: RateLimit["per"] | null
+        }>`
+          SELECT k.id, k.scopes, k.digest, k.expires_at, k.revoked_at, k.rate_limit, k.rate_per FROM api_keys k
+          WHERE k.org_slug = ${org}`
         for (const row of rows) {
           byId.set(row.id, {
             keyId: row.id,
             org,
             scopes: new Set(row.scopes),
+            window: limits.windowOf(row.id, rateLimitOf(row)),
             digest: Buffer.from(row.digest),
             expiresAtMillis: row.expiresAt?.getTime() ?? Infinity,
             revoked: row.revokedAt !== null,

@@ -1,9 +1,10 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type ApiKey, defaultScopes, type Scope } from "../domain/ApiKey.ts"
+import { type ApiKey, defaultScopes, type RateLimit, type Scope } from "../domain/ApiKey.ts"
 import { KeyNotFound, OrganizationNotFound } from "../domain/Errors.ts"
 import type { KeyId, OrgSlug } from "../domain/Ids.ts"
 import { Changes } from "../store/Changes.ts"
+import { rateLimitOf } from "./KeyAuth.ts"
 import * as KeyText from "./KeyText.ts"
 
 interface Row {
@@ -14,6 +15,8 @@ interface Row {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
+  readonly rateLimit: number | null
+  readonly ratePer: RateLimit["per"] | null
 }
 
 const fromRow = (row: Row): ApiKey => ({
@@ -24,13 +27,21 @@ const fromRow = (row: Row): ApiKey => ({
   expires_at: row.expiresAt?.toISOString() ?? null,
   revoked_at: row.revokedAt?.toISOString() ?? null,
   last_used_at: row.lastUsedAt?.toISOString() ?? null,
+  rate_limit: rateLimitOf(row) ?? null,
 })
 
-/** A new key's settings. Without `expiresAt` it holds until it is revoked. */
+/** A new key's settings. Without `expiresAt` it holds until it is revoked, without `rateLimit` it has the default limit. */
 export interface KeyInput {
   readonly name: string
   readonly scopes?: ReadonlyArray<Scope> | undefined
   readonly expiresAt?: DateTime.Utc | undefined
+  readonly rateLimit?: RateLimit | undefined
+}
+
+/** What changes of a key; what is undefined stays. A `rateLimit` of null takes the key's own limit away. */
+export interface KeyChange {
+  readonly name?: string | undefined
+  readonly rateLimit?: RateLimit | null | undefined
 }
 
 /** Makes, lists and revokes API keys. A broken store is a defect everywhere here. */
@@ -42,6 +53,8 @@ export class Keys extends Context.Service<Keys, {
   ) => Effect.Effect<ApiKey & { readonly key: string }, OrganizationNotFound>
   /** All keys ever made, the revoked and expired too, oldest first. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<ApiKey>, OrganizationNotFound>
+  /** Known on this node at once and on every other within 5 seconds. */
+  readonly update: (org: OrgSlug, id: string, change: KeyChange) => Effect.Effect<ApiKey, KeyNotFound>
   /** Ends a key on this node at once and on every other within 5 seconds. Revoking twice changes nothing. */
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, KeyNotFound>
 }>()("parlance/auth/Keys") {
@@ -58,8 +71,9 @@ export class Keys extends Context.Service<Keys, {
         const expiresAt = input.expiresAt === undefined ? null : DateTime.toDate(input.expiresAt)
         const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
           const inserted = yield* sql<Row>`
-            INSERT INTO api_keys AS k (id, org_slug, name, scopes, digest, created_at, expires_at)
-            SELECT ${id}, o.slug, ${input.name}, ${scopes}::text[], ${KeyText.digest(key)}, ${now}, ${expiresAt}
+            INSERT INTO api_keys AS k (id, org_slug, name, scopes, digest, created_at, expires_at, rate_limit, rate_per)
+            SELECT ${id}, o.slug, ${input.name}, ${scopes}::text[], ${KeyText.digest(key)}, ${now}, ${expiresAt},
+              ${input.rateLimit?.requests ?? null}::integer, ${input.rateLimit?.per ?? null}::text
             FROM organizations o WHERE o.slug = ${org}
             RETURNING k.*`
           yield* changes.bump(org)
@@ -79,6 +93,24 @@ export class Keys extends Context.Service<Keys, {
         return rows.map(fromRow)
       })
 
+      const update = Effect.fn("Keys.update")(function* (org: OrgSlug, id: string, { name, rateLimit }: KeyChange) {
+        const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          const updated = yield* sql<Row>`
+            UPDATE api_keys k SET name = COALESCE(${name ?? null}::text, k.name),
+              rate_limit = CASE WHEN ${rateLimit === undefined}::boolean THEN k.rate_limit
+                ELSE ${rateLimit?.requests ?? null}::integer END,
+              rate_per = CASE WHEN ${rateLimit === undefined}::boolean THEN k.rate_per ELSE ${
+            rateLimit?.per ?? null
+          }::text END
+            WHERE k.id = ${id} AND k.org_slug = ${org} RETURNING k.*`
+          yield* changes.bump(org)
+          return updated
+        })))
+        if (rows[0] === undefined) return yield* new KeyNotFound({ id })
+        yield* changes.refresh
+        return fromRow(rows[0])
+      })
+
       const revoke = Effect.fn("Keys.revoke")(function* (org: OrgSlug, id: string) {
         const now = yield* DateTime.nowAsDate
         const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
@@ -92,7 +124,7 @@ export class Keys extends Context.Service<Keys, {
         yield* changes.refresh
       })
 
-      return Keys.of({ create, list, revoke })
+      return Keys.of({ create, list, update, revoke })
     }),
   )
 }

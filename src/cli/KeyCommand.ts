@@ -1,10 +1,31 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { KeyBody } from "../http/Api.ts"
-import { ManagementClient } from "./Connection.ts"
+import { formatRateLimit, parseRateLimit } from "../domain/ApiKey.ts"
+import { KeyBody, KeyPatch } from "../http/Api.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
+
+const rateLimit = Flag.String("rate-limit").pipe(
+  Flag.withDescription(
+    "How often it may be used, such as 100/second or 5000/minute; `default`: as KEY_RATE_LIMIT says",
+  ),
+  Flag.optional,
+)
+
+/** What a body says of the limit. */
+const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
+  if (Option.isNone(text)) return {}
+  if (text.value === "default") return { rate_limit: null }
+  const limit = parseRateLimit(text.value)
+  return limit === undefined
+    ? yield* new CommandFailed({
+      message: `--rate-limit ${text.value}: write a limit such as 100/second or 5000/minute, of 1 to 1,000,000 ` +
+        "requests, or default.",
+    })
+    : { rate_limit: limit }
+})
 
 const create = Command.make(
   "create",
@@ -18,13 +39,15 @@ const create = Command.make(
       Flag.withDescription("When it ends, ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
       Flag.optional,
     ),
+    rateLimit,
   },
-  Effect.fnUntraced(function* ({ expiresAt, name, scopes }) {
+  Effect.fnUntraced(function* ({ expiresAt, name, rateLimit, scopes }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(KeyBody, {
       name,
       ...(scopes.length > 0 ? { scopes } : {}),
       ...(Option.isSome(expiresAt) ? { expires_at: expiresAt.value } : {}),
+      ...(yield* limitIn(rateLimit)),
     })
     const key = yield* client.keys.createKey({ params: { org: yield* organization }, payload })
     yield* print(key, `${key.key}\n\nThis is the only time the key is shown. Its id is ${key.id}.`)
@@ -40,7 +63,7 @@ const list = Command.make(
     yield* print(
       keys,
       table(
-        ["id", "name", "scopes", "created", "expires", "revoked", "last used"],
+        ["id", "name", "scopes", "created", "expires", "revoked", "last used", "limit"],
         keys.map((key) => [
           key.id,
           key.name,
@@ -49,11 +72,31 @@ const list = Command.make(
           key.expires_at,
           key.revoked_at,
           key.last_used_at,
+          key.rate_limit === null ? "default" : formatRateLimit(key.rate_limit),
         ]),
       ),
     )
   }),
 ).pipe(Command.withDescription("List API keys"))
+
+const update = Command.make(
+  "update",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("The key's id, not the key itself")),
+    name: Flag.String("name").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+    rateLimit,
+  },
+  Effect.fnUntraced(function* ({ id, name, rateLimit }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(KeyPatch, {
+      ...(Option.isSome(name) ? { name: name.value } : {}),
+      ...(yield* limitIn(rateLimit)),
+    })
+    const key = yield* client.keys.updateKey({ params: { org: yield* organization, key: id }, payload })
+    const limit = key.rate_limit === null ? "the default limit" : `a limit of ${formatRateLimit(key.rate_limit)}`
+    yield* print(key, `${key.id} (${key.name}) has ${limit}; it holds everywhere within 5 seconds`)
+  }),
+).pipe(Command.withDescription("Change the name or the limit of an API key"))
 
 const revoke = Command.make(
   "revoke",
@@ -68,5 +111,5 @@ const revoke = Command.make(
 /** `parlance key …` */
 export const keyCommand = Command.make("key").pipe(
   Command.withDescription("API keys"),
-  Command.withSubcommands([create, list, revoke]),
+  Command.withSubcommands([create, list, update, revoke]),
 )

@@ -8,7 +8,31 @@ export type Scope = typeof Scope.Type
 /** What a key may do unless its creator says otherwise. */
 export const defaultScopes: ReadonlyArray<Scope> = ["generate", "deliver"]
 
-/** A stored key without its secret, times as ISO 8601 UTC. `last_used_at` is exact to a minute. */
+/** Windows over which a limit counts, and their length in milliseconds. */
+export const windowMillis = { second: 1000, minute: 60_000 }
+
+/** How often a key may be used: so many requests in every sliding window, 1 to 1,000,000. */
+export const RateLimit = Schema.Struct({
+  requests: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })),
+  per: Schema.Literals(["second", "minute"]),
+})
+export type RateLimit = typeof RateLimit.Type
+
+/** A limit as people write it, such as `100/second`; undefined for a text that is none. */
+export const parseRateLimit = (text: string): RateLimit | undefined => {
+  const [, requests, per] = /^([1-9]\d{0,6})\s*\/\s*(second|minute)$/.exec(text.trim()) ?? []
+  return requests === undefined || Number(requests) > 1_000_000
+    ? undefined
+    : { requests: Number(requests), per: per as RateLimit["per"] }
+}
+
+/** The text of a limit, such as `100/second`. */
+export const formatRateLimit = ({ per, requests }: RateLimit): string => `${requests}/${per}`
+
+/**
+ * A stored key without its secret, times as ISO 8601 UTC. `last_used_at` is exact to a minute; without a `rate_limit` of its
+ * own a key has the installation's default.
+ */
 export const ApiKey = Schema.Struct({
   id: KeyId,
   name: Schema.String,
@@ -17,5 +41,6 @@ export const ApiKey = Schema.Struct({
   expires_at: Schema.NullOr(Schema.String),
   revoked_at: Schema.NullOr(Schema.String),
   last_used_at: Schema.NullOr(Schema.String),
+  rate_limit: Schema.NullOr(RateLimit),
 })
 export type ApiKey = typeof ApiKey.Type

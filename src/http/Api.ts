@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ApiKey, Scope } from "../domain/ApiKey.ts"
+import { ApiKey, RateLimit, Scope } from "../domain/ApiKey.ts"
 import { DisplayName } from "../domain/Ids.ts"
 import { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import {
@@ -51,7 +51,7 @@ export const Generated = Schema.Struct({
 
 const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
 
-const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.Unavailable] as const
+const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
 
 export class GenerateGroup extends HttpApiGroup.make("generate")
   .add(
@@ -186,6 +186,13 @@ export const KeyBody = Schema.Struct({
   name: DisplayName,
   scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
+  rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
+})
+
+/** What changes of a key. `rate_limit` null: the installation's default. */
+export const KeyPatch = Schema.Struct({
+  name: Schema.optionalKey(DisplayName),
+  rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
 })
 
 class KeysGroup extends HttpApiGroup.make("keys")
@@ -204,6 +211,17 @@ class KeysGroup extends HttpApiGroup.make("keys")
       success: Schema.Struct({ keys: Schema.Array(ApiKey) }),
       error: Problems.OrganizationNotFound,
     }),
+    HttpApiEndpoint.patch("updateKey", "/organizations/:org/keys/:key", {
+      params: { ...path, key: Schema.String },
+      payload: KeyPatch,
+      success: ApiKey,
+      error: [...bodyProblems, Problems.KeyNotFound],
+    }).annotate(
+      OpenApi.Description,
+      "A limit is followed everywhere within 5 seconds. It holds for all nodes together; every item of a batch counts, " +
+        "answers beyond it are 429 with Retry-After, and all answers to the key carry RateLimit-Policy and RateLimit. " +
+        "`rate_limit` null: the installation's default.",
+    ),
     HttpApiEndpoint.delete("revokeKey", "/organizations/:org/keys/:key", {
       params: { ...path, key: Schema.String },
       success: HttpApiSchema.NoContent,

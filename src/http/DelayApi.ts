@@ -114,6 +114,7 @@ export class DelayGroup extends HttpApiGroup.make("delay")
       error: [
         Problems.InvalidRequest,
         Problems.Unauthorized,
+        Problems.RateLimited,
         Problems.Forbidden,
         Problems.Unavailable,
         Problems.VariantNotFound,

@@ -11,39 +11,32 @@ import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import * as Problems from "./Problems.ts"
+import * as RateLimits from "./RateLimits.ts"
+import { countOf } from "./RequestCount.ts"
 import { invalid } from "./Requests.ts"
+import { retryAfter } from "./RetryAfter.ts"
 
 // What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
 // status calls for, and a count.
 
-const requests = Metric.counter("parlance_http_requests_total", { incremental: true })
-
-const counts = new Map<number, typeof requests>()
-
-/** The counter of a status. Kept, since putting attributes to a metric costs more than counting. */
-const countOf = (status: number) => {
-  const known = counts.get(status)
-  if (known !== undefined) return known
-  const made = Metric.withAttributes(requests, { status: String(status) }) as typeof requests
-  counts.set(status, made)
-  return made
-}
-
-const withHeaders = (response: HttpServerResponse.HttpServerResponse, requestId: string) => {
+const withHeaders = (
+  response: HttpServerResponse.HttpServerResponse,
+  requestId: string,
+  limits: Readonly<Record<string, string>> | undefined,
+): HttpServerResponse.HttpServerResponse => {
+  if (limits !== undefined) return HttpServerResponse.setHeaders(withHeaders(response, requestId, undefined), limits)
   if (response.status < 400) return HttpServerResponse.setHeader(response, "x-request-id", requestId)
   return HttpServerResponse.setHeaders(response, {
     "x-request-id": requestId,
     "cache-control": "no-store",
     ...(response.status === 401 ? { "www-authenticate": 'Bearer realm="parlance"' } : {}),
-    ...(response.status === 503 ? { "retry-after": "1" } : {}),
+    ...(response.status === 503 ? { "retry-after": retryAfter() } : {}),
   })
 }
 
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
-const requestIdOf = (request: HttpServerRequest.HttpServerRequest): string => {
-  const given = request.headers["x-request-id"]
-  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-}
+export const requestIdOf = (given: string | undefined): string =>
+  given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 
 interface Route {
   readonly method: string
@@ -115,9 +108,12 @@ const envelop = <E, R>(
   next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const requestId = requestIdOf(request)
+    const requestId = requestIdOf(request.headers["x-request-id"])
     const finish = (response: HttpServerResponse.HttpServerResponse) =>
-      Effect.as(Metric.update(countOf(response.status), 1), withHeaders(response, requestId))
+      Effect.as(
+        Metric.update(countOf(response.status), 1),
+        withHeaders(response, requestId, RateLimits.headersOf(request)),
+      )
     return Effect.matchCauseEffect(next, {
       onSuccess: finish,
       onFailure: (cause) => Effect.flatMap(Effect.orDie(answerTo(request, requestId, cause)), finish),

@@ -1,10 +1,11 @@
 import { Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { KeyAuth } from "../auth/KeyAuth.ts"
+import { type Grant, KeyAuth } from "../auth/KeyAuth.ts"
 import { Decider, type Outcome } from "../decisions/Decider.ts"
 import * as Errors from "../domain/Errors.ts"
 import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
 import { authorize } from "./KeyRequired.ts"
+import { charge } from "./RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "./Problems.ts"
 import { body, invalid, notRendered, query } from "./Requests.ts"
 
@@ -101,13 +102,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     answer: (
       org: string,
       request: HttpServerRequest.HttpServerRequest,
+      grant: Grant,
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   ) =>
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
       (request) =>
         Effect.flatMap(HttpRouter.params, ({ org = "" }) =>
-          Effect.flatMap(authorize(keys, request, org, "generate"), () => answer(org, request))),
+          Effect.flatMap(authorize(keys, request, org, "generate"), (grant) =>
+            answer(org, request, grant))),
     )
 
   yield* router.add(
@@ -129,6 +132,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* router.add(
     "POST",
     "/api/batch-generate/:org",
-    keyed((org, request) => Effect.flatMap(body(request, batchBody), (ask) => many(org, ask))),
+    keyed((org, request, { window }) =>
+      Effect.flatMap(body(request, batchBody), (ask) =>
+        window === undefined || ask.items.length < 2
+          ? many(org, ask)
+          // One was counted with the key: every item is a request.
+          : Effect.andThen(charge(request, window, ask.items.length - 1), many(org, ask)))
+    ),
   )
 }))

@@ -2,7 +2,8 @@ import { Effect, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Grant, KeyAuth, KeyRejected } from "../auth/KeyAuth.ts"
 import type { Scope } from "../domain/ApiKey.ts"
-import { Forbidden, Unauthorized } from "./Problems.ts"
+import { Forbidden, type RateLimited, Unauthorized } from "./Problems.ts"
+import { charge } from "./RateLimits.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
@@ -20,14 +21,14 @@ const bearer = (header: string | undefined): string | undefined => {
 /**
  * The grant of the key a request carries, in `X-Api-Key` or as a Bearer token, for `org` and `scope`. Fails with 401 for
  * no valid key, also when both headers are there and disagree, and with 403 for a key of another organization (which may
- * not exist) or without the scope.
+ * not exist) or without the scope. Counts one request against the key's limit, and fails with 429 beyond it.
  */
 export const authorize = (
   auth: KeyAuth["Service"],
   request: HttpServerRequest.HttpServerRequest,
   org: string,
   scope: Scope,
-): Effect.Effect<Grant, Unauthorized | Forbidden> => {
+): Effect.Effect<Grant, Unauthorized | Forbidden | RateLimited> => {
   const { headers } = request
   const inHeader = headers["x-api-key"]
   const asBearer = bearer(headers["authorization"])
@@ -36,7 +37,7 @@ export const authorize = (
   }
   return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
     onFailure: ({ reason }) => new Unauthorized({ detail: details[reason] }),
-    onSuccess: (grant) => {
+    onSuccess: (grant): Effect.Effect<Grant, Forbidden | RateLimited> => {
       if (grant.org !== org) {
         return new Forbidden({
           detail: `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`,
@@ -47,7 +48,7 @@ export const authorize = (
           detail: `The key has the scopes ${[...grant.scopes].join(", ")}; this needs ${JSON.stringify(scope)}`,
         })
       }
-      return Effect.succeed(grant)
+      return grant.window === undefined ? Effect.succeed(grant) : Effect.as(charge(request, grant.window, 1), grant)
     },
   })
 }

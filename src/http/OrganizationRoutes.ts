@@ -4,13 +4,14 @@ import { CurrentActor, may } from "../accounts/Actor.ts"
 import { Keys } from "../auth/Keys.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Organizations } from "../organizations/Organizations.ts"
-import { KeyBody, ServedApi } from "./Api.ts"
+import { KeyBody, KeyPatch, ServedApi } from "./Api.ts"
 import { decoder } from "../domain/Faults.ts"
 import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 
 const organizationInput = decoder(OrganizationInput)
 const organizationPatch = decoder(OrganizationPatch)
 const keyBody = decoder(KeyBody)
+const keyPatch = decoder(KeyPatch)
 
 export const organizationsLayer = HttpApiBuilder.group(
   ServedApi,
@@ -60,6 +61,7 @@ export const keysLayer = HttpApiBuilder.group(
               name: input.name,
               scopes: input.scopes,
               expiresAt: input.expires_at ?? undefined,
+              rateLimit: input.rate_limit ?? undefined,
             })).pipe(toProblems),
       )
       .handle("listKeys", ({ params }) =>
@@ -67,6 +69,11 @@ export const keysLayer = HttpApiBuilder.group(
           Effect.map((all) => ({ keys: all })),
           toProblems,
         ))
+      .handleRaw("updateKey", ({ params, request }) =>
+        Effect.flatMap(
+          body(request, keyPatch),
+          ({ name, rate_limit }) => keys.update(slugOf(params), lookedUp(params.key), { name, rateLimit: rate_limit }),
+        ).pipe(toProblems))
       .handle(
         "revokeKey",
         ({ params }) => keys.revoke(slugOf(params), lookedUp(params.key)).pipe(toProblems),

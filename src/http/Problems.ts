@@ -296,6 +296,19 @@ export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
   ),
 ) {}
 
+/** 429: the key has used up its limit. */
+export class RateLimited extends HttpApiError.Problem<RateLimited>()(
+  "RateLimited",
+  declare(
+    "rate-limited",
+    429,
+    "The key has reached its limit",
+    "Try again after the seconds in Retry-After. The headers RateLimit-Policy and RateLimit tell the limit of the key and " +
+      "what is left of it; an admin of the organization can change it in the console under Settings, API Keys, or with " +
+      "`parlance key update`.",
+  ),
+) {}
+
 /** 500: a fault of this service. The request id finds it in the logs. */
 export class InternalError extends HttpApiError.Problem<InternalError>()(
   "InternalError",

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { KeyAuth } from "../../src/auth/KeyAuth.ts"
+import { KeyLimits } from "../../src/auth/KeyLimits.ts"
 import { Keys } from "../../src/auth/Keys.ts"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
@@ -10,7 +11,9 @@ import { describeOnStores, layerMigrated } from "../support/stores.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")
 
-const layerKeys = Layer.mergeAll(KeyAuth.layer, Keys.layer, Organizations.layer).pipe(Layer.provideMerge(Changes.layer))
+const layerKeys = Layer.mergeAll(KeyAuth.layer, Keys.layer, Organizations.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Changes.layer, KeyLimits.layer)),
+)
 
 describeOnStores("KeyAuth", (_, environment) => {
   layer(layerKeys.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {

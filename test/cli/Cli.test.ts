@@ -102,6 +102,10 @@ for (const [place, layerOf] of places) {
           const key = yield* json("key", "create", "crm", "--scope", "generate", ...org)
           assert.match(key.key, /^plk_[a-z0-9]{16}_[0-9A-Za-z]{46}$/)
           assert.notInclude((yield* run("key", "list", ...org)).output, key.key)
+          const limited = yield* json("key", "update", key.id, "--name", "CRM", "--rate-limit", "5/minute", ...org)
+          assert.deepInclude(limited, { name: "CRM", rate_limit: { requests: 5, per: "minute" } })
+          assert.include((yield* run("key", "list", ...org)).output, "5/minute")
+          assert.include(yield* fails("key", "create", "x", "--rate-limit", "5/hour", ...org), "100/second")
           if (service !== undefined) {
             const asked = yield* Effect.promise(() => service.generate("acme", key.key, { template_id: "none" }))
             assert.strictEqual(asked.status, 404)

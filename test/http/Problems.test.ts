@@ -29,6 +29,7 @@ const problems = {
   "unsupported-media-type": 415,
   unprocessable: 422,
   "too-many-attempts": 429,
+  "rate-limited": 429,
   "internal-error": 500,
   unavailable: 503,
 }

@@ -1,9 +1,9 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Clock, DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Keys } from "../../auth/Keys.ts"
-import type { ApiKey } from "../../domain/ApiKey.ts"
+import { type ApiKey, formatRateLimit, parseRateLimit } from "../../domain/ApiKey.ts"
 import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { KeyBody } from "../../http/Api.ts"
@@ -21,7 +21,7 @@ import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)
 
-const labels = { name: "Name", scopes: "What it may do", lifetime: "Works until" }
+const labels = { name: "Name", scopes: "What it may do", lifetime: "Works until", rate_limit: "Limit" }
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["", "It is revoked"],
@@ -70,7 +70,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               : (
                 <Table
                   caption="Keys, newest first"
-                  headings={["Name", "State", "May", "Created", "Last used", "[Actions]"]}
+                  headings={["Name", "State", "May", "Created", "Limit", "Last used", "[Actions]"]}
                   rows={all.map((key) => [
                     <>
                       {key.name}
@@ -91,6 +91,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                         </>
                       ),
                     },
+                    key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
                     { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
                     {
                       kind: "actions",
@@ -150,6 +151,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 options={lifetimes}
                 faults={faults}
               />
+              <Field
+                name="rate_limit"
+                label={labels.rate_limit}
+                value={fields["rate_limit"] ?? ""}
+                required={false}
+                faults={faults}
+                hint="How often it may be used, such as 100/second or 5000/minute; requests beyond it are answered 429. Empty: the default of this installation."
+              />
               <div>
                 <Submit>Create key</Submit>
               </div>
@@ -207,15 +216,28 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.fnUntraced(function* (visit, fields) {
         const now = yield* DateTime.now
         const days = Number(fields["lifetime"] ?? "")
-        const input = yield* decoded(decodeKey({
+        const text = (fields["rate_limit"] ?? "").trim()
+        const limit = parseRateLimit(text)
+        const result = decodeKey({
           name: fields["name"] ?? "",
           scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
           ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
-        }))
+          ...(limit === undefined ? {} : { rate_limit: limit }),
+        })
+        const input = yield* decoded(
+          text === "" || limit !== undefined ? result : Result.fail([
+            ...(Result.isFailure(result) ? result.failure : []),
+            {
+              pointer: "/rate_limit",
+              detail: "write a limit such as 100/second, of 1 to 1,000,000 requests, or nothing",
+            },
+          ]),
+        )
         const key = yield* keys.create(visit.org.slug, {
           name: input.name,
           scopes: input.scopes,
           expiresAt: input.expires_at ?? undefined,
+          rateLimit: input.rate_limit ?? undefined,
         })
         return shown(visit, key)
       }),

@@ -1,0 +1,157 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { randomUUID } from "node:crypto"
+import { type RateLimit, windowMillis } from "../domain/ApiKey.ts"
+import { Settings } from "../Settings.ts"
+import { Store } from "../store/Store.ts"
+import { RateWindow } from "./RateWindow.ts"
+
+/** How often nodes tell each other what they see. Unit: milliseconds. */
+const exchangeMillis = 1000
+
+/** What was last heard of the other nodes, about one key. */
+interface Others {
+  /** Requests a second that they are asked for. */
+  readonly asked: number
+  /** Requests they let through that will still count when the nodes next hear of each other. */
+  readonly used: number
+}
+
+/** A limit in use on this node. */
+interface Counted {
+  readonly window: RateWindow
+  /** Requests asked for here, smoothed. Unit: per second. */
+  asked: number
+}
+
+/**
+ * What a node may let through in a window: what it has used already, and of what is left a part according to what each node
+ * is asked for. What nobody asks for is divided evenly. Over all nodes that is the limit.
+ */
+export const allowedOf = (
+  { limit, windowSeconds }: { readonly limit: number; readonly windowSeconds: number },
+  own: Others,
+  others: Others,
+  nodes: number,
+): number => {
+  const wanted = own.asked + others.asked
+  const spare = Math.max(0, limit / windowSeconds - wanted)
+  const part = (own.asked + spare / nodes) / (wanted + spare)
+  const left = Math.max(0, limit - own.used - others.used)
+  return Math.max(1, Math.floor(own.used + left * part))
+}
+
+/**
+ * Counts requests against the limits of keys, in memory. The nodes on one Postgres share a limit without a query per
+ * request: once a second each tells the others what it is asked for and what it let through, and takes its part of the rest
+ * (docs/decisions/0015 has the tolerance). Nothing is exchanged while no key has a limit.
+ */
+export class KeyLimits extends Context.Service<KeyLimits, {
+  /** The window in which the requests of a key count; undefined for one without a limit. */
+  readonly windowOf: (keyId: string, own: RateLimit | undefined) => RateWindow | undefined
+  /** Tells the other nodes, and hears from them. */
+  readonly exchange: Effect.Effect<void, SqlError>
+}>()("parlance/auth/KeyLimits") {
+  static readonly layer = Layer.effect(
+    KeyLimits,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const { keyRateLimit } = yield* Settings
+      const { kind } = yield* Store
+      const node = randomUUID()
+      const counted = new Map<string, Counted>()
+      let nodes = 1
+
+      const windowOf = (keyId: string, own: RateLimit | undefined): RateWindow | undefined => {
+        const rate = own ?? Option.getOrUndefined(keyRateLimit)
+        const known = counted.get(keyId)
+        if (rate === undefined) {
+          counted.delete(keyId)
+          return undefined
+        }
+        if (known?.window.limit === rate.requests && known.window.windowMillis === windowMillis[rate.per]) {
+          return known.window
+        }
+        const window = new RateWindow(rate.requests, windowMillis[rate.per], () => clock.currentTimeMillisUnsafe())
+        window.allowed = Math.max(1, Math.floor(rate.requests / nodes))
+        window.isShared = nodes > 1
+        counted.set(keyId, { window, asked: 0 })
+        return window
+      }
+
+      const exchange = Effect.suspend(() => {
+        if (counted.size === 0) return Effect.void
+        const reports = [{ key_id: "", asked: 0, used: 0 }]
+        for (const [keyId, one] of counted) {
+          const { window } = one
+          one.asked = (one.asked + window.asked * 1000 / exchangeMillis) / 2
+          window.asked = 0
+          if (one.asked < 0.01) one.asked = 0
+          const used = window.used(window.windowMillis - exchangeMillis)
+          if (one.asked > 0 || used > 0) reports.push({ key_id: keyId, asked: one.asked, used })
+        }
+        return Effect.map(
+          sql<{ keyId: string; asked: number; used: number; nodes: number }>`
+            WITH given AS MATERIALIZED (
+              SELECT r.* FROM json_to_recordset(${JSON.stringify(reports)}::text::json) AS r(key_id text, asked float8,
+                used float8)
+            ), reported AS (
+              INSERT INTO key_uses AS u (key_id, node_id, asked_per_second, used, reported_at)
+              SELECT g.key_id, ${node}, g.asked, g.used, now() FROM given g
+              ON CONFLICT (key_id, node_id) DO UPDATE SET asked_per_second = EXCLUDED.asked_per_second,
+                used = EXCLUDED.used, reported_at = EXCLUDED.reported_at
+            )
+            SELECT u.key_id, sum(u.asked_per_second) AS asked, sum(u.used) AS used, count(*)::int AS nodes FROM key_uses u
+            WHERE u.node_id <> ${node} AND u.reported_at > now() - interval '3 seconds'
+              AND (u.used > 0 OR u.key_id IN (SELECT g.key_id FROM given g))
+            GROUP BY u.key_id`,
+          (rows) => {
+            const heard = new Map(rows.map((row) => [row.keyId, row]))
+            nodes = 1 + (heard.get("")?.nodes ?? 0)
+            const own = new Map(reports.map((report) => [report.key_id, report]))
+            for (const [keyId, { window }] of counted) {
+              window.isShared = nodes > 1
+              window.allowed = nodes === 1 ? window.limit : allowedOf(
+                { limit: window.limit, windowSeconds: window.windowMillis / 1000 },
+                own.get(keyId) ?? { asked: 0, used: 0 },
+                heard.get(keyId) ?? { asked: 0, used: 0 },
+                nodes,
+              )
+            }
+          },
+        )
+      })
+
+      // The embedded store has one process, which knows everything.
+      if (kind === "postgres") {
+        const [row] = yield* sql<{ nodes: number }>`
+          SELECT count(*)::int AS nodes FROM key_uses u
+          WHERE u.key_id = '' AND u.reported_at > now() - interval '3 seconds'`
+        nodes = 1 + row!.nodes
+        yield* exchange.pipe(
+          // What was allowed last stays so while the store is away.
+          Effect.catch((error) => Effect.logDebug("Uses of keys were not exchanged", error.message)),
+          Effect.delay(exchangeMillis),
+          Effect.forever,
+          Effect.forkScoped,
+        )
+        const forget = Effect.suspend(() =>
+          counted.size === 0
+            ? Effect.void
+            : Effect.ignore(sql`DELETE FROM key_uses u WHERE u.reported_at < now() - interval '1 minute'`)
+        )
+        yield* forget.pipe(Effect.delay("1 minute"), Effect.forever, Effect.forkScoped)
+        yield* Effect.addFinalizer(() =>
+          counted.size === 0 ? Effect.void : sql`DELETE FROM key_uses u WHERE u.node_id = ${node}`.pipe(
+            Effect.timeoutOption("1 second"),
+            Effect.ignore,
+          )
+        )
+      }
+
+      return KeyLimits.of({ windowOf, exchange })
+    }),
+  )
+}
