@@ -57,6 +57,8 @@ const config = {
   decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
   /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */
   decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
+  /** `STORE_QUEUE_SIZE`: writes of one kind that wait for a commit at most; more are answered 503. Default 10,000. */
+  storeQueueSize: atLeast(1, "STORE_QUEUE_SIZE").pipe(Config.withDefault(10_000)),
   /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
   storeTimeout: Config.Duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
   /** `DELIVERY_RATE`: messages a second that leave for one organization at most, 1 to 10,000. Default 100. */

@@ -162,6 +162,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           ),
         onSettled: ({ key }) => pending.delete(key),
         maxGroup: 1000,
+        maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,
         bufferAge: settings.decisionBufferAge,
         timeout: settings.storeTimeout,

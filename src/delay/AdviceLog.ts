@@ -61,6 +61,7 @@ export class AdviceLog extends Context.Service<AdviceLog, {
         maxGroup: 1000,
         // A row of a large group costs a fifth of one in the small groups that are ready at every commit.
         gathering: Duration.millis(100),
+        maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,
         bufferAge: settings.decisionBufferAge,
         timeout: settings.storeTimeout,

@@ -201,7 +201,12 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         write: (entries) => sql.withTransaction(insert(sql, entries)),
         onSettled: () => {},
         maxGroup: 500,
-        maxWeight: { limit: 8 * 1024 * 1024, of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0) },
+        maxWaiting: settings.storeQueueSize,
+        maxWeight: {
+          limit: 8 * 1024 * 1024,
+          held: 64 * 1024 * 1024,
+          of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0),
+        },
         // What was refused must not leave afterwards.
         bufferSize: 0,
         bufferAge: Duration.seconds(1),
@@ -239,6 +244,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         },
         onSettled: () => {},
         maxGroup: 500,
+        maxWaiting: settings.storeQueueSize,
         bufferSize: 0,
         bufferAge: Duration.seconds(1),
         timeout: settings.storeTimeout,

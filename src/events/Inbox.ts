@@ -94,7 +94,8 @@ export class Inbox extends Context.Service<Inbox, {
           ),
         onSettled: () => {},
         maxGroup: 500,
-        maxWeight: { limit: 8 * 1024 * 1024, of: ({ body }) => body.byteLength },
+        maxWaiting: settings.storeQueueSize,
+        maxWeight: { limit: 8 * 1024 * 1024, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
         // Nothing is acknowledged from memory: whoever sends events sends them again.
         bufferSize: 1,
         bufferAge: Duration.seconds(1),

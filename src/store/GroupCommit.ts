@@ -2,7 +2,7 @@ import { Clock, Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { isDataFault } from "./DataFault.ts"
 
-/** The buffer of writes that wait for the store is full, or its oldest write has waited too long. */
+/** Too many writes wait for the store, or while it is down the oldest of them has waited too long. */
 export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
 
 /** How a write ended: committed, with what the store says of it, or accepted into memory while the store is down. */
@@ -29,8 +29,13 @@ export interface GroupCommitOptions<A, B> {
   readonly maxGroup: number
   /** For how long a group gathers before it is written, for entries that nobody waits for. Default none. */
   readonly gathering?: Duration.Duration
-  /** What the entries of a commit may weigh together, in a unit of the caller's; a heavier one goes alone. */
-  readonly maxWeight?: { readonly limit: number; readonly of: (entry: A) => number }
+  /** Entries that wait for their commit at most while the store is up; more are refused. */
+  readonly maxWaiting: number
+  /**
+   * What entries may weigh, in a unit of the caller's: those of a commit together (a heavier one goes alone), and all that
+   * are in memory.
+   */
+  readonly maxWeight?: { readonly limit: number; readonly held: number; readonly of: (entry: A) => number }
   /**
    * Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. 0 keeps
    * none: what could not be committed at once is refused and forgotten, so that nothing happens after its refusal.
@@ -45,7 +50,7 @@ export interface GroupCommitOptions<A, B> {
 }
 
 export interface GroupCommit<A, B> {
-  /** Queues `entry`, to be awaited with `settled`; undefined when the store is down and the buffer full. */
+  /** Queues `entry`, to be awaited with `settled`; undefined when too many wait. */
   readonly submit: (entry: A) => Ticket<A, B> | undefined
   /** Waits until the ticket's entry is committed, or, while the store is down, is at least in memory. */
   readonly settled: (ticket: Ticket<A, B>) => Answer<B>
@@ -72,6 +77,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
+  let heldWeight = 0
   // The last commit failed.
   let failing = false
   // Answers are given from memory: the store fails, or has not yet taken all that was promised while it did.
@@ -91,6 +97,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
     ticket.answer = answer
+    if (maxWeight !== undefined) heldWeight -= maxWeight.of(ticket.entry)
     options.onSettled(ticket.entry)
     answerAll(ticket, answer)
   }
@@ -214,7 +221,13 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     (queue.length > 0 && clock.currentTimeMillisUnsafe() - queue[0]!.atMillis > bufferAgeMillis)
 
   const submit = (entry: A): Ticket<A, B> | undefined => {
-    if (down && isFull()) return undefined
+    if (down ? isFull() : queue.length >= options.maxWaiting) return undefined
+    if (maxWeight !== undefined) {
+      const weight = maxWeight.of(entry)
+      // One that is heavier than all may be is taken when it is alone.
+      if (heldWeight > 0 && heldWeight + weight > maxWeight.held) return undefined
+      heldWeight += weight
+    }
     const ticket = new Ticket<A, B>(entry, clock.currentTimeMillisUnsafe())
     queue.push(ticket)
     if (wake !== undefined) {

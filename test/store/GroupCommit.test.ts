@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Latch } from "effect"
+import { Duration, Effect, Fiber, Latch, Result } from "effect"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { TestClock } from "effect/testing"
 import * as GroupCommit from "../../src/store/GroupCommit.ts"
@@ -32,6 +32,8 @@ const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
     onSettled: (entry) => settled.push(entry),
     maxGroup: 10,
     ...(gathering === undefined ? {} : { gathering }),
+    maxWaiting: 30,
+    maxWeight: { limit: 1000, held: 200, of: (entry) => entry.length },
     bufferSize: 5,
     bufferAge: Duration.seconds(60),
     timeout: Duration.seconds(3),
@@ -89,6 +91,32 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [2, 10])
       yield* TestClock.adjust("100 millis")
       assert.deepStrictEqual(groups, [2, 10, 5])
+    }))
+
+  it.effect("refuses what comes while too many wait for a commit, by number and by weight, and takes it afterwards", () =>
+    Effect.gen(function* () {
+      const { gate, put } = yield* makeStore()
+      yield* gate.close
+      const writers = yield* Effect.forkChild(
+        Effect.all(Array.from({ length: 45 }, (_, i) => Effect.result(put(`e${i}`))), { concurrency: "unbounded" }),
+      )
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      const answers = yield* Fiber.join(writers)
+      // A group is on its way, or about to be, and 30 wait.
+      const taken = answers.filter(Result.isSuccess).length
+      assert.isTrue(taken >= 30 && taken <= 40, String(taken))
+      assert.strictEqual((yield* put("one more")).durable, true)
+      yield* gate.close
+      const heavy = yield* Effect.forkChild(put("x".repeat(150)))
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual((yield* Effect.flip(put("y".repeat(60))))._tag, "BufferFull")
+      const light = yield* Effect.forkChild(put("z".repeat(50)))
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      assert.strictEqual((yield* Fiber.join(heavy)).durable, true)
+      assert.strictEqual((yield* Fiber.join(light)).durable, true)
+      assert.strictEqual((yield* put("w".repeat(500))).durable, true, "one alone may be of any weight")
     }))
 
   it.effect("answers from memory while the store is down, and writes it all once it is back", () =>
