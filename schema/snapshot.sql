@@ -55,6 +55,7 @@ CREATE TABLE audit_entries (
   subject text NOT NULL,
   details json NOT NULL,
   changes json,
+  address text,
   PRIMARY KEY (id)
 );
 CREATE INDEX audit_entries_of_installation_idx ON public.audit_entries USING btree (id DESC) WHERE ((org_slug IS NULL) OR (action = 'organization created'::text));

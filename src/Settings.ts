@@ -1,5 +1,6 @@
 import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { parseRateLimit } from "./domain/ApiKey.ts"
+import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
@@ -24,6 +25,22 @@ const limit = (name: string) =>
   ).pipe(Config.withDefault(""), Config.map((text) => Option.fromUndefinedOr(parseRateLimit(text))))
 
 const entriesOf = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
+
+const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) => {
+        const faulty = entriesOf(text).filter((entry) => addressRangeOf(entry) === undefined)
+        return faulty.length === 0
+          ? undefined
+          : `${
+            faulty.map((entry) => JSON.stringify(entry)).join(", ")
+          } is no address or range of addresses; write ranges ` +
+            "such as 10.2.0.0/16, fd00:1::/32 or 127.0.0.1, with commas"
+      }),
+    ),
+    name,
+  ).pipe(Config.withDefault(""), Config.map((text) => entriesOf(text).map((entry) => addressRangeOf(entry)!)))
 
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
@@ -80,6 +97,11 @@ const config = {
   ),
   /** `KEY_RATE_LIMIT`: how often a key without a limit of its own may be used, such as `1000/second`. Default: no limit. */
   keyRateLimit: limit("KEY_RATE_LIMIT"),
+  /**
+   * `TRUSTED_PROXIES`: address ranges of load balancers whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as
+   * `10.0.0.0/8`. Default none.
+   */
+  trustedProxies: ranges("TRUSTED_PROXIES"),
   /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
   headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */

@@ -1,4 +1,5 @@
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { blank, soundsSecret } from "../domain/Blanked.ts"
 import { Difference } from "../domain/Difference.ts"
@@ -21,6 +22,26 @@ export const AuditEntry = Schema.Struct({
   }),
 })
 export type AuditEntry = typeof AuditEntry.Type
+
+/** An entry with the address it came from, which is not for everybody to see. */
+export const AddressedEntry = Schema.Struct({
+  ...AuditEntry.fields,
+  address: Schema.NullOr(Schema.String).annotate({
+    description: "IP address the request came from; null where there was none",
+  }),
+})
+export type AddressedEntry = typeof AddressedEntry.Type
+
+/** Where the request comes from that is being handled; null outside of one. */
+const currentAddress: Effect.Effect<string | null> = Effect.contextWith((context) =>
+  Effect.succeed(
+    Context.getOption(
+      context as Context.Context<HttpServerRequest.HttpServerRequest>,
+      HttpServerRequest.HttpServerRequest,
+    )
+      .pipe(Option.flatMap(({ remoteAddress }) => remoteAddress), Option.getOrNull),
+  )
+)
 
 /** What the handler of a request read as its body, for the audit log. */
 export class AuditNote extends Context.Service<AuditNote, { body: unknown }>()("parlance/accounts/AuditNote") {}
@@ -106,13 +127,19 @@ export const installation = Symbol("installation")
 export type Scope = string | typeof installation
 
 /** An entry as the store has it. */
-export type EntryRow = Omit<AuditEntry, "at"> & { readonly at: Date }
+export type EntryRow = Omit<AddressedEntry, "at"> & { readonly at: Date }
 
 /** The columns of `audit_entries e` that make an entry. */
 export const entryColumns = (sql: SqlClient.SqlClient) =>
-  sql`e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details, e.changes`
+  sql`e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details, e.changes, e.address`
 
-export const entryOf = (row: EntryRow): AuditEntry => ({ ...row, at: row.at.toISOString() })
+const addressedOf = (row: EntryRow): AddressedEntry => ({ ...row, at: row.at.toISOString() })
+
+/** For everybody who may see the change: without the address. */
+export const entryOf = (row: EntryRow): AuditEntry => {
+  const { address: _, ...entry } = addressedOf(row)
+  return entry
+}
 
 /** Who changed what. Recorded after a change has succeeded, whichever way it came in. */
 export class Audit extends Context.Service<Audit, {
@@ -125,7 +152,7 @@ export class Audit extends Context.Service<Audit, {
     org?: string,
   ) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `before`. */
-  readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
     Audit,
@@ -141,6 +168,7 @@ export class Audit extends Context.Service<Audit, {
         entries: ReadonlyArray<NewEntry>,
       ) {
         const now = yield* DateTime.nowAsDate
+        const address = yield* currentAddress
         const rows = entries.map(({ action, changes, details, subject }) => ({
           action,
           subject: storable(subject.slice(0, 400)),
@@ -148,10 +176,10 @@ export class Audit extends Context.Service<Audit, {
           changes: changes === null ? null : clean(JSON.stringify(changes)),
         }))
         yield* sql`
-          INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details, changes)
+          INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details, changes, address)
           SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${actor}::text,
             ${accountId ?? null}::text, r.action, r.subject, r.details::json,
-            r.changes::json
+            r.changes::json, ${address?.slice(0, 100) ?? null}::text
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(action text, subject text, details text,
             changes text)`.pipe(
           Effect.catch((error) => Effect.logError(`The audit log did not take "${entries[0]!.action}"`, error.message)),
@@ -209,7 +237,7 @@ export class Audit extends Context.Service<Audit, {
             : sql`e.org_slug = ${scope}`
         } AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
-        return rows.map(entryOf)
+        return rows.map(addressedOf)
       })
 
       return Audit.of({ record, recordEntry, list })

@@ -44,7 +44,10 @@ export class SessionCookie extends Context.Service<SessionCookie, {
           }
         },
         originOf: ({ headers }) =>
-          publicUrl === undefined ? `http://${headers["host"] ?? "127.0.0.1"}` : publicUrl.href.replace(/\/$/, ""),
+          publicUrl === undefined
+            // A header that is still there comes from a proxy that is trusted (see TrustedProxies).
+            ? `${headers["x-forwarded-proto"] === "https" ? "https" : "http"}://${headers["host"] ?? "127.0.0.1"}`
+            : publicUrl.href.replace(/\/$/, ""),
       })
     }),
   )

@@ -42,7 +42,11 @@ const inProcess = Effect.gen(function* () {
   const { handler } = yield* Effect.acquireRelease(
     Effect.sync(() =>
       HttpRouter.toWebHandler(
-        layerRoutes.pipe(Layer.provide(Layer.succeedContext(services)), Layer.provide(HttpServer.layerServices)),
+        layerRoutes.pipe(
+          Layer.provide(Layer.succeedContext(services)),
+          Layer.provide(Layer.succeed(Settings, settings)),
+          Layer.provide(HttpServer.layerServices),
+        ),
         { disableLogger: true },
       )
     ),

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Account, AccountInput, Email, Invitation, Member, Role, SessionInfo } from "../accounts/Account.ts"
-import { AuditEntry } from "../accounts/Audit.ts"
+import { AddressedEntry } from "../accounts/Audit.ts"
 import { DisplayName } from "../domain/Ids.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import * as Problems from "./Problems.ts"
@@ -46,7 +46,7 @@ const auditQuery = {
   before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
 }
-const AuditPage = Schema.Struct({ entries: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) })
+const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
 
 export class AccountsGroup extends HttpApiGroup.make("accounts")
   .add(

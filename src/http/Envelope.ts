@@ -15,6 +15,9 @@ import * as RateLimits from "./RateLimits.ts"
 import { countOf } from "./RequestCount.ts"
 import { invalid } from "./Requests.ts"
 import { retryAfter } from "./RetryAfter.ts"
+import { seenThrough } from "./TrustedProxies.ts"
+import type { AddressRange } from "../domain/Addresses.ts"
+import { Settings } from "../Settings.ts"
 
 // What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
 // status calls for, and a count.
@@ -104,7 +107,8 @@ const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: strin
 }
 
 // Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
-const envelop = <E, R>(
+const envelop = (trusted: ReadonlyArray<AddressRange>) =>
+<E, R>(
   next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
@@ -114,11 +118,16 @@ const envelop = <E, R>(
         Metric.update(countOf(response.status), 1),
         withHeaders(response, requestId, RateLimits.headersOf(request)),
       )
-    return Effect.matchCauseEffect(next, {
+    // What is asked with a key has no use for the address, and shall not pay for it.
+    const seen = request.url.startsWith("/api/") ? request : seenThrough(trusted, request)
+    const asked = seen === request ? next : Effect.provideService(next, HttpServerRequest.HttpServerRequest, seen)
+    return Effect.matchCauseEffect(asked, {
       onSuccess: finish,
       onFailure: (cause) => Effect.flatMap(Effect.orDie(answerTo(request, requestId, cause)), finish),
     })
   })
 
 /** Wraps every route. */
-export const layer = HttpRouter.use((router) => router.addGlobalMiddleware(envelop))
+export const layer = HttpRouter.use((router) =>
+  Effect.flatMap(Settings, ({ trustedProxies }) => router.addGlobalMiddleware(envelop(trustedProxies)))
+)

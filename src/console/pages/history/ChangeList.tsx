@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
-import type { AuditEntry } from "../../../accounts/Audit.ts"
+import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../templates/Words.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
@@ -90,7 +90,7 @@ const detailsText = (details: Readonly<Record<string, unknown>>): string => {
 /** Entries of the audit log with what they changed, newest first. */
 export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
   readonly caption: string
-  readonly entries: ReadonlyArray<AuditEntry>
+  readonly entries: ReadonlyArray<AuditEntry | AddressedEntry>
   /** Where an entry has a page of its own. */
   readonly pathOf: (id: number) => string
   /** What the entry is about, as it is called here. */
@@ -114,7 +114,9 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
                 {subject === "" ? null : <span class="subject">{subject}</span>}
               </p>
               <p class="small muted">
-                {actor} · <Time at={at} zone={zone} />
+                {actor} ·{" "}
+                {"address" in entry && entry.address !== null ? <span class="mono">{entry.address} ·{" "}</span> : null}
+                <Time at={at} zone={zone} />
               </p>
             </div>
             {shown === undefined || changes === null

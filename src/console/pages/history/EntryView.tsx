@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import type { AuditEntry } from "../../../accounts/Audit.ts"
+import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import { Card } from "../../components/Card.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
@@ -17,7 +17,7 @@ export const entryId = (text: string | null | undefined): number | undefined => 
 
 /** The page of one entry: what was done to what, by whom and when, and all that is kept of the change. */
 export const entryView = (
-  entry: AuditEntry | undefined,
+  entry: AuditEntry | AddressedEntry | undefined,
   { back, subject, zone }: {
     readonly back: { readonly href: string; readonly label: string }
     readonly subject: string
@@ -35,7 +35,9 @@ export const entryView = (
           back={back}
           lead={
             <>
-              {subject === "" ? "" : `${subject}, `}by {entry.actor}, <Time at={entry.at} zone={zone} />
+              {subject === "" ? "" : `${subject}, `}by {entry.actor}
+              {"address" in entry && entry.address !== null ? ` from ${entry.address}` : ""},{" "}
+              <Time at={entry.at} zone={zone} />
             </>
           }
         />
