@@ -44,6 +44,7 @@ import * as DeliverRoutes from "./http/DeliverRoutes.ts"
 import * as DeliveryRoutes from "./http/DeliveryRoutes.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
 import * as LearningRoutes from "./http/LearningRoutes.ts"
+import { LoadGate } from "./http/LoadGate.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
@@ -120,6 +121,7 @@ export const layerServices = Layer.mergeAll(
   Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
   SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
   Keys.layer,
+  LoadGate.layer,
   Organizations.layer,
   Drain.layer,
 ).pipe(

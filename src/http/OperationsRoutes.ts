@@ -8,6 +8,7 @@ import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
 import { Api, ServedApi } from "./Api.ts"
 import { Drain } from "./Drain.ts"
+import { LoadGate } from "./LoadGate.ts"
 import { docsPage, problemPage, problemsPage } from "./Pages.ts"
 import { PathNotFound, problemPages } from "./Problems.ts"
 import { query } from "./Requests.ts"
@@ -48,6 +49,7 @@ export const layer = HttpApiBuilder.group(
     const decisions = yield* DecisionLog
     const store = yield* Store
     const drain = yield* Drain
+    const load = yield* LoadGate
 
     // The tables are there since migrations ran before anything listens; what can go is the store itself.
     const storeAnswers = sql`SELECT 1`.pipe(
@@ -107,6 +109,7 @@ export const layer = HttpApiBuilder.group(
           const state = decisions.state()
           yield* Metric.update(pending, state.pending)
           yield* Metric.update(storeDown, state.down ? 1 : 0)
+          yield* load.report
           yield* measureBacklog
           return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
             contentType: "text/plain; version=0.0.4; charset=utf-8",

@@ -7,6 +7,8 @@ import { createServer, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { Settings } from "../Settings.ts"
 import * as Body from "./Body.ts"
+import { LoadGate } from "./LoadGate.ts"
+import * as LoadShedding from "./LoadShedding.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "./Problems.ts"
 
 /** The service cannot listen where its settings say. */
@@ -55,6 +57,7 @@ const refuse = (error: Error, socket: Duplex) => {
 
 /** The HTTP server of `HOST` and `PORT`, cutting slow clients and draining when its scope closes. */
 export const layerServer = Layer.unwrap(Effect.gen(function* () {
+  const { gate } = yield* LoadGate
   const { headersTimeout, host, port, requestTimeout, shutdownTimeout } = yield* Settings
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
   const requestTimeoutMillis = Math.max(headersTimeoutMillis, Duration.toMillis(requestTimeout))
@@ -69,6 +72,7 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         maxHeaderSize: maxHeaderBytes,
       })
       server.on("clientError", refuse)
+      LoadShedding.install(server, gate)
       return server
     },
     { host, port, gracefulShutdownTimeout: shutdownTimeout },

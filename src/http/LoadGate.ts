@@ -1,0 +1,140 @@
+import { Context, Effect, Layer, Metric } from "effect"
+import { Settings } from "../Settings.ts"
+import { countOf } from "./RequestCount.ts"
+
+/** What a request is for, which decides when it is refused. `health` never is. */
+export type Kind = "api" | "webhook" | "management" | "health"
+
+const health = new Set(["/healthz", "/readyz", "/metrics"])
+
+/** The kind of a request by its path. */
+export const kindOf = (url: string): Kind => {
+  if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
+  const end = url.indexOf("?")
+  return health.has(end === -1 ? url : url.slice(0, end)) ? "health" : "management"
+}
+
+/**
+ * How much more than the others may be in work for a kind to be let in. Platforms punish errors, and whoever looks into an
+ * overload needs the console: neither is where the load comes from.
+ */
+const reserves: Readonly<Record<Kind, number>> = { api: 1, webhook: 1.25, management: 1.5, health: Infinity }
+
+/** The event loop is overloaded when whatever is due runs this late, all the time. Unit: milliseconds. */
+export const lateMillis = 50
+
+/** How often it is looked at. Unit: milliseconds. */
+export const lookMillis = 25
+
+/** Looks in a row that must find it late: one alone may be a collection of garbage, or a large import. */
+const looks = 2
+
+/** How long answers may take when the event loop is what holds them up. Unit: milliseconds. */
+const answerMillis = 100
+
+/** Requests that are let in however late the event loop is: fewer would no longer share commits. */
+const leastLimit = 64
+
+/**
+ * Says whether a request may still be taken in. There is a limit of what is in work at once: where the store is the slower
+ * part, the time to an answer is the limit divided by the rate. Where this process is, everything waits for the event loop:
+ * when that runs late, the limit becomes what is answered within 100 ms at the present rate (Little's law), and rises again
+ * by a fifth a look. A slow store alone never lowers it, which would only make groups of writes smaller.
+ */
+export class Gate {
+  inFlight = 0
+  limit: number
+  /** The least lateness of the last looks. Unit: milliseconds. */
+  late = 0
+  readonly shed: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
+  #left = 0
+  #looked: Array<{ readonly late: number; readonly passed: number; readonly left: number }> = []
+
+  constructor(readonly maxInFlight: number) {
+    this.limit = maxInFlight
+  }
+
+  isFull(kind: Kind): boolean {
+    return this.inFlight >= this.limit * reserves[kind]
+  }
+
+  /** Whether little enough is in work that nothing will be refused soon. */
+  isAtEase(): boolean {
+    return this.limit === this.maxInFlight && this.inFlight < this.limit / 4
+  }
+
+  /** Counts a request that was not let in. */
+  refused(kind: Kind): void {
+    this.shed[kind]++
+  }
+
+  /** Takes a request in, until `leave`; or counts it as shed and answers false. */
+  enter(kind: Kind): boolean {
+    if (this.isFull(kind)) {
+      this.refused(kind)
+      return false
+    }
+    this.inFlight++
+    return true
+  }
+
+  leave(): void {
+    this.inFlight--
+    this.#left++
+  }
+
+  /** Takes note of how late the event loop runs, `passed` after the last look. Unit: milliseconds. */
+  look(late: number, passed: number): void {
+    this.#looked.push({ late, passed, left: this.#left })
+    this.#left = 0
+    if (this.#looked.length > looks) this.#looked.shift()
+    this.late = this.#looked.length < looks ? 0 : Math.min(...this.#looked.map(({ late }) => late))
+    if (this.late > lateMillis) {
+      const left = this.#looked.reduce((sum, look) => sum + look.left, 0)
+      const millis = this.#looked.reduce((sum, look) => sum + look.passed, 0)
+      this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * answerMillis / millis)))
+    } else if (late < lateMillis && this.limit < this.maxInFlight) {
+      this.limit = Math.min(this.maxInFlight, Math.ceil(this.limit * 1.2))
+    }
+  }
+}
+
+/** Requests refused because there was too much to do, by kind. */
+const shedRequests = Metric.counter("parlance_shed_requests_total", { incremental: true })
+const shedBy = Object.fromEntries(
+  (["api", "webhook", "management"] as const).map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
+)
+/** Requests in work, and how many may be. */
+const inFlight = Metric.gauge("parlance_in_flight_requests")
+const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
+/** How late the event loop runs at least; 0 while little is in work, when nobody looks. Unit: seconds. */
+const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
+
+/** The gate of this process. */
+export class LoadGate extends Context.Service<LoadGate, {
+  readonly gate: Gate
+  /** Brings its metrics up to date. */
+  readonly report: Effect.Effect<void>
+}>()("parlance/http/LoadGate") {
+  static readonly layer = Layer.effect(
+    LoadGate,
+    Effect.gen(function* () {
+      const gate = new Gate((yield* Settings).maxInFlight)
+      const reported: Record<string, number> = { api: 0, webhook: 0, management: 0 }
+      const report = Effect.gen(function* () {
+        yield* Metric.update(inFlight, gate.inFlight)
+        yield* Metric.update(inFlightLimit, gate.limit)
+        yield* Metric.update(eventLoopDelay, gate.late / 1000)
+        for (const kind of ["api", "webhook", "management"] as const) {
+          const more = gate.shed[kind] - reported[kind]!
+          reported[kind] = gate.shed[kind]
+          yield* Metric.update(shedBy[kind]!, more)
+          if (more > 0) yield* Metric.update(countOf(503), more)
+        }
+      })
+      // For whoever reads metrics without asking for them here.
+      yield* report.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
+      return LoadGate.of({ gate, report })
+    }),
+  )
+}
