@@ -1,0 +1,122 @@
+// More than the service can do: Generate in a closed loop finds what it sustains, then an open loop asks for one, two and
+// three times that: deno task bench overload [--quick] [--only postgres|embedded] [--rounds N].
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
+import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { cpuMicrosOf, measure, printColumns, runLoad, startServer } from "./support/Bench.ts"
+
+const { values: flags } = parseArgs({
+  args: Deno.args.slice(1),
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    rounds: { type: "string" },
+  },
+})
+const seconds = flags.quick ? 3 : 8
+const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3))
+const connections = 1000
+
+/** What the open loop saw. Times in milliseconds, of the requests that were served unless it says otherwise. */
+interface Seen {
+  readonly perSecond: number
+  readonly served: number
+  readonly p50: number
+  readonly p99: number
+  readonly refusedP99: number
+  readonly statuses: Readonly<Record<string, number>>
+}
+
+const fields = { name: "Ann", city: "Oslo", product: "boots" }
+const template = {
+  id: "welcome",
+  name: "Welcome",
+  variants: Array.from({ length: 5 }, (_, i) => ({
+    id: `v${i}`,
+    vars: {
+      subject: `Hi {{ name }}, offer ${i} for you`,
+      preheader: "Only in {{ city | upcase }} today",
+      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
+    },
+  })),
+}
+
+const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+const postgres = flags.only === "embedded" ? undefined : await startPostgres()
+const stores: Array<readonly [string, Readonly<Record<string, string>>]> = []
+if (postgres !== undefined) {
+  if ("url" in postgres) stores.push(["Postgres", { DATABASE_URL: postgres.url }])
+  else console.log(`Postgres is left out: ${postgres.join("; ")}`)
+}
+if (flags.only !== "postgres") stores.push(["embedded", { DATA_DIR: folder }])
+
+for (const [store, environment] of stores) {
+  const server = await startServer(["src/main.ts", "serve"], await freePort(), {
+    ADMIN_TOKEN: adminToken,
+    ...environment,
+  })
+  const service = serviceAt(server.url)
+  const key = await makeOrganization(service, "bench")
+  await service.manage("POST", "/organizations/bench/templates", template)
+  const request = {
+    url: `${server.url}/api/generate/bench`,
+    headers: { "X-Api-Key": key },
+    body: { template_id: "welcome", user_id: "u1", fields, attrs: { tier: "gold", country: "NO" } },
+  }
+  await measure("warm-up", server, request, { seconds: 1, warmUp: 4 })
+  const rows: Array<ReadonlyArray<string | number | readonly [number, number]>> = []
+  for (let round = 1; round <= rounds; round++) {
+    const closed = await measure("closed loop", server, request, { seconds, warmUp: 0 })
+    const most = closed.perSecond
+    rows.push(["closed loop, 64 connections", [most, 0], [most, 0], [1, 2], [closed.p50, 1], [closed.p99, 1], "–", [
+      100 * (closed.statuses["503"] ?? 0) / closed.requests,
+      1,
+    ], [closed.cpuMicros, 1]])
+    for (const times of [1, 2, 3]) {
+      const before = cpuMicrosOf(server.pid)
+      const seen = await runLoad<Seen>(`${times}x`, "bench/support/openLoad.ts", {
+        ...request,
+        body: JSON.stringify(request.body),
+        seconds,
+        connections,
+        rate: Math.round(most * times),
+      })
+      const { "200": served = 0, "503": shed = 0 } = seen.statuses
+      const others = Object.entries(seen.statuses).filter(([status]) => status !== "200" && status !== "503")
+      if (others.length > 0) console.log(`Also answered: ${JSON.stringify(Object.fromEntries(others))}`)
+      rows.push([
+        `open loop, ${times}x`,
+        [seen.perSecond, 0],
+        [seen.served, 0],
+        [seen.served / most, 2],
+        [seen.p50, 1],
+        [seen.p99, 1],
+        [seen.refusedP99, 1],
+        [100 * shed / (served + shed), 1],
+        [(cpuMicrosOf(server.pid) - before) / (served + shed), 1],
+      ])
+    }
+  }
+  printColumns(
+    `Overload, ${store}, ${connections} connections in the open loop, the server on one core`,
+    [
+      "",
+      "asked/s",
+      "served/s",
+      "served / maximum",
+      "p50 ms",
+      "p99 ms",
+      "p99 ms of refusals",
+      "shed %",
+      "CPU µs per answer",
+    ],
+    rows,
+  )
+  await server.stop()
+}
+
+if (postgres !== undefined && "stop" in postgres) await postgres.stop()
+rmSync(folder, { recursive: true, force: true })

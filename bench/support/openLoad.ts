@@ -1,0 +1,69 @@
+// An open-loop load generator in a process of its own: `rate` requests a second whether or not earlier ones are answered, on
+// as many keep-alive connections as that takes, `connections` at most. Nobody heeds Retry-After. Prints one JSON line.
+//
+//   deno run -A bench/support/openLoad.ts '{"url": "...", "seconds": 8, "connections": 1000, "rate": 20000, "headers": {}, "body": ""}'
+import { Connection, postMessage } from "./Connection.ts"
+
+interface Options {
+  readonly url: string
+  readonly seconds: number
+  readonly connections: number
+  readonly rate: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const options: Options = JSON.parse(Deno.args[0]!)
+const url = new URL(options.url)
+const message = postMessage(url, options.headers, options.body)
+const idle: Array<Connection> = await Promise.all(
+  Array.from({ length: options.connections }, () => Connection.open(url)),
+)
+
+const latencies: Array<number> = []
+const refusals: Array<number> = []
+const statuses: Record<string, number> = {}
+let sent = 0
+let begun = performance.now()
+
+const ask = async (connection: Connection) => {
+  const start = performance.now()
+  sent++
+  const { status } = await connection.send(message)
+  idle.push(connection)
+  const end = performance.now()
+  // What is answered after the end belongs to nothing that was measured.
+  if (end > begun + options.seconds * 1000) return
+  statuses[status] = (statuses[status] ?? 0) + 1
+  if (status === "200") latencies.push(end - start)
+  else refusals.push(end - start)
+}
+
+begun = performance.now()
+let due = 0
+while (true) {
+  const passed = performance.now() - begun
+  if (passed >= options.seconds * 1000) break
+  due = passed * options.rate / 1000
+  // What finds no connection waits at the client and is sent when one is free.
+  while (sent < due) {
+    const connection = idle.pop()
+    if (connection === undefined) break
+    void ask(connection)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1))
+}
+const quantile = (values: ReadonlyArray<number>, q: number) => {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
+}
+console.log(JSON.stringify({
+  requests: sent,
+  perSecond: sent / options.seconds,
+  served: latencies.length / options.seconds,
+  p50: quantile(latencies, 0.5),
+  p99: quantile(latencies, 0.99),
+  refusedP99: quantile(refusals, 0.99),
+  statuses,
+}))
+Deno.exit()
