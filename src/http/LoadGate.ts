@@ -32,14 +32,17 @@ const looks = 2
 /** How long answers may take when the event loop is what holds them up. Unit: milliseconds. */
 const answerMillis = 100
 
-/** Requests that are let in however late the event loop is: fewer would no longer share commits. */
-const leastLimit = 64
+/**
+ * Requests that are let in however late the event loop is. With fewer, each of its turns would serve a handful and spend the
+ * rest on refusals, which are as many however low the limit is.
+ */
+const leastLimit = 256
 
 /**
  * Says whether a request may still be taken in. There is a limit of what is in work at once: where the store is the slower
  * part, the time to an answer is the limit divided by the rate. Where this process is, everything waits for the event loop:
- * when that runs late, the limit becomes what is answered within 100 ms at the present rate (Little's law), and rises again
- * by a fifth a look. A slow store alone never lowers it, which would only make groups of writes smaller.
+ * when that runs late, the limit becomes what is answered within 100 ms at the present rate (Little's law), or within seven
+ * tenths of a turn of the loop where that takes longer, and rises again by a fifth a look. A slow store alone never lowers it, which would only make groups of writes smaller.
  */
 export class Gate {
   inFlight = 0
@@ -92,7 +95,9 @@ export class Gate {
     if (this.late > lateMillis) {
       const left = this.#looked.reduce((sum, look) => sum + look.left, 0)
       const millis = this.#looked.reduce((sum, look) => sum + look.passed, 0)
-      this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * answerMillis / millis)))
+      // A turn of the loop cannot be shortened at once below what it takes now without serving less.
+      const within = Math.max(answerMillis, 0.7 * millis / looks)
+      this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * within / millis)))
     } else if (late < lateMillis && this.limit < this.maxInFlight) {
       this.limit = Math.min(this.maxInFlight, Math.ceil(this.limit * 1.2))
     }

@@ -35,13 +35,13 @@ describe("Gate", () => {
       for (let i = 0; i < answers; i++) gate.leave()
       gate.look(late, late + lookMillis)
     }
-    // 200 answers in each turn of 125 ms: 1,600 a second.
-    turn(100, 200)
+    // 500 answers in each turn of 125 ms: 4,000 a second.
+    turn(100, 500)
     assert.strictEqual(gate.limit, 1000, "one late look alone means nothing")
-    turn(100, 200)
-    assert.strictEqual(gate.limit, 160)
+    turn(100, 500)
+    assert.strictEqual(gate.limit, 400)
     for (let i = 0; i < 20; i++) turn(100, 1)
-    assert.strictEqual(gate.limit, 64, "never fewer than share a commit well")
+    assert.strictEqual(gate.limit, 256, "fewer would leave each turn of the loop to refusals")
     const before = gate.limit
     turn(lateMillis, 10)
     assert.strictEqual(gate.limit, before, "it does not rise on the edge")
