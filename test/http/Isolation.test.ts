@@ -188,6 +188,7 @@ suiteOnStores("Isolation", (bench) => {
       "id",
       "last_used_at",
       "name",
+      "rate_limit",
       "revoked_at",
       "scopes",
     ])
