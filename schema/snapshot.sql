@@ -74,6 +74,16 @@ CREATE TABLE bandit_states (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE cluster_runners (
+  machine_id integer NOT NULL GENERATED ALWAYS AS IDENTITY,
+  address text NOT NULL,
+  runner text NOT NULL,
+  healthy boolean NOT NULL DEFAULT true,
+  last_heartbeat timestamp with time zone NOT NULL DEFAULT now(),
+  UNIQUE (address),
+  PRIMARY KEY (machine_id)
+);
+
 CREATE TABLE connections (
   org_slug text NOT NULL,
   name text NOT NULL,

@@ -8,7 +8,7 @@ import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { KeyLimits } from "./auth/KeyLimits.ts"
 import { Keys } from "./auth/Keys.ts"
-import * as SingleProcess from "./cluster/SingleProcess.ts"
+import * as Actors from "./cluster/FromSettings.ts"
 import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
 import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
@@ -84,7 +84,7 @@ import { Views } from "./templates/Views.ts"
 const layerLearning = Policies.layer.pipe(
   Layer.provideMerge(Learning.layer),
   Layer.provideMerge(BanditActor.layer),
-  Layer.provideMerge(SingleProcess.layer),
+  Layer.provideMerge(Actors.layer),
   Layer.provideMerge(
     Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),
   ),

@@ -42,6 +42,31 @@ const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
     name,
   ).pipe(Config.withDefault(""), Config.map((text) => entriesOf(text).map((entry) => addressRangeOf(entry)!)))
 
+/** `host:port`, the host of a version 6 address in brackets. */
+const hostAndPort = (name: string) =>
+  Config.map(
+    Config.schema(
+      Schema.String.check(Schema.makeFilter((text) =>
+        text === "" || parseAddress(text) !== undefined ||
+        "must be a host and a port between 1 and 65535, such as 10.0.0.7:8081 or node-1.internal:8081"
+      )),
+      name,
+    ).pipe(Config.withDefault("")),
+    (text) => Option.fromUndefinedOr(parseAddress(text)),
+  )
+
+/** Where a node can be reached. */
+export interface HostAndPort {
+  readonly host: string
+  readonly port: number
+}
+
+const parseAddress = (text: string): HostAndPort | undefined => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  return match === null || port < 1 || port > 65_535 ? undefined : { host: (match[1] ?? match[2])!, port }
+}
+
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
   /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
@@ -52,10 +77,19 @@ const config = {
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
   /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
   databaseUrl: secret("DATABASE_URL"),
-  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
+  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more; 3 or more in a cluster. Default 10. */
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
+  /**
+   * `CLUSTER_ADDRESS`: `host:port` under which the other nodes on the same Postgres reach this one; each has its own. Unset:
+   * this process is no node of a cluster.
+   */
+  clusterAddress: hostAndPort("CLUSTER_ADDRESS"),
+  /** `CLUSTER_LISTEN`: `host:port` that is listened on instead, where the address is translated. Default `CLUSTER_ADDRESS`. */
+  clusterListen: hostAndPort("CLUSTER_LISTEN"),
+  /** `CLUSTER_SECRET`: what nodes encrypt and recognize each other by, 32 characters or more, the same on all of them. */
+  clusterSecret: secret("CLUSTER_SECRET"),
   /** `ADMIN_TOKEN`: bearer token of the management API, 16 characters or more. Unset: no token is accepted. */
   adminToken: secret("ADMIN_TOKEN"),
   /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
@@ -146,6 +180,41 @@ const isPostgresUrl = (text: string): boolean => {
   }
 }
 
+const leastSecret = 32
+const leastClusterPool = 3
+
+/** What does not go together; a value that is faulty by itself is undefined here. */
+const clusterFaults = (
+  { clusterAddress, clusterListen, clusterSecret, databasePoolSize, databaseUrl }: Partial<Values>,
+): ReadonlyArray<string> => {
+  if (
+    clusterAddress === undefined || clusterListen === undefined || clusterSecret === undefined ||
+    databaseUrl === undefined
+  ) return []
+  if (Option.isNone(clusterAddress)) {
+    return [["CLUSTER_LISTEN", clusterListen] as const, ["CLUSTER_SECRET", clusterSecret] as const]
+      .filter(([, { _tag }]) => _tag === "Some")
+      .map(([name]) => `${name}: set CLUSTER_ADDRESS too, or neither`)
+  }
+  return [
+    ...(Option.isNone(databaseUrl)
+      ? ["CLUSTER_ADDRESS: needs DATABASE_URL, the Postgres that all nodes share; the embedded store is one process's"]
+      : []),
+    ...(Option.isNone(clusterSecret)
+      ? [
+        "CLUSTER_SECRET: must be set with CLUSTER_ADDRESS, the same on every node, such as `openssl rand -hex 32` gives",
+      ]
+      : Redacted.value(clusterSecret.value).length < leastSecret
+      ? [`CLUSTER_SECRET: must be ${leastSecret} characters or more`]
+      : []),
+    ...(databasePoolSize !== undefined && databasePoolSize < leastClusterPool
+      ? [
+        `DATABASE_POOL_SIZE: must be ${leastClusterPool} or more with CLUSTER_ADDRESS, which keeps a connection to itself`,
+      ]
+      : []),
+  ]
+}
+
 const read = Effect.gen(function* () {
   const values: Record<string, unknown> = {}
   const faults: Array<string> = []
@@ -162,6 +231,7 @@ const read = Effect.gen(function* () {
   ) {
     faults.push("DATABASE_URL: must be a URL such as postgres://user:password@host:5432/database")
   }
+  faults.push(...clusterFaults(settings))
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]
   if (oidc.every((one) => one !== undefined) && new Set(oidc.map(({ _tag }) => _tag)).size > 1) {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")

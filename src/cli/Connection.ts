@@ -37,7 +37,12 @@ const inProcess = Effect.gen(function* () {
   const token = Redacted.make(randomBytes(24).toString("hex"))
   const settings = yield* Settings
   const services = yield* Layer.build(
-    layerServices.pipe(Layer.provide(Layer.succeed(Settings, { ...settings, adminToken: Option.some(token) }))),
+    layerServices.pipe(Layer.provide(Layer.succeed(Settings, {
+      ...settings,
+      adminToken: Option.some(token),
+      // A command comes and goes; no actor is moved for it.
+      clusterAddress: Option.none(),
+    }))),
   )
   const { handler } = yield* Effect.acquireRelease(
     Effect.sync(() =>

@@ -1,16 +1,22 @@
 import { Layer } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
+import { layerCluster, shardCount } from "./Shards.ts"
 
 /**
  * Actors of this process alone. No message is persisted: what an actor has to do is in the store (see the ledger), a
  * message only wakes it.
  */
-export const layer = Sharding.layer.pipe(
+export const layer = layerCluster(undefined, { runners: 1, at: undefined }).pipe(
+  Layer.provideMerge(Sharding.layer),
   Layer.provideMerge(Runners.layerNoop),
   Layer.provideMerge(MessageStorage.layerNoop),
   Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
   Layer.provide(
     // Within one process a message need not be written out to be read again.
-    ShardingConfig.layer({ simulateRemoteSerialization: false, entityTerminationTimeout: "5 seconds" }),
+    ShardingConfig.layer({
+      shardsPerGroup: shardCount,
+      simulateRemoteSerialization: false,
+      entityTerminationTimeout: "5 seconds",
+    }),
   ),
 )

@@ -3,6 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
+import { Cluster } from "../cluster/Cluster.ts"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
@@ -21,6 +22,12 @@ const inboxPending = Metric.gauge("parlance_inbox_pending")
 const eventsWaiting = Metric.gauge("parlance_events_waiting")
 /** Changes of counts that no model knows yet. */
 const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
+
+/** Nodes that are alive, and how long ago it was looked who is; shards whose actors run here, and actors awake here. */
+const clusterRunners = Metric.gauge("parlance_cluster_runners")
+const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
+const clusterShards = Metric.gauge("parlance_cluster_shards")
+const clusterActors = Metric.gauge("parlance_cluster_actors")
 
 /** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
 const deliveriesDue = Metric.gauge("parlance_deliveries_due")
@@ -50,6 +57,7 @@ export const layer = HttpApiBuilder.group(
     const store = yield* Store
     const drain = yield* Drain
     const load = yield* LoadGate
+    const cluster = yield* Cluster
 
     // The tables are there since migrations ran before anything listens; what can go is the store itself.
     const storeAnswers = sql`SELECT 1`.pipe(
@@ -89,6 +97,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const answers = yield* storeAnswers
           const { down, hasRoom, pending } = decisions.state()
+          const { address, ...membership } = yield* cluster.membership
           const reasons = [
             ...(drain.hasBegun() ? ["This node has been told to end"] : []),
             ...(answers ? [] : ["The store does not answer"]),
@@ -102,6 +111,16 @@ export const layer = HttpApiBuilder.group(
             store: store.kind,
             ...(store.kind === "embedded" ? { note: durabilityNote } : {}),
             decisions_pending: pending,
+            // Never a reason: a node without the others answers as well as with them.
+            ...(address === undefined ? {} : {
+              cluster: {
+                address,
+                runners: membership.runners,
+                seen_seconds_ago: membership.seenSecondsAgo,
+                shards: membership.shards,
+                actors: membership.actors,
+              },
+            }),
           }, { status: isServing ? 200 : 503 })
         }))
       .handleRaw("metrics", () =>
@@ -110,6 +129,11 @@ export const layer = HttpApiBuilder.group(
           yield* Metric.update(pending, state.pending)
           yield* Metric.update(storeDown, state.down ? 1 : 0)
           yield* load.report
+          const membership = yield* cluster.membership
+          yield* Metric.update(clusterRunners, membership.runners)
+          yield* Metric.update(clusterSeen, membership.seenSecondsAgo)
+          yield* Metric.update(clusterShards, membership.shards)
+          yield* Metric.update(clusterActors, membership.actors)
           yield* measureBacklog
           return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
             contentType: "text/plain; version=0.0.4; charset=utf-8",

@@ -21,7 +21,7 @@ export const layer = HttpApiBuilder.group(
 
     /** What a template learns from may have changed: its model follows without waiting for new events. */
     const relearn = (org: string, ids: ReadonlyArray<string>) =>
-      Effect.forEach(ids, (id) => learning.wake(org, id, true), { discard: true })
+      Effect.forEach(ids, (id) => learning.relearn(org, id), { discard: true })
 
     return handlers
       .handleRaw(

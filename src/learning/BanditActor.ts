@@ -7,6 +7,7 @@ import type { HalfLifeState } from "../bandit/HalfLife.ts"
 import { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
 import { hourMillis } from "../bandit/Window.ts"
+import { Changes } from "../store/Changes.ts"
 import { Views } from "../templates/Views.ts"
 import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
@@ -85,6 +86,7 @@ export const layer = BanditActor.toLayer(
     const budget = yield* FitBudget
     const neighbours = yield* Neighbours
     const beganAt = clock.currentTimeMillisUnsafe()
+    const changes = yield* Changes
     const key = (yield* Entity.CurrentAddress).entityId as string
     const { org, template } = parseId(key)
     const one = yield* Semaphore.make(1)
@@ -315,7 +317,8 @@ export const layer = BanditActor.toLayer(
 
     return BanditActor.of({
       Wake: ({ payload: { stale } }) =>
-        one.withPermits(1)(fold).pipe(
+        // What it learns from may just have been changed through another node.
+        Effect.andThen(stale ? changes.refresh : Effect.void, one.withPermits(1)(fold)).pipe(
           Effect.andThen(stale ? dirty.open : Effect.void),
           Effect.catch((error) =>
             Effect.logWarning("The ledger could not be folded, it waits", { template: key, reason: error.message })

@@ -1,7 +1,9 @@
 import { Cache, Clock, Context, Duration, Effect, Exit, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
+import { Cluster } from "../cluster/Cluster.ts"
 import { actorId, BanditActor } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Inflow } from "./Inflow.ts"
@@ -41,8 +43,10 @@ export class Learning extends Context.Service<Learning, {
   ) => Effect.Effect<ModelSnapshot | undefined>
   /** Takes in all that has been received and fits; false when that did not come about in time. */
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
-  /** Lets the actor fold what is pending; does not wait for it. */
+  /** Lets the actor fold what is pending, where it runs in this process; does not wait for it. */
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
+  /** Has a template fitted whose settings have changed, wherever its actor is; does not wait for it. */
+  readonly relearn: (org: string, template: string) => Effect.Effect<void>
 }>()("parlance/learning/Learning") {
   static readonly layer = Layer.effect(
     Learning,
@@ -51,6 +55,9 @@ export class Learning extends Context.Service<Learning, {
       const inflow = yield* Inflow
       const clock = yield* Clock.Clock
       const client = yield* BanditActor.client
+      const cluster = yield* Cluster
+      const sql = yield* SqlClient.SqlClient
+      const scope = yield* Effect.scope
 
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
         Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
@@ -95,13 +102,28 @@ export class Learning extends Context.Service<Learning, {
           Effect.catchCause((cause) => Effect.as(failed("refresh", org, template)(cause), false)),
         )
 
-      const wake = (org: string, template: string, stale: boolean) =>
+      const send = (org: string, template: string, stale: boolean) =>
         client(actorId(org, template)).Wake({ stale }, { discard: true }).pipe(
+          Effect.timeout(patience),
           // Its mailbox is full of the same message, or it is moving: the next sweep comes.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 
-      return Learning.of({ model, windowed, refresh, wake })
+      // Every node looks for its own: who is not here is found by another.
+      const wake = (org: string, template: string, stale: boolean) =>
+        Effect.suspend(() => cluster.isHere(actorId(org, template)) ? send(org, template, stale) : Effect.void)
+
+      const relearn = Effect.fnUntraced(function* (org: string, template: string) {
+        // What the message does not reach, the sweep of models finds.
+        yield* sql`
+          UPDATE bandit_states s SET fitted_revision = NULL
+          WHERE s.org_slug = ${org} AND s.template_id = ${template}`.pipe(
+          Effect.catch((error) => Effect.logDebug("A model was not marked as stale", error.message)),
+        )
+        yield* Effect.forkIn(send(org, template, true), scope)
+      })
+
+      return Learning.of({ model, windowed, refresh, wake, relearn })
     }),
   )
 }

@@ -28,6 +28,7 @@ const layerLearning = Layer.succeed(
     windowed: () => Effect.undefined,
     refresh: () => Effect.succeed(true),
     wake: () => Effect.void,
+    relearn: () => Effect.void,
   }),
 )
 

@@ -1,0 +1,121 @@
+import { NodeSocket, NodeSocketServer } from "@effect/platform-node"
+import { Clock, Effect, Layer, Option, type Redacted } from "effect"
+import {
+  MessageStorage,
+  RunnerAddress,
+  RunnerHealth,
+  Runners,
+  RunnerServer,
+  RunnerStorage,
+  ShardingConfig,
+  SqlRunnerStorage,
+} from "effect/cluster"
+import { RpcClient, RpcSerialization, RpcServer } from "effect/rpc"
+import { Socket, SocketServer } from "effect/socket"
+import type { HostAndPort } from "../Settings.ts"
+import { seal } from "./SealedSocket.ts"
+import { layerCluster, type Seen, shardCount } from "./Shards.ts"
+
+/**
+ * A node that has not renewed its lease for this long is dead to the others, which take its shards. It renews every third
+ * of it. By the clock of the database.
+ */
+const lease = "5 seconds"
+
+/** How often nodes look who is there. */
+const lookEvery = "1 second"
+
+/** A connection to another node that does not come about by then is tried again later. Unit: milliseconds. */
+const connectMillis = 1000
+
+/** What makes this process a node. */
+export interface NodeOptions {
+  /** Under which the others reach it. */
+  readonly address: HostAndPort
+  /** What it binds to. */
+  readonly listen: HostAndPort
+  readonly secret: Redacted.Redacted<string>
+}
+
+const textOf = ({ host, port }: HostAndPort) => `${host.includes(":") ? `[${host}]` : host}:${port}`
+
+/** Who is alive and who has which shard: a table, and locks on a connection of this process's own. */
+const layerStorage = (seen: Seen) =>
+  Layer.effect(
+    RunnerStorage.RunnerStorage,
+    Effect.gen(function* () {
+      const storage = yield* RunnerStorage.RunnerStorage
+      const clock = yield* Clock.Clock
+      return RunnerStorage.RunnerStorage.of({
+        ...storage,
+        getRunners: Effect.tap(storage.getRunners, (runners) =>
+          Effect.sync(() => {
+            seen.runners = runners.length
+            seen.at = clock.currentTimeMillisUnsafe()
+          })),
+      })
+    }),
+  ).pipe(
+    // The tables are made by a migration.
+    Layer.provide(SqlRunnerStorage.layerStorage({ prefix: "cluster" })),
+  )
+
+/** Ways to other nodes. */
+const layerClients = (secret: Redacted.Redacted<string>) =>
+  Layer.effect(
+    Runners.RpcClientProtocol,
+    Effect.gen(function* () {
+      const serialization = yield* RpcSerialization.RpcSerialization
+      return {
+        codecFor: serialization.codecFor,
+        make: Effect.fnUntraced(function* ({ host, port }: RunnerAddress.RunnerAddress) {
+          const socket = yield* NodeSocket.makeNet({ host, port, openTimeout: connectMillis })
+          return yield* RpcClient.makeProtocolSocket().pipe(
+            Effect.provideService(Socket.Socket, seal(socket, secret, "client")),
+            Effect.provideService(RpcSerialization.RpcSerialization, serialization),
+          )
+        }),
+      }
+    }),
+  )
+
+/** The port of this one. */
+const layerServer = ({ listen, secret }: NodeOptions) =>
+  Layer.effect(
+    SocketServer.SocketServer,
+    Effect.map(NodeSocketServer.make(listen), (server) =>
+      SocketServer.SocketServer.of({
+        address: server.address,
+        run: (handler) => server.run((socket) => handler(seal(socket, secret, "server"))),
+      })),
+  )
+
+/**
+ * Actors spread over all nodes on one Postgres. Who lives is decided by leases in the database alone, whether or not nodes
+ * reach each other: a node that only the database sees works on, since every node looks by itself for what its actors have
+ * to do (`Sweep`). What goes from node to node are questions whose askers do not wait long.
+ */
+export const layer = (options: NodeOptions) => {
+  const seen: Seen = { runners: 1, at: undefined }
+  return layerCluster(textOf(options.address), seen).pipe(
+    Layer.provideMerge(RunnerServer.layerWithClients),
+    Layer.provide(RpcServer.layerProtocolSocketServer),
+    Layer.provide([layerServer(options), layerClients(options.secret)]),
+    // Text and not binary: nodes of neighbouring releases may have more or fewer members in a message.
+    Layer.provide(RpcSerialization.layerNdjsonWith({ maxBufferSize: "unbounded" })),
+    Layer.provideMerge(MessageStorage.layerNoop),
+    Layer.provide([layerStorage(seen), RunnerHealth.layerNoop]),
+    Layer.provide(
+      ShardingConfig.layer({
+        runnerAddress: Option.some(RunnerAddress.make(options.address.host, options.address.port)),
+        shardsPerGroup: shardCount,
+        shardLockExpiration: lease,
+        refreshAssignmentsInterval: lookEvery,
+        // Also how often it is tried to take shards that could not be had at once, after a restart of the database say.
+        entityMessagePollInterval: lookEvery,
+        simulateRemoteSerialization: false,
+        entityTerminationTimeout: "5 seconds",
+      }),
+    ),
+  )
+}

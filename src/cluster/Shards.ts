@@ -1,0 +1,38 @@
+import { Clock, Effect, Layer } from "effect"
+import { EntityId, ShardId, Sharding } from "effect/cluster"
+import { Cluster } from "./Cluster.ts"
+
+/** Actors are moved between nodes by the shard; every node of an installation has to know as many. */
+export const shardCount = 300
+
+/** The group of every shard. */
+const group = "default"
+
+const all = Array.from({ length: shardCount }, (_, i) => ShardId.make(group, i + 1))
+
+/** What is known of the other nodes. */
+export interface Seen {
+  runners: number
+  /** Unix milliseconds; undefined where there are no others to look for. */
+  at: number | undefined
+}
+
+/** Tells of the shards of this process; `seen` is kept up to date by whoever looks for the others. */
+export const layerCluster = (address: string | undefined, seen: Seen) =>
+  Layer.effect(
+    Cluster,
+    Effect.gen(function* () {
+      const sharding = yield* Sharding.Sharding
+      const clock = yield* Clock.Clock
+      return Cluster.of({
+        membership: Effect.map(sharding.activeEntityCount, (actors) => ({
+          address,
+          runners: seen.runners,
+          seenSecondsAgo: seen.at === undefined ? 0 : Math.max(0, (clock.currentTimeMillisUnsafe() - seen.at) / 1000),
+          shards: all.filter(sharding.hasShardId).length,
+          actors,
+        })),
+        isHere: (actorId) => sharding.hasShardId(sharding.getShardId(EntityId.make(actorId), group)),
+      })
+    }),
+  )
