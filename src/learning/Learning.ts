@@ -1,4 +1,4 @@
-import { Cache, Clock, Context, Duration, Effect, Exit, Layer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
@@ -59,12 +59,19 @@ export class Learning extends Context.Service<Learning, {
       const sql = yield* SqlClient.SqlClient
       const scope = yield* Effect.scope
 
+      /** Fails once a caller has waited long enough: a node that hangs may be long in taking note that nobody waits. */
+      const patiently = <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.flatMap(Effect.forkIn(effect, scope, { startImmediately: true }), (fiber) =>
+          Fiber.join(fiber).pipe(
+            Effect.timeout(patience),
+            Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
+          ))
+
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
         Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
 
       const windowed = (org: string, template: string, window: DecisionWindow) =>
-        client(actorId(org, template)).Windowed({ window }).pipe(
-          Effect.timeout(patience),
+        patiently(client(actorId(org, template)).Windowed({ window })).pipe(
           Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
         )
 
@@ -95,16 +102,13 @@ export class Learning extends Context.Service<Learning, {
         })
 
       const refresh = (org: string, template: string) =>
-        inflow.drain.pipe(
-          Effect.andThen(client(actorId(org, template)).Refresh()),
+        patiently(Effect.andThen(inflow.drain, client(actorId(org, template)).Refresh())).pipe(
           Effect.as(true),
-          Effect.timeout(patience),
           Effect.catchCause((cause) => Effect.as(failed("refresh", org, template)(cause), false)),
         )
 
       const send = (org: string, template: string, stale: boolean) =>
-        client(actorId(org, template)).Wake({ stale }, { discard: true }).pipe(
-          Effect.timeout(patience),
+        patiently(client(actorId(org, template)).Wake({ stale }, { discard: true })).pipe(
           // Its mailbox is full of the same message, or it is moving: the next sweep comes.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )

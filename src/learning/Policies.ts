@@ -142,7 +142,10 @@ export class Policies extends Context.Service<Policies, {
         const upToDate = yield* learning.refresh(template.org.slug, template.id)
         return {
           upToDate,
-          policy: window === undefined ? policy(template, window, now) : yield* prepare(template, window, now),
+          // An actor that has just not answered is not asked again where there is something to decide by.
+          policy: window === undefined || (!upToDate && find(template, window) !== undefined)
+            ? policy(template, window, now)
+            : yield* prepare(template, window, now),
         }
       })
 
