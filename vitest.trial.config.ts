@@ -10,6 +10,7 @@ export default defineConfig({
       "test/process/EventStorm.test.ts",
       "test/process/StoreOutage.test.ts",
       "test/process/DeliverStorm.test.ts",
+      "test/process/Cluster.test.ts",
       "test/http/Fuzz.test.ts",
     ],
     env: {
@@ -19,6 +20,9 @@ export default defineConfig({
       DELIVER_MESSAGES: "20000",
       DELIVER_PER_KILL: "300",
       DELIVER_TAKEOVERS: "10",
+      CLUSTER_SECONDS: "600",
+      CLUSTER_AWAY_SECONDS: "30",
+      CLUSTER_DELIVERIES: "80",
       FUZZ_RUNS: "100000",
     },
     testTimeout: 3_600_000,

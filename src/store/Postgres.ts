@@ -14,6 +14,8 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     maxConnections: databasePoolSize,
     connectTimeout: "3 seconds",
     keepAlive: "10 seconds",
+    // A node that is paused or cut off in the middle of a transaction does not hold the others up for longer.
+    startupParameters: { idle_in_transaction_session_timeout: "8s" },
     transformResultNames: String.snakeToCamel,
     transformQueryNames: String.camelToSnake,
     transformJson: false,

@@ -53,7 +53,7 @@ describe.runIf(hasPostgres() && hasPreviousRelease())("An upgrade under load", (
         const old = yield* temporaryFolder
         checkOutPreviousRelease(join(old, "release"))
         const starting = (folder?: string) =>
-          Effect.tap(scopedProcess(env, folder), ({ url }) =>
+          Effect.tap(scopedProcess(env, { folder }), ({ url }) =>
             Effect.promise(async () => {
               balancer.add(url, folder === undefined ? undefined : "/healthz")
               await waitUntil("the balancer has found it ready", () => balancer.ready().includes(url))

@@ -107,15 +107,25 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** Runs `src/main.ts` of this checkout, or of another in `folder`, with `args` and nothing of this process's settings. */
-export const run = (args: ReadonlyArray<string>, environment: Environment, folder = root) => {
+/** How a process is run: another checkout than this one, and flags that go before the program. */
+export interface Running {
+  readonly folder?: string | undefined
+  readonly denoFlags?: ReadonlyArray<string>
+}
+
+/** Runs `src/main.ts` with `args` and nothing of this process's settings. */
+export const run = (
+  args: ReadonlyArray<string>,
+  environment: Environment,
+  { denoFlags = [], folder = root }: Running = {},
+) => {
   const { HOME, PATH, DENO_DIR, TMPDIR } = process.env
   const inherited = Object.fromEntries(
     Object.entries({ HOME, PATH, DENO_DIR, TMPDIR }).filter(([, value]) => value !== undefined),
   )
   const child = spawn(
     Deno.execPath(),
-    ["run", "-A", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "src/main.ts", ...args],
+    ["run", "-A", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", ...denoFlags, "src/main.ts", ...args],
     {
       cwd: folder,
       env: { ...inherited, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<string, string>,
@@ -132,10 +142,10 @@ export const run = (args: ReadonlyArray<string>, environment: Environment, folde
 }
 
 /** Starts the service as a process of its own, answering once it is healthy. */
-export const startProcess = async (environment: Environment, folder?: string): Promise<ServiceProcess> => {
+export const startProcess = async (environment: Environment, running?: Running): Promise<ServiceProcess> => {
   const port = await freePort()
   const settings = { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment }
-  const { child, ended, output } = run(["serve"], settings, folder)
+  const { child, ended, output } = run(["serve"], settings, running)
   const url = `http://127.0.0.1:${port}`
   let exited = false
   void ended.then(() => exited = true)
@@ -159,9 +169,9 @@ export const startProcess = async (environment: Environment, folder?: string): P
 }
 
 /** A service process that is killed, if it still lives, when the scope closes. */
-export const scopedProcess = (environment: Environment, folder?: string) =>
+export const scopedProcess = (environment: Environment, running?: Running) =>
   Effect.acquireRelease(
-    Effect.promise(() => startProcess(environment, folder)),
+    Effect.promise(() => startProcess(environment, running)),
     (service) =>
       Effect.promise(async () => {
         service.kill("SIGKILL")
