@@ -73,6 +73,22 @@ const setUp = async ({ service }: TestNode, sink: Sink, templates: ReadonlyArray
   return key
 }
 
+const firstMessage = "first@example.com"
+
+/** Whether all nodes know the key, the template and the way out: one message, asked for at each of them. */
+const canSend = async (nodes: ReadonlyArray<TestNode>, key: string): Promise<boolean> => {
+  const answers = await Promise.all(nodes.map(async ({ service }) => {
+    const response = await service!.request(`/api/deliver/${org}`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json", "idempotency-key": "first" },
+      body: JSON.stringify({ template_id: mail, email: firstMessage }),
+    })
+    await response.body?.cancel()
+    return response.status
+  }))
+  return answers.every((status) => status === 200)
+}
+
 const secondsUntil = async (what: string, ready: () => Promise<boolean>) => {
   const began = performance.now()
   await waitUntil(what, ready, 30)
@@ -142,7 +158,7 @@ const account = async (
   const deliveries = await deliveriesIn(env)
   assert.deepStrictEqual(
     deliveries.map(({ email }) => email).sort(),
-    [...acknowledged.deliveries].sort(),
+    [firstMessage, ...acknowledged.deliveries].sort(),
     "messages in the queue are those that were accepted",
   )
   assert.deepStrictEqual(deliveries.filter(({ state }) => state !== "sent"), [])
@@ -179,12 +195,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
         const templates = Array.from({ length: 12 }, (_, i) => `offer ${i * 7919}`)
         yield* Effect.promise(async () => {
           const key = await setUp(nodes[0]!, sink, templates)
-          const known = await secondsUntil("every node knows the key and the templates", async () => {
-            const answers = await Promise.all(
-              nodes.map(({ service }) => service!.generate(org, key, { template_id: mail, tracking_id: "first" })),
-            )
-            return answers.every(({ body, status }) => status === 200 && body.copy.id !== undefined)
-          })
+          const known = await secondsUntil("every node can send", () => canSend(nodes, key))
 
           const load = startClusterLoad({
             nodes,
@@ -239,7 +250,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
             sameModel(nodes, key, query))
           const { body: keys } = await nodes[2]!.service!.manage("GET", `/organizations/${org}/keys`)
           const { decisions, messages } = await account(nodes, env, surroundings)
-          await nodes[0]!.service!.manage("DELETE", `/organizations/${org}/keys/${keys[0].id}`)
+          await nodes[0]!.service!.manage("DELETE", `/organizations/${org}/keys/${keys.keys[0].id}`)
           const revoked = await secondsUntil("every node refuses the key", async () => {
             const answers = await Promise.all(
               nodes.map(({ service }) =>
@@ -295,8 +306,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
         const templates = Array.from({ length: 6 }, (_, i) => `offer ${i * 7919}`)
         yield* Effect.promise(async () => {
           const key = await setUp(nodes[0]!, sink, templates)
-          await waitUntil("the other node knows the key", async () =>
-            (await nodes[1]!.service!.generate(org, key, { template_id: mail, tracking_id: "first" })).status === 200)
+          await waitUntil("every node can send", () => canSend(nodes, key))
           const load = startClusterLoad({
             nodes,
             org,
@@ -309,7 +319,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
             deliveriesPerSecond: 40,
           })
           await waitUntil("there is something to count", () =>
-            Promise.resolve(load.acknowledged.decisions.size > 1000), 120)
+            Promise.resolve(load.acknowledged.decisions.size > 300), 120)
           await load.stop()
           // The one that is ahead sees what the other has yet to reach.
           const { decisions, messages } = await account(nodes, env, {
