@@ -74,14 +74,19 @@ CREATE TABLE bandit_states (
   PRIMARY KEY (org_slug, template_id)
 );
 
-CREATE TABLE cluster_runners (
-  machine_id integer NOT NULL GENERATED ALWAYS AS IDENTITY,
+CREATE TABLE cluster_nodes (
   address text NOT NULL,
+  session text NOT NULL,
+  machine_id integer NOT NULL GENERATED ALWAYS AS IDENTITY,
   runner text NOT NULL,
-  healthy boolean NOT NULL DEFAULT true,
-  last_heartbeat timestamp with time zone NOT NULL DEFAULT now(),
-  UNIQUE (address),
-  PRIMARY KEY (machine_id)
+  seen_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (address)
+);
+
+CREATE TABLE cluster_shards (
+  shard_id text NOT NULL,
+  session text NOT NULL,
+  PRIMARY KEY (shard_id)
 );
 
 CREATE TABLE connections (

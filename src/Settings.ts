@@ -77,7 +77,7 @@ const config = {
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
   /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
   databaseUrl: secret("DATABASE_URL"),
-  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more; 3 or more in a cluster. Default 10. */
+  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
@@ -181,11 +181,10 @@ const isPostgresUrl = (text: string): boolean => {
 }
 
 const leastSecret = 32
-const leastClusterPool = 3
 
 /** What does not go together; a value that is faulty by itself is undefined here. */
 const clusterFaults = (
-  { clusterAddress, clusterListen, clusterSecret, databasePoolSize, databaseUrl }: Partial<Values>,
+  { clusterAddress, clusterListen, clusterSecret, databaseUrl }: Partial<Values>,
 ): ReadonlyArray<string> => {
   if (
     clusterAddress === undefined || clusterListen === undefined || clusterSecret === undefined ||
@@ -206,11 +205,6 @@ const clusterFaults = (
       ]
       : Redacted.value(clusterSecret.value).length < leastSecret
       ? [`CLUSTER_SECRET: must be ${leastSecret} characters or more`]
-      : []),
-    ...(databasePoolSize !== undefined && databasePoolSize < leastClusterPool
-      ? [
-        `DATABASE_POOL_SIZE: must be ${leastClusterPool} or more with CLUSTER_ADDRESS, which keeps a connection to itself`,
-      ]
       : []),
   ]
 }

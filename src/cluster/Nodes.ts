@@ -1,26 +1,18 @@
 import { NodeSocket, NodeSocketServer } from "@effect/platform-node"
-import { Clock, Effect, Layer, Option, type Redacted } from "effect"
-import {
-  MessageStorage,
-  RunnerAddress,
-  RunnerHealth,
-  Runners,
-  RunnerServer,
-  RunnerStorage,
-  ShardingConfig,
-  SqlRunnerStorage,
-} from "effect/cluster"
+import { Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { MessageStorage, RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardingConfig } from "effect/cluster"
 import { RpcClient, RpcSerialization, RpcServer } from "effect/rpc"
 import { Socket, SocketServer } from "effect/socket"
 import type { HostAndPort } from "../Settings.ts"
+import * as NodeStorage from "./NodeStorage.ts"
 import { seal } from "./SealedSocket.ts"
 import { layerCluster, type Seen, shardCount } from "./Shards.ts"
 
 /**
  * A node that has not renewed its lease for this long is dead to the others, which take its shards. It renews every third
- * of it. By the clock of the database.
+ * of it. By the clock of the database. Unit: seconds.
  */
-const lease = "5 seconds"
+const leaseSeconds = 6
 
 /** How often nodes look who is there. */
 const lookEvery = "1 second"
@@ -38,27 +30,6 @@ export interface NodeOptions {
 }
 
 const textOf = ({ host, port }: HostAndPort) => `${host.includes(":") ? `[${host}]` : host}:${port}`
-
-/** Who is alive and who has which shard: a table, and locks on a connection of this process's own. */
-const layerStorage = (seen: Seen) =>
-  Layer.effect(
-    RunnerStorage.RunnerStorage,
-    Effect.gen(function* () {
-      const storage = yield* RunnerStorage.RunnerStorage
-      const clock = yield* Clock.Clock
-      return RunnerStorage.RunnerStorage.of({
-        ...storage,
-        getRunners: Effect.tap(storage.getRunners, (runners) =>
-          Effect.sync(() => {
-            seen.runners = runners.length
-            seen.at = clock.currentTimeMillisUnsafe()
-          })),
-      })
-    }),
-  ).pipe(
-    // The tables are made by a migration.
-    Layer.provide(SqlRunnerStorage.layerStorage({ prefix: "cluster" })),
-  )
 
 /** Ways to other nodes. */
 const layerClients = (secret: Redacted.Redacted<string>) =>
@@ -104,12 +75,12 @@ export const layer = (options: NodeOptions) => {
     // Text and not binary: nodes of neighbouring releases may have more or fewer members in a message.
     Layer.provide(RpcSerialization.layerNdjsonWith({ maxBufferSize: "unbounded" })),
     Layer.provideMerge(MessageStorage.layerNoop),
-    Layer.provide([layerStorage(seen), RunnerHealth.layerNoop]),
+    Layer.provide([NodeStorage.layer(leaseSeconds, seen), RunnerHealth.layerNoop]),
     Layer.provide(
       ShardingConfig.layer({
         runnerAddress: Option.some(RunnerAddress.make(options.address.host, options.address.port)),
         shardsPerGroup: shardCount,
-        shardLockExpiration: lease,
+        shardLockExpiration: Duration.seconds(leaseSeconds),
         refreshAssignmentsInterval: lookEvery,
         // Also how often it is tried to take shards that could not be had at once, after a restart of the database say.
         entityMessagePollInterval: lookEvery,

@@ -68,7 +68,7 @@ export const scopedNodes = (
         CLUSTER_LISTEN: `127.0.0.1:${listen}`,
         CLUSTER_SECRET: clusterSecret,
         LOG_LEVEL: "Error",
-        STORE_TIMEOUT: "1 second",
+        STORE_TIMEOUT: "3 seconds",
         SHUTDOWN_TIMEOUT: "3 seconds",
         ...own,
       }
@@ -89,7 +89,9 @@ export const scopedNodes = (
       Effect.promise(async () => {
         // The first makes the tables.
         await nodes[0]!.start()
-        await Promise.all(nodes.slice(1).map((node) => node.start()))
+        await Promise.all(
+          nodes.slice(1).map((node) => node.start()),
+        )
         await waitUntil("every node knows the others", () => isWhole(nodes), 60)
       }),
       () =>

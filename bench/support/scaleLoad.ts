@@ -1,0 +1,123 @@
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { readdirSync, readFileSync } from "node:fs"
+import { adminToken, freePort, serviceAt } from "../../test/support/service.ts"
+import { cpuMicrosOf, type Measured, runLoad, type ServerProcess, startServer } from "./Bench.ts"
+
+/** What a database has done so far, as its own statistics say; `micros` of all processes called postgres on this machine. */
+export interface Work {
+  readonly at: number
+  readonly commits: number
+  readonly written: number
+  readonly read: number
+  readonly micros: number
+  readonly sessions: number
+}
+
+/** Processor time of the processes of this name that live, in microseconds. */
+const cpuMicrosNamed = (name: string): number => {
+  let sum = 0
+  for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === name) sum += cpuMicrosOf(Number(pid)) || 0
+    } catch {
+      // It has just ended.
+    }
+  }
+  return sum
+}
+
+export const workOf = (url: string): Promise<Work> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<Omit<Work, "at" | "micros">>`
+        SELECT s.xact_commit::float8 AS commits, (s.tup_inserted + s.tup_updated + s.tup_deleted)::float8 AS written,
+          (s.tup_returned + s.tup_fetched)::float8 AS read, s.numbackends::int - 1 AS sessions
+        FROM pg_stat_database s WHERE s.datname = current_database()`
+      return { ...row!, at: performance.now(), micros: cpuMicrosNamed("postgres") }
+    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })), Effect.orDie),
+  )
+
+/** What was done between two looks, a second. */
+export const perSecond = (from: Work, to: Work) => {
+  const seconds = (to.at - from.at) / 1000
+  return {
+    commits: (to.commits - from.commits) / seconds,
+    written: (to.written - from.written) / seconds,
+    read: (to.read - from.read) / seconds,
+    /** Cores kept busy. */
+    cores: (to.micros - from.micros) / seconds / 1e6,
+  }
+}
+
+export type Rates = ReturnType<typeof perSecond>
+
+const secret = "a secret of the nodes of this benchmark"
+
+/** Starts processes on one core and one database: nodes of a cluster, or one that is by itself. */
+export const startNodes = async (
+  url: string,
+  count: number,
+  isCluster: boolean,
+): Promise<ReadonlyArray<ServerProcess>> => {
+  const servers: Array<ServerProcess> = []
+  for (let i = 0; i < count; i++) {
+    servers.push(
+      await startServer(["src/main.ts", "serve"], await freePort(), {
+        ADMIN_TOKEN: adminToken,
+        DATABASE_URL: url,
+        LOG_LEVEL: "Error",
+        ...(isCluster ? { CLUSTER_ADDRESS: `127.0.0.1:${await freePort()}`, CLUSTER_SECRET: secret } : {}),
+      }),
+    )
+  }
+  for (;;) {
+    const views = await Promise.all(servers.map(async ({ url }) => {
+      const { body } = await serviceAt(url).request("/readyz").then(async (response) => ({
+        body: await response.json(),
+      }))
+      return body.cluster
+    }))
+    if (!isCluster || views.every((view) => view?.runners === count && view.shards > 0)) return servers
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+/** Asks all servers at once, each over its share of the connections. */
+export const loadAll = async (
+  name: string,
+  servers: ReadonlyArray<ServerProcess>,
+  ask: { readonly path: string; readonly key: string; readonly body: unknown },
+  options: { readonly seconds: number; readonly connections: number; readonly rate: number },
+): Promise<Measured> => {
+  const before = servers.map(({ pid }) => cpuMicrosOf(pid))
+  const parts = await Promise.all(
+    servers.map(({ url }) =>
+      runLoad<Omit<Measured, "name" | "cpuMicros">>(name, "bench/support/load.ts", {
+        url: `${url}${ask.path}`,
+        headers: { "X-Api-Key": ask.key },
+        body: JSON.stringify(ask.body),
+        seconds: options.seconds,
+        connections: Math.ceil(options.connections / servers.length),
+        rate: options.rate / servers.length,
+      })
+    ),
+  )
+  const micros = servers.reduce((sum, { pid }, i) => sum + cpuMicrosOf(pid) - before[i]!, 0)
+  const requests = parts.reduce((sum, part) => sum + part.requests, 0)
+  const statuses: Record<string, number> = {}
+  for (const part of parts) {
+    for (const [status, count] of Object.entries(part.statuses)) statuses[status] = (statuses[status] ?? 0) + count
+  }
+  return {
+    name,
+    requests,
+    perSecond: parts.reduce((sum, part) => sum + part.perSecond, 0),
+    p50: Math.max(...parts.map(({ p50 }) => p50)),
+    p99: Math.max(...parts.map(({ p99 }) => p99)),
+    cpuMicros: micros / requests,
+    statuses,
+  }
+}

@@ -1,0 +1,162 @@
+import { Clock, Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
+import { ClusterError, RunnerStorage } from "effect/cluster"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import type { Seen } from "./Shards.ts"
+
+/** How often a lease is renewed. */
+const renewEvery = "1500 millis"
+
+/** A lease counts as lost this long before it is, for what stopping takes. Unit: milliseconds. */
+const marginMillis = 1000
+
+/** A node that has been away for this long is forgotten. */
+const forgottenAfter = "1 day"
+
+/** Shards that are given up within this time are given up together. */
+const gathering = "5 millis"
+
+/** Shards that are given up with one statement, and what it came to. */
+interface Release {
+  readonly shardIds: Array<string>
+  readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
+}
+
+/**
+ * Who lives and who has which shard, in two tables. A node renews one row; whose row is older than `leaseSeconds` is dead to
+ * all, and what it had is free. All times are the database's. No connection is kept, no lock held between statements.
+ *
+ * Instead of the storage that effect/cluster brings, which asks twice for every single shard that is given up, one after
+ * another on one connection: where the database is slow, a node that joins brought the others to lose all they had. Here a
+ * renewal may take nearly as long as the lease.
+ */
+export const layer = (leaseSeconds: number, seen: Seen) =>
+  Layer.effect(
+    RunnerStorage.RunnerStorage,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const scope = yield* Effect.scope
+      const session = randomUUID()
+      const alive = sql`now() - make_interval(secs => ${leaseSeconds}::float8)`
+      const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+      let release: Release | undefined
+      /** Shards this process has, and since when. */
+      let held = new Map<string, number>()
+      /** When the lease was asked for that it has now. */
+      let renewedAt = -Infinity
+
+      const isAlive = (owner: string) =>
+        sql`EXISTS (
+        SELECT FROM cluster_nodes n WHERE n.session = ${sql.literal(owner)} AND n.seen_at > ${alive})`
+
+      const acquire = (shardIds: ReadonlyArray<string>) =>
+        sql<{ shardId: string }>`
+        INSERT INTO cluster_shards AS s (shard_id, session)
+        SELECT r.shard_id, n.session
+        FROM unnest(${shardIds}::text[]) AS r (shard_id) CROSS JOIN cluster_nodes n
+        WHERE n.session = ${session} AND n.seen_at > ${alive} ORDER BY r.shard_id
+        ON CONFLICT (shard_id) DO UPDATE SET session = EXCLUDED.session
+        WHERE s.session = EXCLUDED.session OR NOT ${isAlive("s.session")}
+        RETURNING s.shard_id`
+
+      /** A lease that had run out and was not missed by anybody goes on. */
+      const renew = Effect.gen(function* () {
+        const at = monotonic()
+        const nodes = yield* sql`
+          UPDATE cluster_nodes n SET seen_at = now() WHERE n.session = ${session} RETURNING n.session`
+        const rows = nodes.length === 0
+          ? []
+          : yield* sql<{ shardId: string }>`SELECT s.shard_id FROM cluster_shards s WHERE s.session = ${session}`
+        // What was taken meanwhile may be missing there.
+        const since = [...held].filter(([, takenAt]) => takenAt >= at)
+        held = new Map([...rows.map(({ shardId }) => [shardId, at] as const), ...since])
+        renewedAt = at
+      })
+
+      /** Given up after a while, and not awaited further: on a connection that is cut even giving up takes its time. */
+      const bounded = <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.flatMap(Effect.forkIn(effect, scope, { startImmediately: true }), (fiber) =>
+          Fiber.join(fiber).pipe(
+            Effect.timeout(Duration.seconds(leaseSeconds / 2)),
+            Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
+            ClusterError.PersistenceError.refail,
+          ))
+
+      yield* bounded(renew).pipe(
+        Effect.catchCause((cause) => Effect.logDebug("The lease of this node was not renewed", cause)),
+        Effect.andThen(Effect.sleep(renewEvery)),
+        Effect.forever,
+        Effect.forkIn(scope),
+      )
+
+      const refresh = (shardIds: ReadonlyArray<string>) =>
+        Effect.suspend(() =>
+          monotonic() - renewedAt < leaseSeconds * 1000 - marginMillis
+            ? Effect.succeed(shardIds.filter((shardId) => held.has(shardId)))
+            : Effect.fail(new Error("The lease of this node has run out, the database did not renew it"))
+        )
+
+      const remove = Effect.suspend(() => {
+        const { done, shardIds } = release!
+        release = undefined
+        return sql`DELETE FROM cluster_shards s WHERE s.session = ${session} AND s.shard_id = ANY(${shardIds})`.pipe(
+          bounded,
+          Effect.exit,
+          Effect.flatMap((exit) => Deferred.done(done, Exit.asVoid(exit))),
+        )
+      })
+
+      const giveUp = Effect.fnUntraced(function* (shardId: string) {
+        if (release === undefined) {
+          release = { shardIds: [], done: Deferred.makeUnsafe() }
+          yield* Effect.forkIn(Effect.delay(remove, gathering), scope)
+        }
+        const { done, shardIds } = release!
+        shardIds.push(shardId)
+        yield* Deferred.await(done)
+      })
+
+      const idsOf = (rows: ReadonlyArray<{ readonly shardId: string }>) => rows.map(({ shardId }) => shardId)
+
+      return RunnerStorage.makeEncoded({
+        getRunners: sql<{ runner: string }>`
+          SELECT n.runner FROM cluster_nodes n WHERE n.seen_at > ${alive} ORDER BY n.address`.pipe(
+          Effect.map((rows) => {
+            seen.runners = rows.length
+            seen.at = clock.currentTimeMillisUnsafe()
+            return rows.map(({ runner }) => [runner, true] as const)
+          }),
+          bounded,
+        ),
+        register: (address, runner) =>
+          sql<{ machineId: number }>`
+            INSERT INTO cluster_nodes AS n (address, session, runner, seen_at)
+            VALUES (${address}, ${session}, ${runner}, now())
+            ON CONFLICT (address) DO UPDATE
+            SET session = EXCLUDED.session, runner = EXCLUDED.runner, seen_at = EXCLUDED.seen_at
+            RETURNING n.machine_id`.pipe(Effect.map(([row]) => row!.machineId), bounded),
+        unregister: () =>
+          sql`
+            DELETE FROM cluster_nodes n
+            WHERE n.session = ${session} OR n.seen_at < now() - ${forgottenAfter}::interval`.pipe(
+            Effect.asVoid,
+            bounded,
+          ),
+        // Whoever renews its lease is well.
+        setRunnerHealth: () => Effect.void,
+        acquire: (_, shardIds) =>
+          acquire(shardIds).pipe(
+            Effect.map((rows) => {
+              const ids = idsOf(rows)
+              for (const id of ids) held.set(id, monotonic())
+              return ids
+            }),
+            bounded,
+          ),
+        refresh: (_, shardIds) => ClusterError.PersistenceError.refail(refresh(shardIds)),
+        release: (_, shardId) => giveUp(shardId),
+        releaseAll: () => sql`DELETE FROM cluster_shards s WHERE s.session = ${session}`.pipe(Effect.asVoid, bounded),
+      })
+    }),
+  )
