@@ -10,8 +10,9 @@ import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { faultsOf, strike, type Surroundings, watchActors } from "../test/process/clusterFaults.ts"
 import { startClusterLoad } from "../test/process/clusterLoad.ts"
-import { scopedNodes } from "../test/process/clusterNodes.ts"
+import { scopedNodes, type TestNode } from "../test/process/clusterNodes.ts"
 import { connectionTo, startSink } from "../test/process/deliverSink.ts"
+import { sentBy } from "../test/process/deliverStorm.ts"
 import { seeded } from "../test/support/load.ts"
 import { makeOrganization, serviceAt } from "../test/support/service.ts"
 import { layerSettings } from "../test/support/settings.ts"
@@ -169,6 +170,17 @@ beyond that: the append-only rows (decisions, inbox, events, tally_ledger) by or
 every query names its organization; polls stay one per node and database.`)
 }
 
+/** The node that sends now. */
+const holder = async (nodes: ReadonlyArray<TestNode>): Promise<TestNode> => {
+  for (;;) {
+    const before = await Promise.all(nodes.map(({ service }) => sentBy(service!)))
+    await pause(1)
+    const after = await Promise.all(nodes.map(({ service }) => sentBy(service!)))
+    const found = nodes.find((_, i) => after[i]! > before[i]!)
+    if (found !== undefined) return found
+  }
+}
+
 const measureTakeover = (url: string) =>
   Effect.runPromise(Effect.scoped(Effect.gen(function* () {
     const sink = yield* Effect.acquireRelease(Effect.promise(() => startSink("smtp")), (sink) =>
@@ -221,7 +233,7 @@ const measureTakeover = (url: string) =>
       while (!watch.movedSince(0)) await pause(0.1)
       for (let i = 0; i < size.kills; i++) {
         for (const way of ways) {
-          const cost = await strike(way, nodes[(i + 1) % nodes.length]!, watch, surroundings)
+          const cost = await strike(way, await holder(nodes), watch, surroundings)
           rows.push([cost.fault, [cost.generate, 2], [cost.actors, 1], [cost.dispatcher, 1], [cost.healing, 1]])
         }
       }

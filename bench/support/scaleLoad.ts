@@ -11,22 +11,28 @@ export interface Work {
   readonly commits: number
   readonly written: number
   readonly read: number
-  readonly micros: number
+  readonly micros: ReadonlyMap<number, number>
   readonly sessions: number
 }
 
 /** Processor time of the processes of this name that live, in microseconds. */
-const cpuMicrosNamed = (name: string): number => {
-  let sum = 0
+const cpuMicrosNamed = (name: string): ReadonlyMap<number, number> => {
+  const times = new Map<number, number>()
   for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
     try {
-      if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === name) sum += cpuMicrosOf(Number(pid)) || 0
+      if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === name) {
+        times.set(Number(pid), cpuMicrosOf(Number(pid)) || 0)
+      }
     } catch {
       // It has just ended.
     }
   }
-  return sum
+  return times
 }
+
+/** What was used between two looks, but for processes that have ended since the first. */
+const usedBetween = (from: ReadonlyMap<number, number>, to: ReadonlyMap<number, number>): number =>
+  [...to].reduce((sum, [pid, micros]) => sum + micros - (from.get(pid) ?? 0), 0)
 
 export const workOf = (url: string): Promise<Work> =>
   Effect.runPromise(
@@ -48,7 +54,7 @@ export const perSecond = (from: Work, to: Work) => {
     written: (to.written - from.written) / seconds,
     read: (to.read - from.read) / seconds,
     /** Cores kept busy. */
-    cores: (to.micros - from.micros) / seconds / 1e6,
+    cores: usedBetween(from.micros, to.micros) / seconds / 1e6,
   }
 }
 

@@ -3,7 +3,7 @@ import { Duration, Effect, Layer, Option, type Redacted } from "effect"
 import { MessageStorage, RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardingConfig } from "effect/cluster"
 import { RpcClient, RpcSerialization, RpcServer } from "effect/rpc"
 import { Socket, SocketServer } from "effect/socket"
-import type { HostAndPort } from "../Settings.ts"
+import { type HostAndPort, SettingsFaulty } from "../Settings.ts"
 import * as NodeStorage from "./NodeStorage.ts"
 import { seal } from "./SealedSocket.ts"
 import { layerCluster, type Seen, shardCount } from "./Shards.ts"
@@ -58,7 +58,17 @@ const layerServer = ({ listen, secret }: NodeOptions) =>
       SocketServer.SocketServer.of({
         address: server.address,
         run: (handler) => server.run((socket) => handler(seal(socket, secret, "server"))),
-      })),
+      })).pipe(
+        Effect.mapError(({ reason: { cause } }) =>
+          new SettingsFaulty({
+            faults: [
+              `CLUSTER_ADDRESS, CLUSTER_LISTEN: ${textOf(listen)} cannot be listened on (${
+                cause instanceof Error ? cause.message : String(cause)
+              }); set CLUSTER_LISTEN to an address of this machine and a port that is free`,
+            ],
+          })
+        ),
+      ),
   )
 
 /**
