@@ -9,8 +9,8 @@ import { seal } from "./SealedSocket.ts"
 import { layerCluster, type Seen, shardCount } from "./Shards.ts"
 
 /**
- * A node that has not renewed its lease for this long is dead to the others, which take its shards. It renews every third
- * of it. By the clock of the database. Unit: seconds.
+ * A node that has not renewed its lease for this long is dead to the others, which take its shards. By the clock of the
+ * database. Unit: seconds.
  */
 const leaseSeconds = 6
 

@@ -13,8 +13,9 @@ interface Key {
 }
 
 /**
- * Wakes the actors that have something to do: those with rows in the ledger every second, and twice a minute those whose
- * model is behind what has been folded (after a crash) or of an earlier hour (maturity and windows move with the time).
+ * Wakes the actors of this process that have something to do (every node of a cluster looks for its own): those with rows
+ * in the ledger every second, and twice a minute those whose model is behind what has been folded (after a crash) or of an
+ * earlier hour (maturity and windows move with the time).
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
