@@ -16,11 +16,19 @@ interface Answer {
 
 const call = (url: string, key: string, body: string, agent: Agent, headers: Readonly<Record<string, string>>) =>
   new Promise<Answer>((resolve) => {
-    const lost = () => resolve({ status: 0, text: "", durable: false })
+    const lost = () => {
+      clearTimeout(patience)
+      resolve({ status: 0, text: "", durable: false })
+    }
+    // A node that is stopped accepts connections and says nothing. (The `timeout` of a request does not end one on a
+    // connection that was kept.)
+    const patience = setTimeout(() => {
+      ask.destroy()
+      lost()
+    }, patienceMillis)
     const ask = request(url, {
       method: "POST",
       agent,
-      timeout: patienceMillis,
       headers: {
         "x-api-key": key,
         "content-type": "application/json",
@@ -31,15 +39,15 @@ const call = (url: string, key: string, body: string, agent: Agent, headers: Rea
       let text = ""
       response.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
       response.on("error", lost).on("aborted", lost)
-      response.on("end", () =>
+      response.on("end", () => {
+        clearTimeout(patience)
         resolve({
           status: response.complete ? response.statusCode ?? 0 : 0,
           text,
           durable: response.headers["decision-durable"] !== "false",
-        }))
+        })
+      })
     }).on("error", lost)
-    // A node that is stopped accepts connections and says nothing.
-    ask.on("timeout", () => ask.destroy())
     ask.end(body)
   })
 
