@@ -114,7 +114,32 @@ CREATE TABLE daily_decisions (
   PRIMARY KEY (org_slug, template_id, day, copy_id)
 );
 
+CREATE TABLE decision_keys (
+  key uuid NOT NULL,
+  org_slug text NOT NULL,
+  decided_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (key)
+);
+
 CREATE TABLE decisions (
+  org_slug text NOT NULL,
+  tracking_id text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  user_id text,
+  mode text NOT NULL,
+  propensity double precision,
+  weights json,
+  segment text NOT NULL,
+  policy text NOT NULL,
+  lookback_days double precision,
+  offset_days double precision,
+  decided_at timestamp with time zone NOT NULL
+);
+CREATE INDEX decisions_by_time ON ONLY public.decisions USING brin (decided_at);
+CREATE INDEX decisions_by_user ON ONLY public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
+
+CREATE TABLE decisions_first (
   org_slug text NOT NULL,
   tracking_id text NOT NULL,
   template_id text NOT NULL,
@@ -130,8 +155,27 @@ CREATE TABLE decisions (
   decided_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
-CREATE INDEX decisions_by_time ON public.decisions USING brin (decided_at);
-CREATE INDEX decisions_by_user ON public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
+CREATE INDEX decisions_first_by_time ON public.decisions_first USING brin (decided_at);
+CREATE INDEX decisions_first_by_user ON public.decisions_first USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
+
+CREATE TABLE decisions_other (
+  org_slug text NOT NULL,
+  tracking_id text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  user_id text,
+  mode text NOT NULL,
+  propensity double precision,
+  weights json,
+  segment text NOT NULL,
+  policy text NOT NULL,
+  lookback_days double precision,
+  offset_days double precision,
+  decided_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, tracking_id, template_id)
+);
+CREATE INDEX decisions_other_decided_at_idx ON public.decisions_other USING brin (decided_at);
+CREATE INDEX decisions_other_org_slug_user_id_decided_at_idx ON public.decisions_other USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
 
 CREATE TABLE delay_tallies (
   org_slug text NOT NULL,
@@ -211,13 +255,60 @@ CREATE TABLE events (
   link text,
   status text NOT NULL,
   retry_at timestamp with time zone,
+  message_key text
+);
+CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_by_tracking_id ON ONLY public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_waiting ON ONLY public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
+CREATE INDEX events_waiting_for_link ON ONLY public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+
+CREATE TABLE events_first (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  event_key text NOT NULL,
+  template_id text NOT NULL,
+  tracking_id text,
+  named_template_id text,
+  user_id text,
+  inbox_id bigint NOT NULL,
+  event text NOT NULL,
+  occurred_at timestamp with time zone NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  automated boolean NOT NULL,
+  link text,
+  status text NOT NULL,
+  retry_at timestamp with time zone,
   message_key text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
-CREATE INDEX events_by_arrival ON public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
-CREATE INDEX events_by_tracking_id ON public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
-CREATE INDEX events_waiting ON public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
-CREATE INDEX events_waiting_for_link ON public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_first_by_tracking_id ON public.events_first USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_first_waiting ON public.events_first USING btree (retry_at) WHERE (status = 'waiting'::text);
+CREATE INDEX events_first_waiting_for_link ON public.events_first USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+
+CREATE TABLE events_other (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  event_key text NOT NULL,
+  template_id text NOT NULL,
+  tracking_id text,
+  named_template_id text,
+  user_id text,
+  inbox_id bigint NOT NULL,
+  event text NOT NULL,
+  occurred_at timestamp with time zone NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  automated boolean NOT NULL,
+  link text,
+  status text NOT NULL,
+  retry_at timestamp with time zone,
+  message_key text,
+  PRIMARY KEY (org_slug, source, event_key, template_id)
+);
+CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+CREATE INDEX events_other_org_slug_tracking_id_occurred_at_idx ON public.events_other USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
 
 CREATE TABLE idempotency_keys (
   org_slug text NOT NULL,
@@ -240,13 +331,50 @@ CREATE TABLE inbox (
   events integer,
   duplicates integer,
   ignored integer,
+  faults json
+);
+CREATE INDEX inbox_by_source ON ONLY public.inbox USING btree (org_slug, source, id);
+CREATE INDEX inbox_by_time ON ONLY public.inbox USING brin (received_at) WITH (autosummarize='on');
+CREATE INDEX inbox_not_understood ON ONLY public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
+CREATE INDEX inbox_pending ON ONLY public.inbox USING btree (id) WHERE (status = 'pending'::text);
+
+CREATE TABLE inbox_first (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  headers json NOT NULL,
+  body bytea NOT NULL,
+  status text NOT NULL,
+  events integer,
+  duplicates integer,
+  ignored integer,
   faults json,
   PRIMARY KEY (id)
 );
-CREATE INDEX inbox_by_source ON public.inbox USING btree (org_slug, source, id);
-CREATE INDEX inbox_by_time ON public.inbox USING brin (received_at) WITH (autosummarize='on');
-CREATE INDEX inbox_not_understood ON public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
-CREATE INDEX inbox_pending ON public.inbox USING btree (id) WHERE (status = 'pending'::text);
+CREATE INDEX inbox_first_by_source ON public.inbox_first USING btree (org_slug, source, id);
+CREATE INDEX inbox_first_by_time ON public.inbox_first USING brin (received_at) WITH (autosummarize='on');
+CREATE INDEX inbox_first_not_understood ON public.inbox_first USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
+CREATE INDEX inbox_first_pending ON public.inbox_first USING btree (id) WHERE (status = 'pending'::text);
+
+CREATE TABLE inbox_other (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  headers json NOT NULL,
+  body bytea NOT NULL,
+  status text NOT NULL,
+  events integer,
+  duplicates integer,
+  ignored integer,
+  faults json,
+  PRIMARY KEY (id)
+);
+CREATE INDEX inbox_other_id_idx ON public.inbox_other USING btree (id) WHERE (status = 'pending'::text);
+CREATE INDEX inbox_other_org_slug_source_id_idx ON public.inbox_other USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
+CREATE INDEX inbox_other_org_slug_source_id_idx1 ON public.inbox_other USING btree (org_slug, source, id);
+CREATE INDEX inbox_other_received_at_idx ON public.inbox_other USING brin (received_at) WITH (autosummarize='on');
 
 CREATE TABLE invitations (
   id text NOT NULL,
@@ -317,6 +445,8 @@ CREATE TABLE organizations (
   delay_horizon_hours double precision NOT NULL DEFAULT 24,
   quiet_hours json,
   allowed_days json,
+  retention_days integer NOT NULL DEFAULT 400,
+  inbox_retention_days integer NOT NULL DEFAULT 30,
   PRIMARY KEY (slug)
 );
 
@@ -479,6 +609,12 @@ CREATE TABLE tracking_aliases (
   tracking_id text NOT NULL,
   created_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, alias, template_id)
+);
+
+CREATE TABLE upkeep_runs (
+  job text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (job)
 );
 
 CREATE TABLE variants (

@@ -66,6 +66,7 @@ import { Policies } from "./learning/Policies.ts"
 import * as Sweep from "./learning/Sweep.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
+import { Retention } from "./retention/Retention.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
 import { SendTimes } from "./results/SendTimes.ts"
@@ -124,6 +125,7 @@ export const layerServices = Layer.mergeAll(
   LoadGate.layer,
   Organizations.layer,
   Drain.layer,
+  Retention.layer,
 ).pipe(
   Layer.provideMerge(Decider.layer),
   Layer.provideMerge(layerSendTimes),
@@ -156,6 +158,7 @@ export const layerJobs = Layer.mergeAll(
   Dispatcher.layer,
   DeliveryRates.layerRunning,
   Settling.layerRunning,
+  Retention.layerRunning,
 )
 
 /** Every route, on top of the services. */

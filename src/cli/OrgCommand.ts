@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
-    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "created"],
+    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "kept", "created"],
     organizations.map((org) => [
       org.slug,
       org.name,
@@ -18,6 +18,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
       org.allowed_days === null ? "all" : org.allowed_days.join(),
+      `${org.retention_days} d, inbox ${org.inbox_retention_days} d`,
       org.created_at,
     ]),
   )
@@ -93,8 +94,16 @@ const update = Command.make(
       Flag.withDescription("Days on which may be sent, such as mon,tue,wed; all: every day"),
       Flag.optional,
     ),
+    retention: Flag.Int("retention-days").pipe(
+      Flag.withDescription("For how many days decisions and events are kept, 200 to 3650"),
+      Flag.optional,
+    ),
+    inboxRetention: Flag.Int("inbox-retention-days").pipe(
+      Flag.withDescription("For how many days received bodies are kept that were understood, 1 to 365"),
+      Flag.optional,
+    ),
   },
-  Effect.fnUntraced(function* ({ days, floor, horizon, name, quiet, slug, timeZone }) {
+  Effect.fnUntraced(function* ({ days, floor, horizon, inboxRetention, name, quiet, retention, slug, timeZone }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
       ...(Option.isSome(name) ? { name: name.value } : {}),
@@ -103,6 +112,8 @@ const update = Command.make(
       ...(Option.isSome(horizon) ? { delay_horizon_hours: horizon.value } : {}),
       ...(Option.isSome(quiet) ? { quiet_hours: quietHoursOf(quiet.value) } : {}),
       ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),
+      ...(Option.isSome(retention) ? { retention_days: retention.value } : {}),
+      ...(Option.isSome(inboxRetention) ? { inbox_retention_days: inboxRetention.value } : {}),
     })
     const organization = yield* client.organizations.updateOrganization({ params: { org: slug }, payload })
     yield* print(organization, describe([organization]))

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
-import { randomUUID } from "node:crypto"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
@@ -14,6 +13,7 @@ import type { Decision, Window } from "./Decision.ts"
 import { DecisionLog, type Recorded } from "./DecisionLog.ts"
 import * as Selection from "./Selection.ts"
 import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
+import { makeTrackingId } from "./TrackingId.ts"
 
 /** The chosen variant cannot be rendered with these fields; nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
@@ -414,12 +414,12 @@ export class Decider extends Context.Service<Decider, {
 
       /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
       const plan = (org: string, ask: Prepared): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
-        const trackingId = ask.trackingId ?? randomUUID()
+        const now = clock.currentTimeMillisUnsafe()
+        const trackingId = ask.trackingId ?? makeTrackingId(now)
         const view = views.template(org, ask.templateId)
         if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" }
         // Before retries and sticky choices: what is archived is not served in any way.
         if (view.archived) return { _tag: "None", trackingId, reason: "template-archived" }
-        const now = clock.currentTimeMillisUnsafe()
         if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
         if (view.stickyHours > 0 && ask.userId !== undefined) return stick(view, ask, ask.userId, trackingId, now)
         const selected = select(view, ask, trackingId, now, undefined) as Outcome | Planned

@@ -1,10 +1,14 @@
 import { Context, Effect, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { hash } from "node:crypto"
+import { dayMillis } from "../bandit/Window.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { leastRetentionDays } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import type { Decision } from "./Decision.ts"
+import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** What became of a decision that was to be recorded. */
 export interface Recorded {
@@ -28,6 +32,23 @@ interface Keyed {
   readonly decision: Decision
 }
 
+type Key = Pick<Decision, "org" | "templateId" | "trackingId">
+
+/** What `decision_keys` remembers a decision with a caller's tracking id under: a UUID made of a digest. */
+const retryKey = ({ org, templateId, trackingId }: Key): string => {
+  const hex = hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+}
+
+/** A key to look for: `made_at` is when it was made if it is an id of our own that somebody gives back. */
+const toGiven = (key: Key) => ({
+  key: retryKey(key),
+  org_slug: key.org,
+  tracking_id: key.trackingId,
+  template_id: key.templateId,
+  made_at: madeAt(key.trackingId) ?? null,
+})
+
 const toRow = (decision: Decision) => ({
   org_slug: decision.org,
   tracking_id: decision.trackingId,
@@ -42,7 +63,7 @@ const toRow = (decision: Decision) => ({
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
   decided_at: decision.decidedAtMillis,
-  awaited: decision.trackingIdGiven,
+  ...(decision.trackingIdGiven ? toGiven(decision) : {}),
 })
 
 /** A tracking id that events have come in for before its decision. */
@@ -59,61 +80,156 @@ interface Inserted {
   readonly awaited: ReadonlyArray<Awaited>
 }
 
-/**
- * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which variant stands
- * for each key. Rows go in the order of their keys, so that two nodes that hold the same keys wait for each other instead
- * of deadlocking. Only a caller's own tracking id can have events before its decision.
- */
-export const insertDecisions = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  decisions: ReadonlyArray<Decision>,
-): Effect.fn.Return<Inserted, SqlError> {
-  const rows = decisions.map(toRow).sort((a, b) =>
-    a.tracking_id < b.tracking_id ? -1 : a.tracking_id > b.tracking_id ? 1 : a.template_id < b.template_id ? -1 : 1
-  )
-  const json = JSON.stringify(rows)
-  const [result] = yield* sql<{ count: number; awaited: ReadonlyArray<Awaited> | null }>`
-    WITH given AS MATERIALIZED (
-      SELECT r.* FROM json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text,
-        copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
-        lookback_days float8, offset_days float8, decided_at float8, awaited boolean)
-    ), inserted AS (
-      INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
-        policy, lookback_days, offset_days, decided_at)
-      SELECT g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
-        g.segment, g.policy, g.lookback_days, g.offset_days, to_timestamp(g.decided_at / 1000.0)
-      FROM given g
-      ON CONFLICT DO NOTHING
-      RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
-    ), counted AS (
+/** Events that wait for a decision came in at most so long before it. Unit: days. */
+const awaitedDays = 8
+
+/** A key whose decision is gone is this old at least: no organization keeps decisions for less. Unit: days. */
+const staleDays = leastRetentionDays - 1
+
+const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, policy,
+  lookback_days, offset_days, decided_at`
+
+const values = `g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
+  g.segment, g.policy, g.lookback_days, g.offset_days, to_timestamp(g.decided_at / 1000.0)`
+
+/** Decisions as they are given to a statement, and what those that were inserted add to the ledger. */
+const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => ({
+  given: sql`given AS MATERIALIZED (
+      SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text,
+        template_id text, copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
+        lookback_days float8, offset_days float8, decided_at float8, key uuid, made_at float8)
+    )`,
+  counted: sql`counted AS (
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
       SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
         CASE i.mode WHEN 'forced' THEN 'forced' ELSE 'learned' END, json_build_object('decisions', count(*))
       FROM inserted i GROUP BY 1, 2, 3, 4, 5, 6
-    )
-    SELECT (SELECT count(*)::int FROM inserted) AS count,
-      (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
-        CROSS JOIN LATERAL (SELECT true FROM events e
-          WHERE g.awaited AND e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id AND e.status = 'waiting'
-          ORDER BY e.org_slug, e.tracking_id, e.occurred_at LIMIT 1) e) AS awaited`
-  const { count, awaited } = result!
-  if (count === decisions.length) {
-    return { copyIds: decisions.map((decision) => decision.copyId), awaited: awaited ?? [] }
-  }
-  // Somebody was first with some of the keys: theirs stands.
-  const standing = yield* sql<{ orgSlug: string; trackingId: string; templateId: string; copyId: CopyId }>`
-    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id
-    FROM json_to_recordset(${json}::text::json) AS r(org_slug text, tracking_id text, template_id text)
+    )`,
+})
+
+interface Counted {
+  readonly count: number
+  readonly awaited: ReadonlyArray<Awaited> | null
+}
+
+/** Ids of our own come once, or again when a group is written again: the index of their partition tells. */
+const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => {
+  const { counted, given } = fragments(sql, rows)
+  return Effect.map(
+    sql<Counted>`
+      WITH ${given}, inserted AS (
+        INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM given g
+        ON CONFLICT DO NOTHING
+        RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
+      ), ${counted}
+      SELECT (SELECT count(*)::int FROM inserted) AS count, NULL::json AS awaited`,
+    ([result]) => result!,
+  )
+}
+
+/**
+ * A caller's ids may have been decided before, at any time, and no index covers all partitions: each is claimed in
+ * `decision_keys`, unless it is in the first partition, which is older than those, or is an id of our own given back.
+ */
+const insertGiven = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>, sinceMillis: number) => {
+  const { counted, given } = fragments(sql, rows)
+  return Effect.map(
+    sql<Counted>`
+      WITH ${given}, fresh AS MATERIALIZED (
+        SELECT g.* FROM given g
+        LEFT JOIN LATERAL (
+          SELECT true AS decided FROM decisions_first d
+          WHERE g.key IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
+            AND d.template_id = g.template_id
+          ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) f ON true
+        LEFT JOIN LATERAL (
+          SELECT true AS decided FROM decisions d
+          WHERE g.made_at IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
+            AND d.template_id = g.template_id AND d.decided_at >= to_timestamp((g.made_at - ${toleranceMillis}) / 1000.0)
+            AND d.decided_at <= to_timestamp((g.made_at + ${toleranceMillis}) / 1000.0)
+          ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) o ON true
+        WHERE f.decided IS NULL AND o.decided IS NULL
+      ), claimed AS (
+        INSERT INTO decision_keys (key, org_slug, decided_at)
+        SELECT f.key, f.org_slug, to_timestamp(f.decided_at / 1000.0) FROM fresh f WHERE f.key IS NOT NULL
+        ON CONFLICT DO NOTHING
+        RETURNING key
+      ), inserted AS (
+        INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM fresh g
+        WHERE g.key IS NULL OR g.key IN (SELECT c.key FROM claimed c)
+        ON CONFLICT DO NOTHING
+        RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
+      ), ${counted}
+      SELECT (SELECT count(*)::int FROM inserted) AS count,
+        (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
+          CROSS JOIN LATERAL (SELECT true FROM events e
+            WHERE g.key IS NOT NULL AND e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id
+              AND e.status = 'waiting' AND e.received_at >= ${new Date(sinceMillis - awaitedDays * dayMillis)}
+            ORDER BY e.org_slug, e.tracking_id, e.occurred_at LIMIT 1) e) AS awaited`,
+    ([result]) => result!,
+  )
+}
+
+/** The decisions that stand for given keys, each looked for in the one partition it can be in. */
+const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
+  const wanted = sql`json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(key uuid, org_slug text,
+    tracking_id text, template_id text, made_at float8)`
+  const found = sql`d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
+  return sql<{ orgSlug: OrgSlug; trackingId: string; templateId: TemplateId; copyId: CopyId }>`
+    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
+    CROSS JOIN LATERAL (SELECT * FROM decision_keys k WHERE k.key = r.key ORDER BY k.key LIMIT 1) k
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d WHERE ${found} AND d.decided_at = k.decided_at
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+    UNION ALL
+    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions_first d WHERE ${found}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+    UNION ALL
+    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d
-      WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id
+      WHERE ${found} AND d.decided_at >= to_timestamp((r.made_at - ${toleranceMillis}) / 1000.0)
+        AND d.decided_at <= to_timestamp((r.made_at + ${toleranceMillis}) / 1000.0)
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d`
-  const byKey = new Map<string, CopyId>(
-    standing.map((row) => [`${row.orgSlug}\0${row.trackingId}\0${row.templateId}`, row.copyId]),
+}
+
+/**
+ * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which variant stands
+ * for each key. Rows go in the order of their keys, so that two nodes that hold the same keys wait for each other instead
+ * of deadlocking. Only a caller's own tracking id can have events before its decision, or have been decided before.
+ */
+export const insertDecisions: (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<Decision>,
+) => Effect.Effect<Inserted, SqlError> = Effect.fnUntraced(function* (sql, decisions) {
+  const rows = decisions.map(toRow).sort((a, b) =>
+    a.tracking_id < b.tracking_id ? -1 : a.tracking_id > b.tracking_id ? 1 : a.template_id < b.template_id ? -1 : 1
   )
+  const given = decisions.filter((decision) => decision.trackingIdGiven)
+  const since = decisions.reduce((least, one) => Math.min(least, one.decidedAtMillis), Infinity)
+  const { awaited, count } = yield* given.length === 0 ? insertOwn(sql, rows) : insertGiven(sql, rows, since)
+  if (count === decisions.length || given.length === 0) {
+    return { copyIds: decisions.map(({ copyId }) => copyId), awaited: awaited ?? [] }
+  }
+  // Somebody was first with some of the keys: theirs stands.
+  const standing = new Map(
+    (yield* readStanding(sql, given.map(toGiven))).map(({ copyId, orgSlug: org, templateId, trackingId }) => [
+      keyOf({ org, templateId, trackingId }),
+      copyId,
+    ]),
+  )
+  // A key outlives its decision a little: it is the new decision's now.
+  const lost = given.filter((decision) => !standing.has(keyOf(decision)))
+  const stale = lost.length === 0 ? [] : yield* sql`
+    DELETE FROM decision_keys k WHERE k.key = ANY(${lost.map(retryKey)}::uuid[])
+      AND k.decided_at < ${new Date(since - staleDays * dayMillis)} RETURNING k.key`
+  const again = stale.length === 0 ? undefined : yield* insertDecisions(sql, lost)
+  again?.copyIds.forEach((copyId, place) => standing.set(keyOf(lost[place]!), copyId))
   return {
-    copyIds: decisions.map((decision) => byKey.get(keyOf(decision)) ?? decision.copyId),
-    awaited: awaited ?? [],
+    copyIds: decisions.map((decision) => standing.get(keyOf(decision)) ?? decision.copyId),
+    awaited: [...(awaited ?? []), ...(again?.awaited ?? [])],
   }
 })
 
@@ -209,12 +325,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
         const ticket = pending.get(keyOf({ org, templateId, trackingId }))
         if (ticket !== undefined) return Effect.succeed(ticket.entry.decision.copyId)
-        return Effect.map(
-          sql<{ copyId: CopyId }>`
-            SELECT d.copy_id FROM decisions d
-            WHERE d.org_slug = ${org} AND d.tracking_id = ${trackingId} AND d.template_id = ${templateId}`,
-          (rows) => rows[0]?.copyId,
-        )
+        return Effect.map(readStanding(sql, [toGiven({ org, templateId, trackingId })]), (rows) => rows[0]?.copyId)
       }
 
       return DecisionLog.of({

@@ -51,6 +51,15 @@ export type QuietHours = typeof QuietHours.Type
 export const AllowedDays = Schema.NonEmptyArray(DayOfWeek)
 export type AllowedDays = typeof AllowedDays.Type
 
+/** Tallies look back 180 days, by weeks: what they are made of is kept a little longer at least. Unit: days. */
+export const leastRetentionDays = 200
+
+/** For how long decisions and events are kept. Unit: days, 200 to 3,650, 400 unless changed. */
+export const RetentionDays = Schema.Int.check(Schema.isBetween({ minimum: leastRetentionDays, maximum: 3650 }))
+
+/** For how long received bodies are kept that were understood. Unit: days, 1 to 365, 30 unless changed. */
+export const InboxRetentionDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 365 }))
+
 /** What is needed to make an organization. `time_zone` is UTC unless given. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
@@ -67,6 +76,8 @@ export const OrganizationPatch = Schema.Struct({
   delay_horizon_hours: Schema.optionalKey(DelayHorizonHours),
   quiet_hours: Schema.optionalKey(Schema.NullOr(QuietHours)),
   allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
+  retention_days: Schema.optionalKey(RetentionDays),
+  inbox_retention_days: Schema.optionalKey(InboxRetentionDays),
 })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -79,6 +90,8 @@ export const Organization = Schema.Struct({
   delay_horizon_hours: Schema.Finite,
   quiet_hours: Schema.NullOr(QuietHours),
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),
+  retention_days: Schema.Int,
+  inbox_retention_days: Schema.Int,
   created_at: Schema.String,
   updated_at: Schema.String,
 })

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
 import type { EventName } from "../domain/Event.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
@@ -25,6 +26,9 @@ export const windowDays = 7
 
 /** How far the clocks of two systems may lie apart, so that an event seems to come before its decision. Unit: hours. */
 export const toleranceHours = 2
+
+/** Decisions are looked for among those made in so many days before an event first: older ones are not counted. */
+const recentDays = 31
 
 /** Templates decided under one tracking id that an event is credited to at most. */
 const templatesPerTrackingId = 1000
@@ -74,6 +78,42 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
 })
 
 /**
+ * Decisions under tracking ids, or those that these stand for, made `when`. Laterals with a limit leave the planner no
+ * choice but the index: a plan made while a table was empty is kept, and on the embedded store for long.
+ */
+const byTrackingId = (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<{ readonly place: number; readonly org_slug: string; readonly tracking_id: string }>,
+  when: Statement.Fragment,
+) => {
+  const wanted = sql`json_to_recordset(${JSON.stringify(ids)}::text::json) AS r(place int, org_slug text,
+    tracking_id text, template_id text, since float8)`
+  return sql<Row>`
+    SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
+        AND (r.template_id IS NULL OR d.template_id = r.template_id) AND ${when}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
+    UNION ALL
+    SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT * FROM tracking_aliases a
+      WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
+        AND (r.template_id IS NULL OR a.template_id = r.template_id)
+      ORDER BY a.org_slug, a.alias, a.template_id LIMIT ${templatesPerTrackingId}) a
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id AND ${when}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+    LEFT JOIN LATERAL (
+      SELECT true AS decided FROM decisions own
+      WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id
+      ORDER BY own.org_slug, own.tracking_id, own.template_id LIMIT 1) own ON true
+    WHERE own.decided IS NULL`
+}
+
+/**
  * The decisions each event belongs to, in the order of `claims`; none while there are none.
  *
  * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
@@ -89,40 +129,22 @@ export const attribute = Effect.fnUntraced(function* (
   const found: Array<Array<DecisionRef>> = claims.map(() => [])
 
   const ids = claims.flatMap((claim, place) =>
-    claim.trackingId === undefined
-      ? []
-      : [{ place, org_slug: claim.org, tracking_id: claim.trackingId, template_id: claim.templateId ?? null }]
+    claim.trackingId === undefined ? [] : [{
+      place,
+      org_slug: claim.org,
+      tracking_id: claim.trackingId,
+      template_id: claim.templateId ?? null,
+      since: claim.occurredAt - recentDays * dayMillis,
+    }]
   )
-  if (ids.length > 0) {
-    const json = JSON.stringify(ids)
-    // Laterals with a limit leave the planner no choice but the index: a plan made while a table was empty is kept, and on
-    // the embedded store for long.
-    const rows = yield* sql<Row>`
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
-      FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
-      CROSS JOIN LATERAL (
-        SELECT * FROM decisions d
-        WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
-          AND (r.template_id IS NULL OR d.template_id = r.template_id)
-        ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
-      UNION ALL
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
-      FROM json_to_recordset(${json}::text::json) AS r(place int, org_slug text, tracking_id text, template_id text)
-      CROSS JOIN LATERAL (
-        SELECT * FROM tracking_aliases a
-        WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
-          AND (r.template_id IS NULL OR a.template_id = r.template_id)
-        ORDER BY a.org_slug, a.alias, a.template_id LIMIT ${templatesPerTrackingId}) a
-      CROSS JOIN LATERAL (
-        SELECT * FROM decisions d
-        WHERE d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id
-        ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
-      LEFT JOIN LATERAL (
-        SELECT true AS decided FROM decisions own
-        WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id
-        ORDER BY own.org_slug, own.tracking_id, own.template_id LIMIT 1) own ON true
-      WHERE own.decided IS NULL`
+  const add = (rows: ReadonlyArray<Row>) => {
     for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
+  }
+  if (ids.length > 0) {
+    add(yield* byTrackingId(sql, ids, sql`d.decided_at >= to_timestamp(r.since / 1000.0)`))
+    // What is older than that cannot count any more: it is looked for in all other partitions only where nothing was found.
+    const left = ids.filter(({ place }) => found[place]!.length === 0)
+    if (left.length > 0) add(yield* byTrackingId(sql, left, sql`d.decided_at < to_timestamp(r.since / 1000.0)`))
   }
 
   const users = claims.flatMap((claim, place) =>

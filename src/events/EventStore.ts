@@ -1,7 +1,7 @@
 import { Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { hourMillis } from "../bandit/Window.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/Histories.ts"
 import { touchOf } from "../delay/Touch.ts"
@@ -51,6 +51,12 @@ export const retryAt = (event: Incoming, now: number): number | undefined => {
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
+/** How wrong the clock of a platform may be. Unit: days. */
+const toleranceDays = 7
+
+/** Events that wait came in no longer ago than this. Unit: days. */
+const waitedDays = 31
+
 const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
 
 /** Events of `incoming` that are not in the store yet, each once. */
@@ -60,13 +66,21 @@ const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming:
     const key = eventKey(event.org, event.source, event.key)
     if (!first.has(key)) first.set(key, event)
   }
-  const rows = [...first.values()].map(({ key, org, source }) => ({ org_slug: org, source, event_key: key }))
+  const rows = [...first.values()].map(({ key, occurredAt, org, receivedAt, source }) => ({
+    org_slug: org,
+    source,
+    event_key: key,
+    // It cannot have come in before it happened. One that does not say when that was may have come in at any time.
+    since: occurredAt < receivedAt ? occurredAt - toleranceDays * dayMillis : 0,
+  }))
   const known = yield* sql<{ orgSlug: string; source: string; eventKey: string }>`
     SELECT e.org_slug, e.source, e.event_key
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text)
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
+      since float8)
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key
+        AND e.received_at >= to_timestamp(r.since / 1000.0)
       ORDER BY e.org_slug, e.source, e.event_key LIMIT 1) e`
   for (const row of known) first.delete(eventKey(row.orgSlug, row.source, row.eventKey))
   return [...first.values()]
@@ -97,15 +111,24 @@ const link = Effect.fnUntraced(function* (
     )
     UPDATE events e SET retry_at = ${new Date(now)} FROM made m
     WHERE e.org_slug = m.org_slug AND e.source = m.source AND e.message_key = m.message_key
-      AND e.status = 'waiting'`
+      AND e.status = 'waiting' AND e.received_at >= ${new Date(now - waitedDays * dayMillis)}`
 })
 
-/** Inserts events: attributed ones once for each decision, others as waiting. */
-export const insertEvents = (
+/** An event, and the decision it is attributed to, if there is one. */
+interface Placed {
+  readonly event: Incoming
+  readonly decision: DecisionRef | undefined
+}
+
+/**
+ * Inserts events: attributed ones once for each decision, others as waiting. Answers those that were not in the partition
+ * yet; the rest came in before under another time of happening, which `unknown` goes by.
+ */
+export const insertEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  rows: ReadonlyArray<{ readonly event: Incoming; readonly decision: DecisionRef | undefined }>,
+  rows: ReadonlyArray<Placed>,
   now: number,
-) => {
+): Effect.fn.Return<ReadonlyArray<Placed>, SqlError> {
   const values = rows.map(({ decision, event }) => ({
     org_slug: event.org,
     source: event.source,
@@ -124,7 +147,7 @@ export const insertEvents = (
     status: decision === undefined ? "waiting" : "attributed",
     retry_at: decision === undefined ? retryAt(event, now) ?? now : null,
   }))
-  return sql`
+  const inserted = yield* sql<{ orgSlug: string; source: string; eventKey: string; templateId: string }>`
     INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, message_key,
       inbox_id, event, occurred_at, received_at, automated, link, status, retry_at)
     SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.message_key,
@@ -132,8 +155,15 @@ export const insertEvents = (
       r.link, r.status, to_timestamp(r.retry_at / 1000.0)
     FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
       template_id text, tracking_id text, named_template_id text, user_id text, message_key text, inbox_id bigint,
-      event text, occurred_at float8, received_at float8, automated boolean, link text, status text, retry_at float8)`
-}
+      event text, occurred_at float8, received_at float8, automated boolean, link text, status text, retry_at float8)
+    ON CONFLICT DO NOTHING
+    RETURNING org_slug, source, event_key, template_id`
+  if (inserted.length === rows.length) return rows
+  const keys = new Set(inserted.map((row) => `${eventKey(row.orgSlug, row.source, row.eventKey)}\0${row.templateId}`))
+  return rows.filter(({ decision, event }) =>
+    keys.has(`${eventKey(event.org, event.source, event.key)}\0${decision?.templateId ?? ""}`)
+  )
+})
 
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
 
@@ -214,15 +244,15 @@ export const storeEvents = Effect.fnUntraced(function* (
   yield* link(sql, news, now)
   const fresh = yield* resolveLinks(sql, news)
   const found = yield* attribute(sql, fresh)
-  const rows: Array<{ readonly event: Incoming; readonly decision: DecisionRef | undefined }> = []
+  const rows: Array<Placed> = []
   fresh.forEach((event, i) => {
     for (const decision of found[i]!) rows.push({ event, decision })
     if (found[i]!.length === 0) rows.push({ event, decision: undefined })
   })
-  if (rows.length > 0) yield* insertEvents(sql, rows, now)
+  const placed = rows.length === 0 ? rows : yield* insertEvents(sql, rows, now)
   yield* countEvents(
     sql,
-    rows.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
+    placed.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
   )
   yield* applyZones(
     sql,
@@ -231,9 +261,10 @@ export const storeEvents = Effect.fnUntraced(function* (
       return timeZone === undefined || person === undefined ? [] : [{ org, person, zone: timeZone, occurredAt }]
     }),
   )
-  const waiting = found.filter(({ length }) => length === 0).length
+  const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]
+  const waiting = placed.filter(({ decision }) => decision === undefined).length
   yield* Metric.update(outcomeCounters.waiting, waiting)
-  yield* Metric.update(outcomeCounters.attributed, fresh.length - waiting)
-  yield* Metric.update(outcomeCounters.duplicate, incoming.length - fresh.length)
-  return fresh
+  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting)
+  yield* Metric.update(outcomeCounters.duplicate, incoming.length - stored.length)
+  return stored
 })

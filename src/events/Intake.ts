@@ -111,7 +111,9 @@ export class Intake extends Context.Service<Intake, {
       const one = yield* Semaphore.make(1)
 
       /** Notes with each body what it turned into. */
-      const note = (reports: ReadonlyMap<number, Report>) => {
+      const note = (bodies: ReadonlyArray<Body>, reports: ReadonlyMap<number, Report>) => {
+        // In a whole millisecond, which is what a time is read in; it tells which partition they are in.
+        const since = bodies.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
         const rows = Array.from(reports, ([id, { duplicates, events, faults, ignored }]) => ({
           id,
           events,
@@ -125,7 +127,8 @@ export class Intake extends Context.Service<Intake, {
             faults = r.faults::json
           FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
             ignored int, faults text, status text)
-          WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[])`
+          WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[])
+            AND i.received_at >= ${new Date(since)}`
       }
 
       /** Takes one batch of at most so many bodies; answers how many there were. */
@@ -156,7 +159,7 @@ export class Intake extends Context.Service<Intake, {
             report.events++
             report.duplicates--
           }
-          yield* note(reports)
+          yield* note(bodies, reports)
           // After everything else of these bodies, which then is forgotten with the rest.
           for (const person of contents.erasures) yield* erasures.erase(person)
           return bodies.length

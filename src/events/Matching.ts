@@ -99,10 +99,11 @@ export const matchWaiting = (
         template_id text, tracking_id text, status text, retry_at float8)
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''`
     const others = events.flatMap((event, i) => found[i]!.slice(1).map((decision) => ({ event, decision })))
-    if (others.length > 0) yield* insertEvents(sql, others, now)
+    const added = others.length === 0 ? others : yield* insertEvents(sql, others, now)
+    const firsts = events.flatMap((event, i) => found[i]!.slice(0, 1).map((decision) => ({ event, decision })))
     yield* countEvents(
       sql,
-      events.flatMap(({ key, source }, i) => found[i]!.map((decision) => ({ decision, source, key }))),
+      [...firsts, ...added].map(({ decision, event: { key, source } }) => ({ decision: decision!, source, key })),
     )
     yield* Metric.update(outcomeCounters.attributed, found.filter(({ length }) => length > 0).length)
     return rows.length === batchWaiting

@@ -21,6 +21,8 @@ interface Row {
   readonly delayHorizonHours: number
   readonly quietHours: QuietHours | null
   readonly allowedDays: AllowedDays | null
+  readonly retentionDays: number
+  readonly inboxRetentionDays: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -33,6 +35,8 @@ const fromRow = (row: Row): Organization => ({
   delay_horizon_hours: row.delayHorizonHours,
   quiet_hours: row.quietHours,
   allowed_days: row.allowedDays,
+  retention_days: row.retentionDays,
+  inbox_retention_days: row.inboxRetentionDays,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -96,6 +100,8 @@ export class Organizations extends Context.Service<Organizations, {
             delay_horizon_hours = coalesce(${patch.delay_horizon_hours ?? null}::float8, o.delay_horizon_hours),
             quiet_hours = ${limit("quiet_hours")},
             allowed_days = ${limit("allowed_days")},
+            retention_days = coalesce(${patch.retention_days ?? null}::int, o.retention_days),
+            inbox_retention_days = coalesce(${patch.inbox_retention_days ?? null}::int, o.inbox_retention_days),
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} RETURNING o.*`

@@ -1,0 +1,199 @@
+import { Effect, Schedule } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+
+// Decisions, events and the inbox by time. The first partition holds what was there before there were others, `_other` what
+// no partition is there for, all others a month or a week each and its first day in their name:
+//
+//     … first ──►│ 20261201 │ 20270101 │ 20270201 │    other: everything else
+//                 └ dropped as a whole ┘   └ made ahead
+
+/** A table that is partitioned by time. */
+export interface Partitioned {
+  readonly table: "decisions" | "events" | "inbox"
+  readonly column: string
+  /** Unique within a partition. */
+  readonly key: string
+  readonly period: "month" | "week"
+}
+
+export const partitionedTables: ReadonlyArray<Partitioned> = [
+  { table: "decisions", column: "decided_at", key: "org_slug, tracking_id, template_id", period: "month" },
+  { table: "events", column: "received_at", key: "org_slug, source, event_key, template_id", period: "month" },
+  { table: "inbox", column: "received_at", key: "id", period: "week" },
+]
+
+/** Half-open, in Unix milliseconds. */
+export interface Partition {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}
+
+/** A partition for the time in so many days exists, so that a clock that is fast finds its own. */
+const aheadDays = 10
+
+/** For so many days from now the first partition goes on: nodes of the release before know no other. */
+const firstDays = 7
+
+/** How long traffic may wait behind a change of a table's partitions, which is then given up and tried again. */
+export const lockTimeout = "100ms"
+
+const firstMonday = 4 * dayMillis
+
+/** The start of the month or week (UTC, from Monday) that `at` lies in, or of the one that is `later` periods on. */
+export const periodStart = (period: Partitioned["period"], at: number, later = 0): number => {
+  const date = new Date(at)
+  return period === "month"
+    ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1)
+    : Math.floor((at - firstMonday) / (7 * dayMillis)) * 7 * dayMillis + firstMonday + later * 7 * dayMillis
+}
+
+const nameOf = ({ table }: Partitioned, start: number) =>
+  `${table}_${new Date(start).toISOString().slice(0, 10).replaceAll("-", "")}`
+
+export const firstOf = ({ table }: Partitioned) => `${table}_first`
+export const otherOf = ({ table }: Partitioned) => `${table}_other`
+
+/** A time as SQL has it, for statements that take no parameters. */
+const literal = (at: number) => `'${new Date(at).toISOString()}'`
+
+/** Tries a short transaction until it gets its locks, at most 30 times, with pauses in which traffic flows. */
+const patiently = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  sql.withTransaction(Effect.andThen(sql.unsafe(`SET LOCAL lock_timeout = '${lockTimeout}'`), effect)).pipe(
+    Effect.retry({
+      schedule: Schedule.jittered(Schedule.spaced("500 millis")),
+      times: 30,
+      while: ({ reason }) => reason._tag === "LockTimeoutError" || reason._tag === "DeadlockError",
+    }),
+  )
+
+/** The partitions of a table by time, but for `_other`. */
+export const readPartitions = (
+  sql: SqlClient.SqlClient,
+  { table }: Partitioned,
+): Effect.Effect<ReadonlyArray<Partition>, SqlError> =>
+  Effect.map(
+    sql<{ readonly name: string; readonly from: Date | null; readonly to: Date | null }>`
+      SELECT b.name, substring(b.bound FROM $$FROM \('([^']*)'\)$$)::timestamptz AS "from",
+        substring(b.bound FROM $$TO \('([^']*)'\)$$)::timestamptz AS "to"
+      FROM (
+        SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
+        FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = ${table}::regclass) b
+      WHERE b.bound <> 'DEFAULT'`,
+    (rows) =>
+      rows.map(({ from, name, to }) => ({
+        name,
+        from: from?.getTime() ?? -Infinity,
+        to: to?.getTime() ?? Infinity,
+      })).sort((a, b) => a.from - b.from),
+  )
+
+/**
+ * Ends the first partition, which is all of the table until then. The rows are read once, without holding anybody up; what
+ * holds the table changes only the catalogue.
+ */
+const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Partitioned, now: number) {
+  const first = firstOf(one)
+  const [row] = yield* sql.unsafe<{ readonly latest: Date | null }>(
+    `SELECT max(f.${one.column}) AS latest FROM ${first} f`,
+  )
+  const latest = row?.latest?.getTime() ?? -Infinity
+  if (latest > now + 366 * dayMillis) {
+    yield* Effect.logWarning(`${one.table} stays one partition: it holds times of ${new Date(latest).toISOString()}`)
+    return
+  }
+  const end = periodStart(one.period, Math.max(latest, now + firstDays * dayMillis), 1)
+  const check = `${first}_range`
+  yield* patiently(
+    sql,
+    Effect.andThen(
+      sql.unsafe(`ALTER TABLE ${first} DROP CONSTRAINT IF EXISTS ${check}`),
+      sql.unsafe(`ALTER TABLE ${first} ADD CONSTRAINT ${check} CHECK (${one.column} < ${literal(end)}) NOT VALID`),
+    ),
+  )
+  yield* sql.unsafe(`ALTER TABLE ${first} VALIDATE CONSTRAINT ${check}`)
+  yield* patiently(
+    sql,
+    Effect.gen(function* () {
+      if (!(yield* readPartitions(sql, one)).some(({ name, to }) => name === first && to === Infinity)) return
+      yield* sql.unsafe(`ALTER TABLE ${one.table} DETACH PARTITION ${first}`)
+      yield* sql.unsafe(
+        `ALTER TABLE ${one.table} ATTACH PARTITION ${first} FOR VALUES FROM (MINVALUE) TO (${literal(end)})`,
+      )
+      yield* sql.unsafe(`ALTER TABLE ${first} DROP CONSTRAINT ${check}`)
+    }),
+  )
+})
+
+/** Makes the partition of [start, end), with what has gathered of it in `_other`. */
+const makePartition = (sql: SqlClient.SqlClient, one: Partitioned, start: number, end: number) => {
+  const name = nameOf(one, start)
+  const inRange = `o.${one.column} >= ${literal(start)} AND o.${one.column} < ${literal(end)}`
+  return patiently(
+    sql,
+    Effect.gen(function* () {
+      // Another node may have been faster.
+      yield* sql`SELECT pg_advisory_xact_lock(hashtext(${`partitions of ${one.table}`}))`
+      if ((yield* readPartitions(sql, one)).some(({ from, to }) => from < end && to > start)) return
+      yield* sql.unsafe(`CREATE TABLE ${name} (LIKE ${one.table}, PRIMARY KEY (${one.key}))`)
+      yield* sql.unsafe(`LOCK TABLE ${otherOf(one)} IN ACCESS EXCLUSIVE MODE`)
+      yield* sql.unsafe(
+        `WITH moved AS (DELETE FROM ${
+          otherOf(one)
+        } o WHERE ${inRange} RETURNING o.*) INSERT INTO ${name} SELECT * FROM moved`,
+      )
+      yield* sql.unsafe(
+        `ALTER TABLE ${one.table} ATTACH PARTITION ${name} FOR VALUES FROM (${literal(start)}) TO (${literal(end)})`,
+      )
+    }),
+  )
+}
+
+/** Makes the partitions that are needed at `now` (Unix milliseconds) and soon after. Nothing happens where they are there. */
+export const makePartitions = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  one: Partitioned,
+  now: number,
+): Effect.fn.Return<void, SqlError> {
+  if ((yield* readPartitions(sql, one)).some(({ to }) => to === Infinity)) yield* endFirst(sql, one, now)
+  const partitions = yield* readPartitions(sql, one)
+  const last = partitions.at(-1)
+  if (last === undefined || last.to === Infinity) return
+  const until = now + aheadDays * dayMillis
+  for (let start = last.to; start <= until; start = periodStart(one.period, start, 1)) {
+    yield* makePartition(sql, one, start, periodStart(one.period, start, 1))
+  }
+})
+
+/**
+ * Takes a partition off its table, with what is to be done with it in the same moment. Its rows are nobody's from then on;
+ * `dropDetached` removes them.
+ */
+export const detach = (
+  sql: SqlClient.SqlClient,
+  { table }: Partitioned,
+  name: string,
+  meanwhile: Effect.Effect<unknown, SqlError> = Effect.void,
+): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(
+    patiently(sql, Effect.andThen(sql.unsafe(`ALTER TABLE ${table} DETACH PARTITION ${name}`), meanwhile)),
+  )
+
+/** Drops what has been taken off a table, also by a run that did not get to it. */
+export const dropDetached = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { table }: Partitioned,
+): Effect.fn.Return<number, SqlError> {
+  const rows = yield* sql<{ readonly name: string }>`
+    SELECT c.relname AS name FROM pg_class c
+    WHERE c.relnamespace = (SELECT p.relnamespace FROM pg_class p WHERE p.oid = ${table}::regclass)
+      AND c.relkind = 'r' AND NOT c.relispartition AND c.relname ~ ${`^${table}_[0-9]{8}$`}`
+  for (const { name } of rows) yield* patiently(sql, sql.unsafe(`DROP TABLE IF EXISTS ${name}`))
+  return rows.length
+})
+
+/** Empties a partition that stays, such as the first, at once. */
+export const empty = (sql: SqlClient.SqlClient, name: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(patiently(sql, sql.unsafe(`TRUNCATE ${name}`)))

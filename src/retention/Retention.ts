@@ -1,0 +1,244 @@
+import { Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+import {
+  detach,
+  dropDetached,
+  empty,
+  firstOf,
+  lockTimeout,
+  makePartitions,
+  otherOf,
+  type Partition,
+  type Partitioned,
+  partitionedTables,
+  readPartitions,
+} from "./Partitions.ts"
+
+/** Received bodies that were not understood are kept at least so long, for somebody to look at. Unit: days. */
+const notUnderstoodDays = 90
+
+/** Messages that have been sent, failed or cancelled. Unit: days. */
+const deliveryDays = 90
+
+/** Who changed what. Unit: days. */
+const auditDays = 730
+
+/** A caller's tracking id is remembered a little longer than its decision. Unit: days. */
+const keyDays = 62
+
+/** Events are kept a little longer than the decisions they belong to, which they may have waited for. Unit: days. */
+const eventDays = 62
+
+/** Bodies that are taken along when their partition goes, at most: until there are so few it stays. */
+const takenAlong = 2000
+
+/** Blocks of 8 kB looked at by one statement when rows are removed one by one: a few milliseconds. */
+const sweptBlocks = 128
+
+/** Pause between two such statements. */
+const sweepPause = "5 millis"
+
+/** What one run removed. */
+export interface Removed {
+  /** Partitions dropped or emptied as a whole. */
+  readonly partitions: ReadonlyArray<string>
+  /** Rows removed one by one, by table; tables without any are left out. */
+  readonly rows: Readonly<Record<string, number>>
+}
+
+const retained = (days: string) => `now() - (${days}) * interval '1 day'`
+
+/** When a row has had its time, with its organization as `o`. */
+const expiry = {
+  decisions: `t.decided_at < ${retained("o.retention_days")}`,
+  events: `t.received_at < ${retained(`o.retention_days + ${eventDays}`)}`,
+  inbox: `t.status = 'done' AND t.received_at < ${retained("o.inbox_retention_days")}
+    OR t.status IN ('partial', 'rejected')
+      AND t.received_at < ${retained(`greatest(o.inbox_retention_days, ${notUnderstoodDays})`)}`,
+}
+
+/** Tables whose rows go one by one, and when. */
+const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
+  ["decision_keys", `t.decided_at < ${retained(`o.retention_days + ${keyDays}`)}`],
+  ["tracking_aliases", `t.created_at < ${retained("o.retention_days")}`],
+  ["attribution_links", `t.created_at < ${retained("o.retention_days")}`],
+  ["sticky_choices", `t.expires_at < ${retained("1")}`],
+  [
+    "deliveries",
+    `t.state IN ('sent', 'failed', 'cancelled') AND coalesce(t.finished_at, t.queued_at) < ${
+      retained(`${deliveryDays}`)
+    }`,
+  ],
+  ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],
+]
+
+/** How long organizations keep what a table holds: the shortest and the longest. Unit: days. */
+interface Kept {
+  readonly least: number
+  readonly most: number
+}
+
+/**
+ * Makes partitions ahead and removes what has had its time, by the clock of the store. A partition that no organization
+ * wants goes as a whole; where only some want it, the others' rows go in small steps. Nothing waits for any of it longer
+ * than `lockTimeout`. One node at a time does it; stopping in the middle leaves nothing half done.
+ */
+export class Retention extends Context.Service<Retention, {
+  /** Makes the partitions that are needed now and soon. */
+  readonly prepare: Effect.Effect<void, SqlError>
+  readonly remove: Effect.Effect<Removed, SqlError>
+  /** Does both, if no node has of late. */
+  readonly runIfDue: Effect.Effect<void, SqlError>
+}>()("parlance/retention/Retention") {
+  static readonly layer = Layer.effect(
+    Retention,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const storeNow = Effect.map(
+        sql<{ readonly now: Date }>`SELECT now() AS now`,
+        ([row]) => row!.now.getTime(),
+      )
+
+      const prepare = Effect.gen(function* () {
+        const now = yield* storeNow
+        for (const one of partitionedTables) yield* makePartitions(sql, one, now)
+      }).pipe(Effect.withSpan("Retention.prepare"))
+
+      /** Removes the rows of a table that have had their time, from its beginning to its end, a few blocks at a time. */
+      const sweep = Effect.fnUntraced(function* (table: string, expired: string) {
+        const [size] = yield* sql<{ readonly blocks: number }>`
+          SELECT (pg_relation_size(${table}::regclass) / current_setting('block_size')::int)::float8 AS blocks`
+        let removed = 0
+        for (let block = 0; block < size!.blocks; block += sweptBlocks) {
+          const [row] = yield* sql.unsafe<{ readonly count: number }>(`
+            WITH gone AS (
+              DELETE FROM ONLY ${table} t USING organizations o
+              WHERE t.ctid >= '(${block},0)'::tid AND t.ctid < '(${block + sweptBlocks},0)'::tid
+                AND o.slug = t.org_slug AND (${expired})
+              RETURNING 1)
+            SELECT count(*)::int AS count FROM gone`)
+          removed += row!.count
+          yield* Effect.sleep(sweepPause)
+        }
+        return removed
+      })
+
+      const kept = Effect.map(
+        sql<{ readonly least: number; readonly most: number; readonly leastInbox: number; readonly mostInbox: number }>`
+          SELECT min(o.retention_days) AS least, max(o.retention_days) AS most,
+            min(o.inbox_retention_days) AS least_inbox, max(o.inbox_retention_days) AS most_inbox
+          FROM organizations o HAVING count(*) > 0`,
+        ([row]): Readonly<Record<Partitioned["table"], Kept>> | undefined =>
+          row && {
+            decisions: { least: row.least, most: row.most },
+            events: { least: row.least + eventDays, most: row.most + eventDays },
+            inbox: { least: row.leastInbox, most: row.mostInbox },
+          },
+      )
+
+      /** Bodies of a partition that are still wanted when the understood ones are not. */
+      const wanted = (partition: string) =>
+        `FROM ${partition} t LEFT JOIN organizations o ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
+
+      /** Takes a partition that nobody wants any more away; answers whether it could. */
+      const takeAway = Effect.fnUntraced(function* (one: Partitioned, { name }: Partition) {
+        if (one.table !== "inbox") return yield* Effect.as(detach(sql, one, name), true)
+        const [left] = yield* sql.unsafe<{ readonly count: number }>(
+          `SELECT count(*)::int AS count FROM (SELECT 1 ${wanted(name)} LIMIT ${takenAlong + 1}) w`,
+        )
+        if (left!.count > takenAlong) return false
+        // Their time belongs to no partition any more, so that they go where such rows are.
+        const copy = sql.unsafe(`INSERT INTO inbox OVERRIDING SYSTEM VALUE SELECT t.* ${wanted(name)}`)
+        yield* detach(sql, one, name, copy)
+        return true
+      })
+
+      const isEmpty = (name: string) =>
+        Effect.map(sql.unsafe(`SELECT 1 FROM ${name} t LIMIT 1`), ({ length }) => length === 0)
+
+      const removeFrom = Effect.fnUntraced(function* (one: Partitioned, { least, most }: Kept, now: number) {
+        const gone: Array<string> = []
+        let rows = 0
+        for (const partition of yield* readPartitions(sql, one)) {
+          const { name } = partition
+          const isFirst = name === firstOf(one)
+          if (partition.to <= now - most * dayMillis) {
+            if (!isFirst) {
+              if (yield* takeAway(one, partition)) {
+                gone.push(name)
+                continue
+              }
+            } else if (one.table !== "inbox" && !(yield* isEmpty(name))) {
+              yield* empty(sql, name)
+              gone.push(name)
+              continue
+            }
+          }
+          // One that all will have had enough of by the same time goes as a whole then.
+          const isShared = least < most && partition.to <= now - least * dayMillis
+          if (isFirst || isShared || partition.to <= now - most * dayMillis) {
+            rows += yield* sweep(name, expiry[one.table])
+          }
+        }
+        rows += yield* sweep(otherOf(one), expiry[one.table])
+        yield* dropDetached(sql, one)
+        return { gone, rows }
+      })
+
+      const remove = Effect.gen(function* () {
+        const partitions: Array<string> = []
+        const rows: Record<string, number> = {}
+        const days = yield* kept
+        if (days === undefined) return { partitions, rows }
+        const now = yield* storeNow
+        for (const one of partitionedTables) {
+          const removed = yield* removeFrom(one, days[one.table], now)
+          partitions.push(...removed.gone)
+          if (removed.rows > 0) rows[one.table] = removed.rows
+        }
+        for (const [table, expired] of swept) {
+          const count = yield* sweep(table, expired)
+          if (count > 0) rows[table] = count
+        }
+        return { partitions, rows }
+      }).pipe(Effect.withSpan("Retention.remove"))
+
+      /** Whether a job is due, in which case it is this node's, and due again after `hours`. */
+      const isDue = (job: string, hours: number) =>
+        Effect.map(
+          sql`
+            INSERT INTO upkeep_runs AS r (job, due_at) VALUES (${job}, now() + ${hours} * interval '1 hour')
+            ON CONFLICT (job) DO UPDATE SET due_at = EXCLUDED.due_at WHERE r.due_at <= now() RETURNING r.job`,
+          ({ length }) => length > 0,
+        )
+
+      const runIfDue = Effect.gen(function* () {
+        if (yield* isDue("prepare", 1)) yield* prepare
+        if (yield* isDue("remove", 24)) {
+          const removed = yield* remove
+          if (removed.partitions.length > 0 || Object.keys(removed.rows).length > 0) {
+            yield* Effect.logInfo("Removed what has been kept long enough", removed)
+          }
+        }
+      })
+
+      return Retention.of({ prepare, remove, runIfDue })
+    }),
+  )
+
+  /** Keeps at it while the process serves. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Retention, ({ runIfDue }) =>
+      runIfDue.pipe(
+        Effect.catchCause((cause) =>
+          Effect.logWarning(`Partitions were not made or removed, it is tried again (locks: ${lockTimeout})`, cause)
+        ),
+        Effect.repeat(Schedule.spaced("1 minute")),
+        Effect.delay("3 seconds"),
+        Effect.forkScoped,
+      )),
+  )
+}
