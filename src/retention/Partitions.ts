@@ -69,6 +69,10 @@ const patiently = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlErro
     }),
   )
 
+/** Of several nodes that change a table's partitions one is at it at a time, until its transaction ends. */
+const lockPartitions = (sql: SqlClient.SqlClient, { table }: Partitioned) =>
+  sql`SELECT pg_advisory_xact_lock(hashtext(${`partitions of ${table}`}))`
+
 /** The partitions of a table by time, but for `_other`. */
 export const readPartitions = (
   sql: SqlClient.SqlClient,
@@ -76,8 +80,8 @@ export const readPartitions = (
 ): Effect.Effect<ReadonlyArray<Partition>, SqlError> =>
   Effect.map(
     sql<{ readonly name: string; readonly from: Date | null; readonly to: Date | null }>`
-      SELECT b.name, substring(b.bound FROM $$FROM \('([^']*)'\)$$)::timestamptz AS "from",
-        substring(b.bound FROM $$TO \('([^']*)'\)$$)::timestamptz AS "to"
+      SELECT b.name, substring(b.bound FROM $$FROM \\('([^']*)'\\)$$)::timestamptz AS "from",
+        substring(b.bound FROM $$TO \\('([^']*)'\\)$$)::timestamptz AS "to"
       FROM (
         SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = ${table}::regclass) b
@@ -106,18 +110,31 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   }
   const end = periodStart(one.period, Math.max(latest, now + firstDays * dayMillis), 1)
   const check = `${first}_range`
-  yield* patiently(
-    sql,
-    Effect.andThen(
-      sql.unsafe(`ALTER TABLE ${first} DROP CONSTRAINT IF EXISTS ${check}`),
-      sql.unsafe(`ALTER TABLE ${first} ADD CONSTRAINT ${check} CHECK (${one.column} < ${literal(end)}) NOT VALID`),
-    ),
+  const isOpen = Effect.gen(function* () {
+    yield* lockPartitions(sql, one)
+    return (yield* readPartitions(sql, one)).some(({ name, to }) => name === first && to === Infinity)
+  })
+  const isValid = Effect.map(
+    sql<{ readonly valid: boolean }>`
+      SELECT c.convalidated AS valid FROM pg_constraint c WHERE c.conrelid = ${first}::regclass AND c.conname = ${check}`,
+    ([row]) => row?.valid,
   )
-  yield* sql.unsafe(`ALTER TABLE ${first} VALIDATE CONSTRAINT ${check}`)
   yield* patiently(
     sql,
     Effect.gen(function* () {
-      if (!(yield* readPartitions(sql, one)).some(({ name, to }) => name === first && to === Infinity)) return
+      // Another node may be at it, or a run may have been cut short here.
+      if (!(yield* isOpen) || (yield* isValid) !== undefined) return
+      yield* sql.unsafe(
+        `ALTER TABLE ${first} ADD CONSTRAINT ${check} CHECK (${one.column} < ${literal(end)}) NOT VALID`,
+      )
+    }),
+  )
+  if ((yield* isValid) === false) yield* sql.unsafe(`ALTER TABLE ${first} VALIDATE CONSTRAINT ${check}`)
+  yield* patiently(
+    sql,
+    Effect.gen(function* () {
+      // Without a valid constraint all rows would be read under the lock.
+      if (!(yield* isOpen) || (yield* isValid) !== true) return
       yield* sql.unsafe(`ALTER TABLE ${one.table} DETACH PARTITION ${first}`)
       yield* sql.unsafe(
         `ALTER TABLE ${one.table} ATTACH PARTITION ${first} FOR VALUES FROM (MINVALUE) TO (${literal(end)})`,
@@ -135,7 +152,7 @@ const makePartition = (sql: SqlClient.SqlClient, one: Partitioned, start: number
     sql,
     Effect.gen(function* () {
       // Another node may have been faster.
-      yield* sql`SELECT pg_advisory_xact_lock(hashtext(${`partitions of ${one.table}`}))`
+      yield* lockPartitions(sql, one)
       if ((yield* readPartitions(sql, one)).some(({ from, to }) => from < end && to > start)) return
       yield* sql.unsafe(`CREATE TABLE ${name} (LIKE ${one.table}, PRIMARY KEY (${one.key}))`)
       yield* sql.unsafe(`LOCK TABLE ${otherOf(one)} IN ACCESS EXCLUSIVE MODE`)
@@ -157,7 +174,13 @@ export const makePartitions = Effect.fnUntraced(function* (
   one: Partitioned,
   now: number,
 ): Effect.fn.Return<void, SqlError> {
-  if ((yield* readPartitions(sql, one)).some(({ to }) => to === Infinity)) yield* endFirst(sql, one, now)
+  if ((yield* readPartitions(sql, one)).some(({ to }) => to === Infinity)) {
+    // Fails where another node has just validated the constraint and dropped it: that is then done.
+    yield* Effect.catch(
+      endFirst(sql, one, now),
+      (error) => error.reason._tag === "SqlSyntaxError" ? Effect.void : Effect.fail(error),
+    )
+  }
   const partitions = yield* readPartitions(sql, one)
   const last = partitions.at(-1)
   if (last === undefined || last.to === Infinity) return

@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Rebuild } from "../../src/events/Rebuild.ts"
+import { Retention } from "../../src/retention/Retention.ts"
+import { layerQuiet, org, settle } from "../events/support.ts"
+import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { docker, hasDocker, ownPostgres } from "./dockerEngine.ts"
+import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
+
+// What docs/operations/backup.md says, tried.
+
+describe.runIf(hasDocker("Backup"))("A dump of a running system", () => {
+  it.live("restores to the same counts, and goes on from there", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const postgres = yield* ownPostgres
+      const service = yield* scopedProcess({ DATABASE_URL: postgres.url })
+      const key = yield* Effect.promise(() => makeOrganization(service, "acme", ["generate", "events"]))
+      yield* Effect.promise(() => makeTemplate(service, "acme", "offer"))
+      const load = yield* scopedLoad("m", 6)
+      load.aim(targetAt(service, key))
+      const click = (trackingId: string, url = service.url) =>
+        fetch(`${url}/api/webhook/events/acme`, {
+          method: "POST",
+          headers: { "x-api-key": key, "content-type": "application/json" },
+          body: JSON.stringify({ event: "click", tracking_id: trackingId, event_id: `c-${trackingId}` }),
+        }).then((response) => {
+          assert.strictEqual(response.status, 200)
+          return response.arrayBuffer()
+        })
+      const answered = () => load.calls.filter(({ status }) => status === 200)
+
+      const { during, earlier } = yield* Effect.promise(async () => {
+        await waitUntil("there is something to dump", () => Promise.resolve(answered().length > 300), 120)
+        const earlier = answered().slice(0, 300)
+        await Promise.all(earlier.slice(0, 100).map(({ trackingId }) => click(trackingId)))
+        const before = answered().length
+        let dumping = true
+        const clicks = (async () => {
+          for (const { trackingId } of earlier.slice(100)) if (dumping) await click(trackingId)
+        })()
+        const psql = ["exec", "-e", "PGPASSWORD=own", postgres.name]
+        await docker(...psql, "pg_dump", "-U", "postgres", "--format=custom", "--file=/tmp/parlance.dump", "postgres")
+        dumping = false
+        const during = answered().length - before
+        await clicks
+        await docker(...psql, "createdb", "-U", "postgres", "restored")
+        await docker(
+          ...psql,
+          "pg_restore",
+          "-U",
+          "postgres",
+          "--exit-on-error",
+          "--dbname=restored",
+          "/tmp/parlance.dump",
+        )
+        return { during, earlier }
+      })
+      assert.isAbove(during, 0, "nobody waited for the dump")
+      yield* Effect.promise(() => load.stop())
+
+      const url = postgres.url.replace(/\/postgres$/, "/restored")
+      const services = layerQuiet({ DATABASE_URL: url })
+      const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.map(
+          sql<{ decisions: number; counted: number; clicks: number }>`
+            SELECT (SELECT count(*)::int FROM decisions) AS decisions,
+              (SELECT coalesce(sum(t.decisions), 0)::int FROM tallies t)
+                + (SELECT coalesce(sum((l.counts ->> 'decisions')::int), 0)::int FROM tally_ledger l) AS counted,
+              (SELECT coalesce(sum(t.click), 0)::int FROM tallies t)
+                + (SELECT coalesce(sum((l.counts ->> 'click')::int), 0)::int FROM tally_ledger l) AS clicks`,
+          ([row]) => row!,
+        ))
+      const check = Effect.gen(function* () {
+        const rebuilt = yield* (yield* Rebuild).run(org("acme"), { check: true })
+        assert.deepStrictEqual(rebuilt.differences, [])
+        const all = yield* counts
+        assert.strictEqual(all.counted, all.decisions)
+        return all
+      })
+      const restored = yield* Effect.scoped(Effect.gen(function* () {
+        const context = yield* Layer.build(services)
+        return yield* Effect.provideContext(
+          Effect.gen(function* () {
+            // As it is in the dump, before anything is taken in or folded.
+            const dumped = yield* check
+            yield* (yield* Retention).prepare
+            yield* settle("acme", "offer")
+            const settled = yield* check
+            assert.strictEqual(settled.decisions, dumped.decisions)
+            return settled
+          }),
+          context,
+        )
+      }))
+      assert.isAtLeast(restored.decisions, earlier.length)
+      assert.isAtLeast(restored.clicks, 1)
+
+      const again = yield* scopedProcess({ DATABASE_URL: url })
+      yield* Effect.promise(async () => {
+        for (const { copyId, trackingId } of earlier.slice(0, 50)) {
+          const response = await fetch(`${again.url}/api/generate/acme`, {
+            method: "POST",
+            headers: { "x-api-key": key, "content-type": "application/json" },
+            body: JSON.stringify({ template_id: "offer", tracking_id: trackingId, user_id: `u-${trackingId}` }),
+          })
+          const body = await response.json() as { readonly copy: { readonly id?: string } }
+          assert.strictEqual(body.copy.id, copyId)
+        }
+        // What was acknowledged after the dump is sent again by whoever has it: the rest counts once.
+        await Promise.all(earlier.map(({ trackingId }) => click(trackingId, again.url)))
+      })
+      again.kill("SIGTERM")
+      yield* Effect.promise(() => again.ended)
+      yield* Effect.scoped(Effect.gen(function* () {
+        const context = yield* Layer.build(services)
+        yield* Effect.provideContext(
+          Effect.gen(function* () {
+            yield* settle("acme", "offer")
+            const all = yield* check
+            assert.strictEqual(all.decisions, restored.decisions)
+            assert.strictEqual(all.clicks, earlier.length)
+          }),
+          context,
+        )
+      }))
+    })), { timeout: 400_000 })
+})

@@ -1,0 +1,296 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { DecisionLog } from "../../src/decisions/DecisionLog.ts"
+import { makeTrackingId } from "../../src/decisions/TrackingId.ts"
+import type { TemplateId } from "../../src/domain/Ids.ts"
+import { Inbox } from "../../src/events/Inbox.ts"
+import { Rebuild } from "../../src/events/Rebuild.ts"
+import { Organizations } from "../../src/organizations/Organizations.ts"
+import { makePartitions, partitionedTables, readPartitions } from "../../src/retention/Partitions.ts"
+import { Retention } from "../../src/retention/Retention.ts"
+import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../events/support.ts"
+import { describeOnStores, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { day, partitionsSince, receivedAt } from "./support.ts"
+
+const count = (table: string, where = "TRUE") =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql.unsafe<{ n: number }>(`SELECT count(*)::int AS n FROM ${table} t WHERE ${where}`),
+      ([row]) => row!.n,
+    ))
+
+const names = (table: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      readPartitions(sql, partitionedTables.find((one) => one.table === table)!),
+      (partitions) => partitions.map(({ name }) => name),
+    ))
+
+describeOnStores("Growth", (_, environment) => {
+  layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
+    it.effect("goes into one partition for each time, made ahead once, with what came before they were there", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("cut")
+        // Made by the release before, which knows one table.
+        yield* decide("cut", "old", { ago: 600 * day })
+        // From a node whose clock is two months fast, before there is a partition for it.
+        yield* partitionsSince(500)
+        yield* decide("cut", "fast", { ago: -70 * day })
+        assert.strictEqual(yield* count("decisions_other"), 1)
+        const made = yield* names("decisions")
+        yield* (yield* Retention).prepare
+        assert.deepStrictEqual(yield* names("decisions"), made)
+        assert.strictEqual(made[0], "decisions_first")
+        assert.isAbove(made.length, 16)
+        assert.isAbove((yield* names("inbox")).length, 12)
+        const sql = yield* SqlClient.SqlClient
+        const later = partitionedTables.find(({ table }) => table === "decisions")!
+        yield* makePartitions(sql, later, Date.now() + 70 * day)
+        assert.strictEqual(yield* count("decisions_other"), 0)
+        assert.strictEqual(yield* count("decisions", "t.org_slug = 'cut'"), 2)
+      }))
+
+    it.effect("records a tracking id once, in whichever partition its decision is", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("once")
+        const log = yield* DecisionLog
+        const own = makeTrackingId(Date.now() - 100 * day)
+        yield* log.record({
+          org: org("once"),
+          templateId: "t" as TemplateId,
+          trackingId: own,
+          trackingIdGiven: false,
+          copyId: "a" as never,
+          userId: undefined,
+          mode: "bandit",
+          propensity: 1,
+          weights: null,
+          segment: "",
+          policy: "",
+          window: undefined,
+          decidedAtMillis: Date.now() - 100 * day,
+        })
+        for (const days of [450, 90, 40, 1]) yield* decide("once", `given-${days}`, { ago: days * day })
+        for (const id of [own, "given-450", "given-90", "given-40", "given-1"]) {
+          yield* decide("once", id, { copy: "b" })
+          assert.strictEqual(yield* log.find(org("once"), "t" as TemplateId, id), "a")
+        }
+        assert.strictEqual(yield* count("decisions", "t.org_slug = 'once'"), 5)
+        // What nobody has decided is nobody's.
+        assert.isUndefined(yield* log.find(org("once"), "t" as TemplateId, makeTrackingId(Date.now())))
+      }))
+
+    it.effect("counts an event once that comes again months later, and under another time", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("again")
+        const at = Date.now() - 100 * day
+        yield* decide("again", "m", { at })
+        const click = {
+          event: "click",
+          tracking_id: "m",
+          event_id: "c",
+          timestamp: new Date(at + 60_000).toISOString(),
+        }
+        yield* receivedAt("again", at + 70_000, [click, { event: "open", tracking_id: "m", event_id: "o" }])
+        yield* settle("again")
+        yield* receivedAt("again", Date.now() - 1000, [
+          click,
+          { event: "open", tracking_id: "m", event_id: "o" },
+          { ...click, timestamp: new Date(Date.now() - 2000).toISOString() },
+        ])
+        yield* settle("again")
+        assert.deepStrictEqual(yield* tallies("again"), ["a plan=pro learned: click 1, decisions 1, open 1"])
+        assert.strictEqual(yield* count("inbox", "t.org_slug = 'again' AND t.status = 'done'"), 2)
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("again"), { check: true })).differences, [])
+      }))
+
+    it.effect("loses what has had its time, each organization its own, and no count", () =>
+      Effect.gen(function* () {
+        const organizations = yield* Organizations
+        const retention = yield* Retention
+        const rebuild = yield* Rebuild
+        for (const slug of ["short", "long"]) yield* makeOrg(slug)
+        yield* organizations.update(org("short"), { retention_days: 200 })
+        for (const slug of ["short", "long"]) {
+          for (const days of [480, 300, 170, 60, 3]) {
+            const at = Date.now() - days * day
+            yield* decide(slug, `d${days}`, { at, user: "u" })
+            yield* receivedAt(slug, at + 60_000, { event: "click", tracking_id: `d${days}`, event_id: `e${days}` })
+          }
+          yield* settle(slug)
+          // Of those that are long done with the organization keeps only what nobody understood.
+          yield* receivedAt(slug, Date.now() - 60 * day, "nothing that anybody understands")
+          yield* settle(slug)
+        }
+        const counted = yield* tallies("short")
+        const removed = yield* retention.remove
+        assert.include(removed.partitions.join(), "decisions_2")
+        assert.include(removed.partitions.join(), "inbox_2")
+        const ids = (slug: string) =>
+          Effect.flatMap(SqlClient.SqlClient, (sql) =>
+            Effect.map(
+              sql<{ id: string }>`
+                SELECT d.tracking_id AS id FROM decisions d WHERE d.org_slug = ${slug} ORDER BY d.decided_at`,
+              (rows) => rows.map(({ id }) => id).join(" "),
+            ))
+        assert.strictEqual(yield* ids("short"), "d170 d60 d3")
+        assert.strictEqual(yield* ids("long"), "d300 d170 d60 d3")
+        assert.strictEqual(yield* count("events", "t.org_slug = 'short'"), 3)
+        assert.strictEqual(yield* count("events", "t.org_slug = 'long'"), 4)
+        assert.strictEqual(yield* count("decision_keys", "t.org_slug = 'short'"), 3)
+        // A second time there is nothing left to remove.
+        assert.deepStrictEqual(yield* retention.remove, { partitions: [], rows: {} })
+
+        for (const slug of ["short", "long"]) {
+          assert.deepStrictEqual((yield* rebuild.run(org(slug), { check: true })).differences, [])
+        }
+        yield* rebuild.run(org("short"), { check: false })
+        yield* settle("short")
+        assert.deepStrictEqual(yield* tallies("short"), counted)
+
+        // An event that comes again after its first copy is gone finds its decision gone too.
+        yield* receivedAt("short", Date.now(), { event: "click", tracking_id: "d300", event_id: "e300" })
+        // Under a tracking id whose decision is gone a new one is made, and remembered.
+        yield* decide("short", "d300", { copy: "b" })
+        assert.strictEqual(yield* ids("short"), "d170 d60 d3 d300")
+        yield* decide("short", "d300", { copy: "c" })
+        assert.strictEqual(yield* ids("short"), "d170 d60 d3 d300")
+
+        // What was not understood is there with its number, and can be looked at again.
+        const inbox = yield* Inbox
+        const [entry] = yield* inbox.list(org("long"), "events", { limit: 1, all: false })
+        assert.include(entry!.body, "nothing that anybody understands")
+        assert.strictEqual(yield* count("inbox_other", `t.id = ${entry!.id}`), 1)
+        yield* inbox.replay(org("long"), "events", entry!.id)
+        yield* settle("long")
+        yield* receive("long", { event: "open", tracking_id: "d3", event_id: "o3" })
+        yield* settle("long")
+        assert.isAbove((yield* inbox.list(org("long"), "events", { limit: 1, all: true }))[0]!.id, entry!.id)
+        assert.deepStrictEqual((yield* rebuild.run(org("long"), { check: true })).differences, [])
+      }))
+
+    it.effect("takes over a key that has outlived its decision", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("stale")
+        const sql = yield* SqlClient.SqlClient
+        yield* decide("stale", "x", { ago: 420 * day })
+        yield* sql`DELETE FROM decisions d WHERE d.org_slug = 'stale'`
+        yield* decide("stale", "x", { copy: "b" })
+        const log = yield* DecisionLog
+        assert.strictEqual(yield* log.find(org("stale"), "t" as TemplateId, "x"), "b")
+        assert.strictEqual(yield* count("decisions", "t.org_slug = 'stale'"), 1)
+      }))
+
+    it.effect("forgets what goes row by row: choices, names of messages, sent messages, the audit log", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("rows")
+        const sql = yield* SqlClient.SqlClient
+        for (const days of [1000, 5]) {
+          const at = new Date(Date.now() - days * day)
+          const id = `${days}`
+          yield* sql`INSERT INTO sticky_choices VALUES ('rows', 't', ${id}, 'a', ${id}, ${at})`
+          yield* sql`INSERT INTO sticky_choices VALUES ('rows', 't2', ${id}, 'a', ${id}, now() + interval '1 day')`
+          yield* sql`INSERT INTO tracking_aliases VALUES ('rows', ${id}, 't', ${id}, ${at})`
+          yield* sql`INSERT INTO attribution_links VALUES ('rows', 'provider_a', ${id}, ${id}, ${at})`
+          for (const state of ["sent", "queued"]) {
+            yield* sql`
+              INSERT INTO deliveries (org_slug, id, template_id, copy_id, formats, state, due_at, queued_at, finished_at)
+              VALUES ('rows', ${id + state}, 't', 'a', '{}', ${state}, ${at}, ${at}, ${state === "sent" ? at : null})`
+          }
+          yield* sql`
+            INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
+            VALUES ('rows', ${at}, 'x', 'y', 'z', '{}')`
+        }
+        const { rows } = yield* (yield* Retention).remove
+        assert.deepStrictEqual(rows, {
+          tracking_aliases: 1,
+          attribution_links: 1,
+          sticky_choices: 2,
+          deliveries: 1,
+          audit_entries: 1,
+        })
+      }))
+  })
+})
+
+describe.runIf(hasPostgres())("Growth on several nodes", () => {
+  it.live("decides a tracking id once at the turn of a month, whatever the clocks say", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("postgres")
+      const nodes = yield* Effect.forEach([0, 1], () => Layer.build(layerQuiet(env)))
+      const on = <A, E, R>(node: number, effect: Effect.Effect<A, E, R>) =>
+        Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, nodes[node]!)
+      yield* on(0, makeOrg("turn"))
+      yield* Effect.all([on(0, partitionsSince(70)), on(1, partitionsSince(70))], { concurrency: 2 })
+      const turn = Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), 1)
+      // An hour apart, on both sides of the turn, all at once.
+      yield* Effect.forEach(Array.from({ length: 200 }, (_, n) => n), (n) =>
+        Effect.all([
+          on(0, decide("turn", `m${n % 100}`, { at: turn - 1_800_000 + n, copy: "a" })),
+          on(1, decide("turn", `m${n % 100}`, { at: turn + 1_800_000 + n, copy: "b" })),
+        ], { concurrency: 2 }), { concurrency: 50 })
+      yield* on(0, settle("turn"))
+      const lines = yield* on(0, tallies("turn"))
+      const total = lines.reduce((sum, line) => sum + Number(/decisions (\d+)/.exec(line)![1]), 0)
+      assert.strictEqual(total, 100)
+      assert.strictEqual(yield* on(0, count("decisions")), 100)
+      assert.deepStrictEqual(
+        (yield* on(0, Effect.flatMap(Rebuild, ({ run }) => run(org("turn"), { check: true })))).differences,
+        [],
+      )
+    })))
+
+  it.live("lets traffic through while removal waits for somebody who reads for long", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("postgres")
+      const node = yield* Layer.build(layerQuiet(env))
+      const other = yield* Layer.build(layerQuiet(env))
+      const on = <A, E, R>(effect: Effect.Effect<A, E, R>, context = node) =>
+        Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
+      yield* on(makeOrg("busy"))
+      yield* on(partitionsSince(600))
+      yield* on(decide("busy", "old", { ago: 500 * day }))
+      const reading = yield* Deferred.make<void>()
+      const release = yield* Deferred.make<void>()
+      const released = yield* Ref.make(false)
+      // Like a rebuild or a dump: a transaction that has read all partitions and stays open.
+      const reader = yield* Effect.forkChild(on(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql.withTransaction(Effect.gen(function* () {
+            yield* sql`SELECT count(*) FROM decisions d`
+            yield* Deferred.succeed(reading, undefined)
+            yield* Deferred.await(release)
+          }))
+        }),
+        other,
+      ))
+      yield* Deferred.await(reading)
+      const removal = yield* Effect.forkChild(on(Effect.flatMap(Retention, ({ remove }) => remove)))
+      const lockWaits = on(Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [row] = yield* sql<{ n: number }>`
+          SELECT count(*)::int AS n FROM pg_stat_activity a
+          WHERE a.datname = current_database() AND a.wait_event_type = 'Lock' AND a.query LIKE '%DETACH%'`
+        return row!.n
+      }))
+      // The removal is seen waiting for its lock, and giving up, several times, while decisions are made all along.
+      let decided = 0
+      for (let seen = 0, waiting = false; seen < 3;) {
+        yield* on(decide("busy", `n${decided++}`))
+        const now = (yield* lockWaits) > 0
+        if (waiting && !now) seen++
+        waiting = now
+      }
+      assert.isFalse(yield* Ref.get(released))
+      assert.isTrue((yield* on(names("decisions"))).length > 16)
+      yield* Ref.set(released, true)
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(reader)
+      const { partitions } = yield* Fiber.join(removal)
+      assert.include(partitions.join(), "decisions_2")
+      assert.strictEqual(yield* on(count("decisions", "t.tracking_id = 'old'")), 0)
+      assert.strictEqual(yield* on(count("decisions")), decided)
+    })))
+})
