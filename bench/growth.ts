@@ -5,7 +5,6 @@
 // Decisions lie in the partitions of 400 days, half of them under callers' tracking ids. The server runs on core 0, Postgres
 // where it likes. Blocks looked at in Postgres per request are exact; times are those of this machine as it is loaded now.
 import { parseArgs } from "node:util"
-import { Effect } from "effect"
 import { Agent, request as httpRequest } from "node:http"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"

@@ -6,8 +6,10 @@ ALTER INDEX inbox_by_source RENAME TO inbox_first_by_source;
 ALTER INDEX inbox_by_time RENAME TO inbox_first_by_time;
 ALTER TABLE inbox_first ALTER COLUMN id DROP IDENTITY;
 CREATE TABLE inbox (LIKE inbox_first) PARTITION BY RANGE (received_at);
-ALTER TABLE inbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY;
-SELECT setval(pg_get_serial_sequence('inbox', 'id'), coalesce((SELECT max(f.id) FROM inbox_first f), 0) + 1, false);
+-- Not an identity, which partitioned tables have only since Postgres 17.
+CREATE SEQUENCE inbox_ids OWNED BY inbox.id;
+SELECT setval('inbox_ids', coalesce((SELECT max(f.id) FROM inbox_first f), 0) + 1, false);
+ALTER TABLE inbox ALTER COLUMN id SET DEFAULT nextval('inbox_ids');
 CREATE INDEX inbox_pending ON inbox (id) WHERE status = 'pending';
 CREATE INDEX inbox_not_understood ON inbox (org_slug, source, id) WHERE status IN ('partial', 'rejected');
 CREATE INDEX inbox_by_source ON inbox (org_slug, source, id);

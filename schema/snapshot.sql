@@ -321,7 +321,7 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE TABLE inbox (
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  id bigint NOT NULL DEFAULT nextval('inbox_ids'::regclass),
   org_slug text NOT NULL,
   source text NOT NULL,
   received_at timestamp with time zone NOT NULL,
@@ -339,7 +339,7 @@ CREATE INDEX inbox_not_understood ON ONLY public.inbox USING btree (org_slug, so
 CREATE INDEX inbox_pending ON ONLY public.inbox USING btree (id) WHERE (status = 'pending'::text);
 
 CREATE TABLE inbox_first (
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  id bigint NOT NULL,
   org_slug text NOT NULL,
   source text NOT NULL,
   received_at timestamp with time zone NOT NULL,
@@ -358,7 +358,7 @@ CREATE INDEX inbox_first_not_understood ON public.inbox_first USING btree (org_s
 CREATE INDEX inbox_first_pending ON public.inbox_first USING btree (id) WHERE (status = 'pending'::text);
 
 CREATE TABLE inbox_other (
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  id bigint NOT NULL,
   org_slug text NOT NULL,
   source text NOT NULL,
   received_at timestamp with time zone NOT NULL,

@@ -14,6 +14,10 @@ export const preparePartitions = Effect.fnUntraced(function* (sql: SqlClient.Sql
     yield* makePartitions(sql, one, Date.now() - days * dayMillis)
     yield* makePartitions(sql, one, Date.now())
   }
+  // Nothing is done in the background about what is put in, as if it had been done.
+  yield* sql`INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, now())`
+  yield* sql`
+    INSERT INTO upkeep_runs (job, due_at) VALUES ('prepare', now() + interval '1 day'), ('remove', now() + interval '1 day')`
 })
 
 /** Adds decisions from..to (by number) with what belongs to them, spread evenly over the last `days`. */
@@ -71,8 +75,8 @@ export const sizes = (sql: SqlClient.SqlClient) =>
     SELECT t.name, sum(greatest(c.reltuples, 0))::float8 AS rows, sum(pg_table_size(c.oid))::float8 AS heap,
       sum(pg_indexes_size(c.oid))::float8 AS indexes
     FROM unnest(ARRAY['decisions', 'decision_keys', 'events', 'attribution_links', 'inbox']) WITH ORDINALITY AS t(name, n)
-    CROSS JOIN LATERAL pg_partition_tree(t.name::regclass) AS p
-    JOIN pg_class c ON c.oid = p.relid AND c.relkind = 'r'
+    JOIN pg_class c ON c.relkind = 'r' AND (c.oid = t.name::regclass
+      OR c.oid IN (SELECT p.relid FROM pg_partition_tree(t.name::regclass) AS p))
     GROUP BY t.name, t.n ORDER BY t.n`
 
 /** Blocks of the database that have been looked at so far: what a request costs the server, whatever else runs here. */

@@ -32,6 +32,9 @@ interface Keyed {
   readonly decision: Decision
 }
 
+/** Events that wait for a decision came in at most so long before it. Unit: days. */
+const awaitedDays = 8
+
 type Key = Pick<Decision, "org" | "templateId" | "trackingId">
 
 /** What `decision_keys` remembers a decision with a caller's tracking id under: a UUID made of a digest. */
@@ -63,7 +66,9 @@ const toRow = (decision: Decision) => ({
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
   decided_at: decision.decidedAtMillis,
-  ...(decision.trackingIdGiven ? toGiven(decision) : {}),
+  ...(decision.trackingIdGiven
+    ? { ...toGiven(decision), awaited_since: decision.decidedAtMillis - awaitedDays * dayMillis }
+    : {}),
 })
 
 /** A tracking id that events have come in for before its decision. */
@@ -80,9 +85,6 @@ interface Inserted {
   readonly awaited: ReadonlyArray<Awaited>
 }
 
-/** Events that wait for a decision came in at most so long before it. Unit: days. */
-const awaitedDays = 8
-
 /** A key whose decision is gone is this old at least: no organization keeps decisions for less. Unit: days. */
 const staleDays = leastRetentionDays - 1
 
@@ -97,7 +99,7 @@ const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
   given: sql`given AS MATERIALIZED (
       SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text,
         template_id text, copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
-        lookback_days float8, offset_days float8, decided_at float8, key uuid, made_at float8)
+        lookback_days float8, offset_days float8, decided_at float8, key uuid, made_at float8, awaited_since float8)
     )`,
   counted: sql`counted AS (
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
@@ -131,8 +133,19 @@ const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
  * A caller's ids may have been decided before, at any time, and no index covers all partitions: each is claimed in
  * `decision_keys`, unless it is in the first partition, which is older than those, or is an id of our own given back.
  */
-const insertGiven = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>, sinceMillis: number) => {
+const insertGiven = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<ReturnType<typeof toRow>>,
+  mayBeOwn: boolean,
+) => {
   const { counted, given } = fragments(sql, rows)
+  // Planning it takes a while, as it may be in any partition; most callers' ids have no such form.
+  const own = sql`(
+          SELECT true AS decided FROM decisions d
+          WHERE g.made_at IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
+            AND d.template_id = g.template_id AND d.decided_at >= to_timestamp((g.made_at - ${toleranceMillis}) / 1000.0)
+            AND d.decided_at <= to_timestamp((g.made_at + ${toleranceMillis}) / 1000.0)
+          ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1)`
   return Effect.map(
     sql<Counted>`
       WITH ${given}, fresh AS MATERIALIZED (
@@ -142,12 +155,7 @@ const insertGiven = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<ty
           WHERE g.key IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
             AND d.template_id = g.template_id
           ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) f ON true
-        LEFT JOIN LATERAL (
-          SELECT true AS decided FROM decisions d
-          WHERE g.made_at IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
-            AND d.template_id = g.template_id AND d.decided_at >= to_timestamp((g.made_at - ${toleranceMillis}) / 1000.0)
-            AND d.decided_at <= to_timestamp((g.made_at + ${toleranceMillis}) / 1000.0)
-          ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) o ON true
+        LEFT JOIN LATERAL ${mayBeOwn ? own : sql`(SELECT NULL::boolean AS decided)`} o ON true
         WHERE f.decided IS NULL AND o.decided IS NULL
       ), claimed AS (
         INSERT INTO decision_keys (key, org_slug, decided_at)
@@ -164,7 +172,7 @@ const insertGiven = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<ty
         (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
           CROSS JOIN LATERAL (SELECT true FROM events e
             WHERE g.key IS NOT NULL AND e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id
-              AND e.status = 'waiting' AND e.received_at >= ${new Date(sinceMillis - awaitedDays * dayMillis)}
+              AND e.status = 'waiting' AND e.received_at >= to_timestamp(g.awaited_since / 1000.0)
             ORDER BY e.org_slug, e.tracking_id, e.occurred_at LIMIT 1) e) AS awaited`,
     ([result]) => result!,
   )
@@ -209,7 +217,9 @@ export const insertDecisions: (
   )
   const given = decisions.filter((decision) => decision.trackingIdGiven)
   const since = decisions.reduce((least, one) => Math.min(least, one.decidedAtMillis), Infinity)
-  const { awaited, count } = yield* given.length === 0 ? insertOwn(sql, rows) : insertGiven(sql, rows, since)
+  const { awaited, count } = yield* given.length === 0
+    ? insertOwn(sql, rows)
+    : insertGiven(sql, rows, given.some((decision) => madeAt(decision.trackingId) !== undefined))
   if (count === decisions.length || given.length === 0) {
     return { copyIds: decisions.map(({ copyId }) => copyId), awaited: awaited ?? [] }
   }

@@ -151,7 +151,7 @@ export class Retention extends Context.Service<Retention, {
         )
         if (left!.count > takenAlong) return false
         // Their time belongs to no partition any more, so that they go where such rows are.
-        const copy = sql.unsafe(`INSERT INTO inbox OVERRIDING SYSTEM VALUE SELECT t.* ${wanted(name)}`)
+        const copy = sql.unsafe(`INSERT INTO inbox SELECT t.* ${wanted(name)}`)
         yield* detach(sql, one, name, copy)
         return true
       })

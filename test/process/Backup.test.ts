@@ -1,19 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { rmSync } from "node:fs"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { layerQuiet, org, settle } from "../events/support.ts"
 import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { docker, hasDocker, ownPostgres } from "./dockerEngine.ts"
+import { dumpablePostgres } from "./dumpablePostgres.ts"
 import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
 // What docs/operations/backup.md says, tried.
 
-describe.runIf(hasDocker("Backup"))("A dump of a running system", () => {
+describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () => {
   it.live("restores to the same counts, and goes on from there", () =>
     Effect.scoped(Effect.gen(function* () {
-      const postgres = yield* ownPostgres
+      // Where the programs run: on this machine, or in the container.
+      const file = `/tmp/parlance-${randomUUID()}.dump`
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(file, { force: true })))
+      const postgres = yield* dumpablePostgres!
       const service = yield* scopedProcess({ DATABASE_URL: postgres.url })
       const key = yield* Effect.promise(() => makeOrganization(service, "acme", ["generate", "events"]))
       yield* Effect.promise(() => makeTemplate(service, "acme", "offer"))
@@ -39,21 +44,12 @@ describe.runIf(hasDocker("Backup"))("A dump of a running system", () => {
         const clicks = (async () => {
           for (const { trackingId } of earlier.slice(100)) if (dumping) await click(trackingId)
         })()
-        const psql = ["exec", "-e", "PGPASSWORD=own", postgres.name]
-        await docker(...psql, "pg_dump", "-U", "postgres", "--format=custom", "--file=/tmp/parlance.dump", "postgres")
+        await postgres.client("pg_dump", "--format=custom", `--file=${file}`, "postgres")
         dumping = false
         const during = answered().length - before
         await clicks
-        await docker(...psql, "createdb", "-U", "postgres", "restored")
-        await docker(
-          ...psql,
-          "pg_restore",
-          "-U",
-          "postgres",
-          "--exit-on-error",
-          "--dbname=restored",
-          "/tmp/parlance.dump",
-        )
+        await postgres.client("createdb", "restored")
+        await postgres.client("pg_restore", "--exit-on-error", "--dbname=restored", file)
         return { during, earlier }
       })
       assert.isAbove(during, 0, "nobody waited for the dump")
