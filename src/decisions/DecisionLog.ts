@@ -85,6 +85,9 @@ interface Inserted {
   readonly awaited: ReadonlyArray<Awaited>
 }
 
+/** In `upkeep_runs` where the first partition holds decisions without keys: made by a release that knew none. */
+const unkeyed = "decisions without keys"
+
 /** A key whose decision is gone is this old at least: no organization keeps decisions for less. Unit: days. */
 const staleDays = leastRetentionDays - 1
 
@@ -152,8 +155,8 @@ const insertGiven = (
         SELECT g.* FROM given g
         LEFT JOIN LATERAL (
           SELECT true AS decided FROM decisions_first d
-          WHERE g.key IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
-            AND d.template_id = g.template_id
+          WHERE (SELECT true FROM upkeep_runs u WHERE u.job = ${unkeyed}) AND g.key IS NOT NULL
+            AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id AND d.template_id = g.template_id
           ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) f ON true
         LEFT JOIN LATERAL ${mayBeOwn ? own : sql`(SELECT NULL::boolean AS decided)`} o ON true
         WHERE f.decided IS NULL AND o.decided IS NULL
@@ -172,7 +175,7 @@ const insertGiven = (
         (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g
           CROSS JOIN LATERAL (SELECT true FROM events e
             WHERE g.key IS NOT NULL AND e.org_slug = g.org_slug AND e.tracking_id = g.tracking_id
-              AND e.status = 'waiting' AND e.received_at >= to_timestamp(g.awaited_since / 1000.0)
+              AND e.status = 'waiting' AND e.received_at >= (SELECT to_timestamp(min(s.awaited_since) / 1000.0) FROM given s)
             ORDER BY e.org_slug, e.tracking_id, e.occurred_at LIMIT 1) e) AS awaited`,
     ([result]) => result!,
   )

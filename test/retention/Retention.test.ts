@@ -1,9 +1,11 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Ref } from "effect"
+import { Deferred, Effect, Fiber, Layer, Ref, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { DecisionLog } from "../../src/decisions/DecisionLog.ts"
 import { makeTrackingId } from "../../src/decisions/TrackingId.ts"
+import { decoder } from "../../src/domain/Faults.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
+import { OrganizationPatch } from "../../src/domain/Organization.ts"
 import { Inbox } from "../../src/events/Inbox.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
@@ -71,12 +73,19 @@ describeOnStores("Growth", (_, environment) => {
           window: undefined,
           decidedAtMillis: Date.now() - 100 * day,
         })
+        // Of the release before, which knows no keys.
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`INSERT INTO upkeep_runs (job, due_at) VALUES ('decisions without keys', now())`
+        yield* sql`
+          INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, mode, segment, policy, decided_at)
+          VALUES ('once', 'before', 't', 'a', 'bandit', '', '', ${new Date(Date.now() - 600 * day)})
+          ON CONFLICT DO NOTHING`
         for (const days of [450, 90, 40, 1]) yield* decide("once", `given-${days}`, { ago: days * day })
-        for (const id of [own, "given-450", "given-90", "given-40", "given-1"]) {
+        for (const id of [own, "before", "given-450", "given-90", "given-40", "given-1"]) {
           yield* decide("once", id, { copy: "b" })
           assert.strictEqual(yield* log.find(org("once"), "t" as TemplateId, id), "a")
         }
-        assert.strictEqual(yield* count("decisions", "t.org_slug = 'once'"), 5)
+        assert.strictEqual(yield* count("decisions", "t.org_slug = 'once'"), 6)
         // What nobody has decided is nobody's.
         assert.isUndefined(yield* log.find(org("once"), "t" as TemplateId, makeTrackingId(Date.now())))
       }))
@@ -211,6 +220,19 @@ describeOnStores("Growth", (_, environment) => {
           audit_entries: 1,
         })
       }))
+  })
+})
+
+describe("What an organization says about how long things are kept", () => {
+  it("is refused below what counts are made of, and in parts of days", () => {
+    const decode = decoder(OrganizationPatch)
+    const refused = decode({ retention_days: 199, inbox_retention_days: 0.5 })
+    assert.isTrue(Result.isFailure(refused))
+    assert.deepStrictEqual(
+      Result.isFailure(refused) ? refused.failure.map(({ pointer }) => pointer) : [],
+      ["/retention_days", "/inbox_retention_days"],
+    )
+    assert.isTrue(Result.isSuccess(decode({ retention_days: 200, inbox_retention_days: 1 })))
   })
 })
 
