@@ -226,7 +226,7 @@ describeOnStores("Growth", (_, environment) => {
 describe("What an organization says about how long things are kept", () => {
   it("is refused below what counts are made of, and in parts of days", () => {
     const decode = decoder(OrganizationPatch)
-    const refused = decode({ retention_days: 199, inbox_retention_days: 0.5 })
+    const refused = decode({ retention_days: 199, inbox_retention_days: 1.5 })
     assert.isTrue(Result.isFailure(refused))
     assert.deepStrictEqual(
       Result.isFailure(refused) ? refused.failure.map(({ pointer }) => pointer) : [],
