@@ -14,6 +14,7 @@ const id = `parlance-test-${randomUUID()}`
 const image = id
 const builder = `${id}-builder`
 const stage = `${id}-stage`
+const standIn = `${id}-balancer`
 
 const available = hasDocker("Image")
 
@@ -47,6 +48,30 @@ const buildArguments = async (): Promise<ReadonlyArray<string>> => {
   return ["--build-arg", `BUILD_IMAGE=${builder}`]
 }
 
+/** The balancer's image of the compose file, or where no registry has it the same program of Debian's in its place. */
+const balancerImage = async (): Promise<string> => {
+  const named = /\$\{BALANCER_IMAGE:-([^}]+)\}/.exec(readFileSync(join(root, "docker-compose.yml"), "utf8"))![1]!
+  const pulled = await docker("pull", named).then(() => true, () => false)
+  if (pulled) return named
+  console.warn(`Image: ${named} cannot be pulled, Debian's HAProxy stands in for it`)
+  const folder = mkdtempSync(join(tmpdir(), "parlance-balancer-"))
+  try {
+    writeFileSync(
+      join(folder, "Dockerfile"),
+      `FROM debian:bookworm-slim
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends haproxy
+USER haproxy
+STOPSIGNAL SIGUSR1
+CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
+`,
+    )
+    await docker("build", "--tag", standIn, folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return standIn
+}
+
 /** Makes an organization with a key and the sample template on the command line, and asks for its words over HTTP. */
 const setUp = async (service: Service, container: string) => {
   await commandLine(container, "org", "create", "acme", "--name", "Acme")
@@ -72,6 +97,14 @@ const assertAnswers = async (service: Service, key: string, trackingId: string) 
   return body.copy.id as string
 }
 
+/** What is left of the compose project of this test. */
+const owned = async () =>
+  (await Promise.all(
+    [["ps", "--all"], ["volume", "ls"], ["network", "ls"]].map((list) =>
+      docker(...list, "--quiet", "--filter", `label=com.docker.compose.project=${id}`)
+    ),
+  )).join("")
+
 const healthy = (service: Service) => () =>
   service.request("/healthz").then(
     async (response) => {
@@ -88,7 +121,7 @@ describe.runIf(available)("The container image", () => {
     await docker("build", ...given, "--target", "build", "--tag", stage, root)
     await docker("build", ...given, "--tag", image, root)
     return async () => {
-      for (const tag of [image, stage, builder]) await docker("rmi", "--force", tag).catch(() => {})
+      for (const tag of [image, stage, builder, standIn]) await docker("rmi", "--force", tag).catch(() => {})
     }
   }, 240_000)
 
@@ -177,17 +210,12 @@ describe.runIf(available)("The container image", () => {
       const port = await freePort()
       const service = serviceAt(`http://127.0.0.1:${port}`)
       const environment = { PARLANCE_IMAGE: image, PARLANCE_BIND: `127.0.0.1:${port}`, PUBLIC_URL: service.url }
-      const owned = async () =>
-        (await Promise.all(
-          [["ps", "--all"], ["volume", "ls"], ["network", "ls"]].map((list) =>
-            docker(...list, "--quiet", "--filter", `label=com.docker.compose.project=${id}`)
-          ),
-        )).join("")
       try {
         await compose(environment, "up", "--detach", "--no-build")
         await waitUntil("the service of the compose file answers", healthy(service), 60)
         const container = await compose(environment, "ps", "--quiet", "parlance")
         assert.notStrictEqual(await docker("exec", container, "id", "-u"), "0")
+        assert.lengthOf((await compose(environment, "ps", "--quiet")).split("\n"), 2, "one node and Postgres")
         const key = await setUp(service, container)
         const chosen = await assertAnswers(service, key, "first")
 
@@ -207,5 +235,59 @@ describe.runIf(available)("The container image", () => {
       assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
     },
     180_000,
+  )
+
+  it(
+    "runs three nodes and a load balancer from the profile, of which one node is enough to answer",
+    async () => {
+      const [node, balancer] = [await freePort(), await freePort()]
+      const service = serviceAt(`http://127.0.0.1:${balancer}`)
+      const environment = {
+        PARLANCE_IMAGE: image,
+        PARLANCE_BIND: `127.0.0.1:${node}`,
+        BALANCER_IMAGE: await balancerImage(),
+        BALANCER_BIND: `127.0.0.1:${balancer}`,
+        PUBLIC_URL: service.url,
+      }
+      const cluster = (...args: ReadonlyArray<string>) => compose(environment, "--profile", "cluster", ...args)
+      try {
+        await cluster("up", "--detach", "--no-build")
+        await waitUntil("the balancer answers", healthy(service), 60)
+        const runners = () =>
+          service.request("/readyz").then(async (response) => (await response.json()).cluster.runners, () => 0)
+        // Asked for more often than there are nodes: whoever answers knows the others.
+        await waitUntil("three nodes know each other", async () => {
+          const seen = await Promise.all(Array.from({ length: 9 }, runners))
+          return seen.every((count) => count === 3)
+        }, 60)
+        const first = await cluster("ps", "--quiet", "parlance")
+        const key = await setUp(service, first)
+        await waitUntil("every node knows the key", async () => {
+          const answers = await Promise.all(
+            Array.from(
+              { length: 9 },
+              (_, i) => service.generate("acme", key, { template_id: "welcome", tracking_id: `warm-${i}` }),
+            ),
+          )
+          return answers.every(({ status }) => status === 200)
+        })
+        const chosen = await assertAnswers(service, key, "first")
+
+        // One ends in order, of which nobody notices anything; the next is killed.
+        const stopping = cluster("stop", "parlance-2")
+        let stopped = false
+        void stopping.then(() => stopped = true, () => stopped = true)
+        for (let i = 0; !stopped; i++) await assertAnswers(service, key, `stopping-${i}`)
+        await stopping
+        const second = await docker("ps", "--all", "--quiet", "--filter", `name=${id}.parlance-2`)
+        assert.strictEqual(await docker("inspect", "--format", "{{.State.ExitCode}}", second), "0")
+        await docker("kill", first)
+        assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
+      } finally {
+        await cluster("down", "--volumes", "--timeout", "20")
+      }
+      assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
+    },
+    240_000,
   )
 })
