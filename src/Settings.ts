@@ -67,6 +67,33 @@ const parseAddress = (text: string): HostAndPort | undefined => {
   return match === null || port < 1 || port > 65_535 ? undefined : { host: (match[1] ?? match[2])!, port }
 }
 
+/** Pairs such as `name=value,other=value`, percent-encoded; undefined for anything else. */
+const pairsOf = (text: string): Readonly<Record<string, string>> | undefined => {
+  const pairs = text.split(",").map((pair) => pair.trim()).filter((pair) => pair !== "")
+  try {
+    return Object.fromEntries(pairs.map((pair) => {
+      const at = pair.indexOf("=")
+      if (at < 1) throw new Error(pair)
+      return [decodeURIComponent(pair.slice(0, at).trim()), decodeURIComponent(pair.slice(at + 1).trim())]
+    }))
+  } catch {
+    return undefined
+  }
+}
+
+const isHttpUrl = (text: string): boolean =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).search === ""
+
+/** A text that may be empty, which is the same as unset, or has to be `as` it says. */
+const checked = (name: string, isOne: (text: string) => boolean, as: string) =>
+  Config.schema(
+    Schema.String.check(Schema.makeFilter((text: string) => text === "" || isOne(text) || as)),
+    name,
+  ).pipe(Config.withDefault(""))
+
+const pairs = (name: string) =>
+  checked(name, (text) => pairsOf(text) !== undefined, "must be pairs such as name=value,other=value, percent-encoded")
+
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
   /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
@@ -104,6 +131,33 @@ const config = {
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
   logLevel: Config.LogLevel("LOG_LEVEL").pipe(Config.withDefault("Info" as const)),
+  /**
+   * `OTEL_EXPORTER_OTLP_ENDPOINT`: URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`; traces, metrics and logs
+   * go to `/v1/traces`, `/v1/metrics` and `/v1/logs` below it. Unset: nothing is exported.
+   */
+  otlpEndpoint: checked(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    isHttpUrl,
+    "must be an http or https URL without a query, such as http://127.0.0.1:4318",
+  ).pipe(Config.map((text) => text === "" ? Option.none() : Option.some(new URL(text)))),
+  /** `OTEL_EXPORTER_OTLP_HEADERS`: headers sent to it, such as `api-key=secret,tenant=one`. Default none. */
+  otlpHeaders: pairs("OTEL_EXPORTER_OTLP_HEADERS").pipe(Config.map((text) => Redacted.make(pairsOf(text)!))),
+  /** `OTEL_EXPORTER_OTLP_PROTOCOL`: `http/protobuf` or `http/json`. Default `http/protobuf`. */
+  otlpProtocol: Config.schema(Schema.Literals(["http/protobuf", "http/json"]), "OTEL_EXPORTER_OTLP_PROTOCOL").pipe(
+    Config.withDefault("http/protobuf" as const),
+  ),
+  /** `OTEL_SERVICE_NAME`: `service.name` of what is exported. Default `parlance`. */
+  serviceName: Config.NonEmptyString("OTEL_SERVICE_NAME").pipe(Config.withDefault("parlance")),
+  /** `OTEL_RESOURCE_ATTRIBUTES`: more that all of it is marked with, such as `deployment.environment.name=staging`. */
+  resourceAttributes: pairs("OTEL_RESOURCE_ATTRIBUTES").pipe(Config.map((text) => pairsOf(text)!)),
+  /**
+   * `OTEL_TRACES_SAMPLER_ARG`: share of requests that are traced, 0 to 1; a caller's `traceparent` decides for itself. Default
+   * 0.05.
+   */
+  traceShare: Config.schema(
+    Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+    "OTEL_TRACES_SAMPLER_ARG",
+  ).pipe(Config.withDefault(0.05)),
   /** `DECISION_BUFFER_SIZE`: decisions kept in memory while the store is down. Default 10,000. */
   decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
   /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */

@@ -25,20 +25,24 @@ import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import { version } from "./domain/Version.ts"
+import { discreet } from "./telemetry/Discreet.ts"
+import * as Telemetry from "./telemetry/Telemetry.ts"
 
 /** People read lines, machines JSON. */
 const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
   Layer.merge(
-    Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
+    Logger.layer([discreet(process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson)]),
     Layer.succeed(References.MinimumLogLevel, logLevel),
   )))
 
 // A command prints its result; the log is for what went wrong.
 const layerQuiet = Layer.succeed(References.MinimumLogLevel, "Error")
 
-const serveCommand = Command.make("serve", {}, () => Layer.launch(Serve.layer).pipe(Effect.provide(layerLogs))).pipe(
-  Command.withDescription("Run the service"),
-)
+const serveCommand = Command.make(
+  "serve",
+  {},
+  () => Layer.launch(Layer.provide(Serve.layer, Telemetry.layer)).pipe(Effect.provide(layerLogs)),
+).pipe(Command.withDescription("Run the service"))
 
 const migrateCommand = Command.make("migrate", {}, () =>
   migrate.pipe(

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Random, Result, Schema } from "effect"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
@@ -99,6 +99,22 @@ interface Repeated {
   readonly _tag: "Repeated"
   readonly standing: StickyChoice
   readonly trace: unknown
+}
+
+/** Decisions asked for, by what came of them. */
+const decisions = Metric.counter("parlance_decisions_total", { incremental: true })
+const counters = Object.fromEntries(
+  (["chosen", "not-rendered", "no-candidate", "template-not-found", "template-archived", "variant-not-found"] as const)
+    .map((outcome) => [
+      outcome,
+      Metric.withAttributes(decisions, { outcome: outcome.replaceAll("-", "_") }),
+    ]),
+)
+
+const counted = (outcome: Outcome): Outcome => {
+  const name = outcome._tag === "Chosen" ? "chosen" : outcome._tag === "None" ? outcome.reason : "not-rendered"
+  counters[name]!.updateUnsafe(1, Context.empty())
+  return outcome
 }
 
 /** What was chosen and rendered, with all that is to be recorded of it. */
@@ -461,9 +477,12 @@ export class Decider extends Context.Service<Decider, {
       const decide = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
           const known = profiles.attributes(org, ask.userId, ask.attrs)
-          return known === undefined
-            ? decideKnown(org, ask)
-            : Effect.flatMap(known, (attrs) => decideKnown(org, { ...ask, attrs }))
+          return Effect.map(
+            known === undefined
+              ? decideKnown(org, ask)
+              : Effect.flatMap(known, (attrs) => decideKnown(org, { ...ask, attrs })),
+            counted,
+          )
         })
 
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
@@ -488,6 +507,7 @@ export class Decider extends Context.Service<Decider, {
           else if (one._tag !== "Planned") outcomes.push([templateId, one])
           else outcomes.push([templateId, settled(one.view, one.ask, one.decision, one.first, recorded[next++]!)])
         }
+        for (const [, outcome] of outcomes) counted(outcome)
         return outcomes
       })
 

@@ -7,6 +7,7 @@ import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { leastRetentionDays } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { step } from "../telemetry/Tracing.ts"
 import type { Decision } from "./Decision.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
@@ -319,7 +320,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const record = (decision: Decision): Effect.Effect<Recorded, GroupCommit.BufferFull> => {
         const ticket = ticketOf(decision)
         if (ticket === undefined) return new GroupCommit.BufferFull()
-        return Effect.map(commit.settled(ticket), (committed) => recordedAs(ticket, committed))
+        return Effect.map(step("commit")(commit.settled(ticket)), (committed) => recordedAs(ticket, committed))
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
@@ -331,7 +332,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         }
         const recorded: Array<Recorded> = []
         // Submitted together they are committed together: after the first the others hardly wait.
-        for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* commit.settled(ticket)))
+        for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* step("commit")(commit.settled(ticket))))
         return recorded
       })
 

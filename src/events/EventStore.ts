@@ -233,12 +233,17 @@ export const countEvents = Effect.fnUntraced(function* (
   )
 })
 
+/** An event that has just been stored, with the templates whose tallies it changes. */
+export interface Stored extends Incoming {
+  readonly templates: ReadonlyArray<string>
+}
+
 /** Stores those of `incoming` that are new, with the decisions they belong to; answers them. */
 export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   incoming: ReadonlyArray<Incoming>,
   now: number,
-): Effect.fn.Return<ReadonlyArray<Incoming>, SqlError> {
+): Effect.fn.Return<ReadonlyArray<Stored>, SqlError> {
   if (incoming.length === 0) return []
   const news = yield* unknown(sql, incoming)
   yield* link(sql, news, now)
@@ -266,5 +271,11 @@ export const storeEvents = Effect.fnUntraced(function* (
   yield* Metric.update(outcomeCounters.waiting, waiting)
   yield* Metric.update(outcomeCounters.attributed, stored.length - waiting)
   yield* Metric.update(outcomeCounters.duplicate, incoming.length - stored.length)
-  return stored
+  const templates = new Map<Incoming, Array<string>>()
+  for (const { decision, event } of placed) {
+    const named = templates.get(event)
+    if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])
+    else if (decision !== undefined) named.push(decision.templateId)
+  }
+  return stored.map((event) => ({ ...event, templates: templates.get(event) ?? [] }))
 })

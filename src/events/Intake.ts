@@ -1,13 +1,15 @@
-import { Clock, Context, Effect, Layer, Queue, Semaphore } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Queue, Semaphore, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import type { Erasure, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { Inflow } from "../learning/Inflow.ts"
+import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { Store } from "../store/Store.ts"
+import { current, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
 import { isAttributable } from "./Attribution.ts"
 import { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
@@ -27,6 +29,15 @@ const batchBodies = 500
 /** Faults kept of one body at most, so that a hostile one does not grow many times its size. */
 const keptFaults = 100
 
+/** From the receipt of a body until what it says is stored and counted. Unit: seconds. */
+const lag = Metric.histogram("parlance_event_lag_seconds", {
+  boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600],
+})
+
+/** For the sake of a trace a template's actor is woken this often at most; the sweep comes anyway. Unit: milliseconds. */
+const wakeEvery = 1000
+const wokenTemplates = 1000
+
 interface Body {
   readonly id: number
   readonly orgSlug: string
@@ -42,6 +53,14 @@ interface Report {
   duplicates: number
   ignored: number
   faults: Array<Omit<SkippedItem, "expected">>
+}
+
+/** What a batch was. */
+interface Taken {
+  readonly bodies: ReadonlyArray<Body>
+  /** Organization and template of what was counted; with the span of doing so, if it is part of a trace. */
+  readonly templates: ReadonlyMap<string, readonly [org: string, template: string]>
+  readonly span: Tracer.AnySpan | undefined
 }
 
 /** What is in a batch of bodies. */
@@ -108,7 +127,36 @@ export class Intake extends Context.Service<Intake, {
       const profiles = yield* Profiles
       const erasures = yield* Erasures
       const { kind } = yield* Store
+      const learning = yield* Learning
+      const share = yield* TraceShare
+      const scope = yield* Effect.scope
       const one = yield* Semaphore.make(1)
+      const wokenAt = new Map<string, number>()
+
+      /** Lets the actors of traced events fold at once, in the trace. */
+      const wake = ({ span, templates }: Taken): Effect.Effect<void> => {
+        if (span === undefined) return Effect.void
+        const now = clock.currentTimeMillisUnsafe()
+        if (wokenAt.size > wokenTemplates) wokenAt.clear()
+        const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
+        for (const [key] of due) wokenAt.set(key, now)
+        return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
+          .pipe(
+            Effect.withParentSpan(span, { captureStackTrace: false }),
+            Effect.forkIn(scope),
+            Effect.asVoid,
+          )
+      }
+
+      /** What is done once a batch is committed; answers how many bodies there were. */
+      const finish = (taken: Taken) => {
+        const now = clock.currentTimeMillisUnsafe()
+        return Effect.forEach(
+          taken.bodies,
+          ({ receivedAt }) => Metric.update(lag, Math.max(0, now - receivedAt.getTime()) / 1000),
+          { discard: true },
+        ).pipe(Effect.andThen(wake(taken)), Effect.as(taken.bodies.length))
+      }
 
       /** Notes with each body what it turned into. */
       const note = (bodies: ReadonlyArray<Body>, reports: ReadonlyMap<number, Report>) => {
@@ -131,10 +179,36 @@ export class Intake extends Context.Service<Intake, {
             AND i.received_at >= ${new Date(since)}`
       }
 
+      const take = Effect.fnUntraced(function* (bodies: ReadonlyArray<Body>) {
+        const contents: Contents = { events: [], profiles: [], erasures: [] }
+        const reports = new Map<number, Report>()
+        const templates = new Map<string, readonly [string, string]>()
+        for (const body of bodies) {
+          const segment = segmentOf(body.source)
+          const normalize = body.source === deliverSource
+            ? normalizeReports
+            : segment && webhooks.normalize(body.orgSlug, segment)
+          reports.set(body.id, readInto(contents, body, normalize))
+        }
+        yield* lockEvents(sql, bodies.map(({ orgSlug }) => orgSlug))
+        yield* profiles.apply(contents.profiles)
+        for (const event of yield* storeEvents(sql, contents.events, clock.currentTimeMillisUnsafe())) {
+          const report = reports.get(event.inboxId)!
+          report.events++
+          report.duplicates--
+          for (const template of event.templates) templates.set(`${event.org}/${template}`, [event.org, template])
+        }
+        yield* note(bodies, reports)
+        // After everything else of these bodies, which then is forgotten with the rest.
+        for (const person of contents.erasures) yield* erasures.erase(person)
+        return { bodies, templates, span: yield* current }
+      })
+
       /** Takes one batch of at most so many bodies; answers how many there were. */
       const takeBodies = (most: number) =>
-        sql.withTransaction(Effect.gen(function* () {
-          const bodies = yield* sql<Body>`
+        Effect.flatMap(
+          sql.withTransaction(Effect.gen(function* () {
+            const bodies = yield* sql<Body>`
             SELECT i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.headers, i.body FROM inbox i
             WHERE i.status = 'pending' AND i.id IN (
               SELECT s.id FROM (
@@ -142,28 +216,17 @@ export class Intake extends Context.Service<Intake, {
                 FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${most}) p
               ) s WHERE s.before < ${batchBytes[kind]})
             ORDER BY i.id FOR UPDATE SKIP LOCKED`
-          if (bodies.length === 0) return 0
-          const contents: Contents = { events: [], profiles: [], erasures: [] }
-          const reports = new Map<number, Report>()
-          for (const body of bodies) {
-            const segment = segmentOf(body.source)
-            const normalize = body.source === deliverSource
-              ? normalizeReports
-              : segment && webhooks.normalize(body.orgSlug, segment)
-            reports.set(body.id, readInto(contents, body, normalize))
-          }
-          yield* lockEvents(sql, bodies.map(({ orgSlug }) => orgSlug))
-          yield* profiles.apply(contents.profiles)
-          for (const { inboxId } of yield* storeEvents(sql, contents.events, clock.currentTimeMillisUnsafe())) {
-            const report = reports.get(inboxId)!
-            report.events++
-            report.duplicates--
-          }
-          yield* note(bodies, reports)
-          // After everything else of these bodies, which then is forgotten with the rest.
-          for (const person of contents.erasures) yield* erasures.erase(person)
-          return bodies.length
-        }))
+            if (bodies.length === 0) return { bodies, templates: new Map(), span: undefined } satisfies Taken
+            // A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others.
+            const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
+            return yield* stepOf(first, "intake", {
+              kind: "consumer",
+              links: others.map((span) => ({ span, attributes: {} })),
+              attributes: { bodies: bodies.length },
+            })(take(bodies))
+          })),
+          finish,
+        )
 
       /** Sets the first body aside that the store will not have: it must not hold up the others for ever. */
       const setAside = (error: SqlError) => {

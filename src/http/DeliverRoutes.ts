@@ -4,6 +4,7 @@ import { hash } from "node:crypto"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import { DeliveryQueue } from "../delivery/DeliveryQueue.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { deliverBody } from "./DeliverWire.ts"
 import { authorize } from "./KeyRequired.ts"
@@ -33,7 +34,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           detail: "Deliver takes the API key in the header X-Api-Key only, not as `Authorization: Bearer`",
         })
       }
-      yield* authorize(keys, request, org, "deliver")
+      yield* step("auth")(authorize(keys, request, org, "deliver"))
       const { bytes, json } = yield* Body.rawJson(request, Body.maxBodyBytes)
       const decoded = deliverBody(json, clock.currentTimeMillisUnsafe())
       const key = headers["idempotency-key"]
@@ -59,6 +60,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             }),
         }),
         toProblems,
+        step("enqueue"),
       )
       return HttpServerResponse.jsonUnsafe(ok, {
         headers: queued.repeated ? { "idempotent-replayed": "true" } : {},

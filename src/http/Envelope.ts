@@ -1,4 +1,16 @@
-import { Cause, Effect, Metric, Option, Result } from "effect"
+import {
+  Cause,
+  Clock,
+  Context,
+  Effect,
+  Exit,
+  type Fiber,
+  Option,
+  Random,
+  References,
+  Result,
+  type Tracer,
+} from "effect"
 import {
   HttpRouter,
   type HttpServerError,
@@ -10,17 +22,17 @@ import { HttpApi, HttpApiError } from "effect/http-api"
 import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
 import { fromIssue } from "../domain/Faults.ts"
+import { currentSpan, spanOf, TraceShare } from "../telemetry/Tracing.ts"
 import * as Problems from "./Problems.ts"
 import * as RateLimits from "./RateLimits.ts"
-import { countOf } from "./RequestCount.ts"
+import { kindOf, measure } from "./RequestMetrics.ts"
 import { invalid } from "./Requests.ts"
 import { retryAfter } from "./RetryAfter.ts"
 import { seenThrough } from "./TrustedProxies.ts"
-import type { AddressRange } from "../domain/Addresses.ts"
 import { Settings } from "../Settings.ts"
 
 // What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
-// status calls for, and a count.
+// status calls for, its part in the metrics, and, if the request is to be traced, the span that all others belong to.
 
 const withHeaders = (
   response: HttpServerResponse.HttpServerResponse,
@@ -81,8 +93,17 @@ const isRouteNotFound = (error: unknown): error is HttpServerError.HttpServerErr
   error !== null && typeof error === "object" && "_tag" in error && error._tag === "HttpServerError" &&
   "reason" in error && (error.reason as { readonly _tag: string })._tag === "RouteNotFound"
 
+/** The path of the route that this fiber serves, as it was declared; undefined where there is none. */
+const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
+  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
+
 /** The answer to anything that was not answered: a problem, and a log entry if it is our fault. */
-const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: string, cause: Cause.Cause<unknown>) => {
+const answerTo = (
+  request: HttpServerRequest.HttpServerRequest,
+  requestId: string,
+  route: string | undefined,
+  cause: Cause.Cause<unknown>,
+) => {
   const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (isRouteNotFound(failure)) return unmatched(request)
   if (HttpServerRespondable.isRespondable(failure)) return HttpServerRespondable.toResponse(failure)
@@ -97,8 +118,9 @@ const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: strin
     return HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The service is shutting down" }))
   }
   return Effect.andThen(
+    // Not the path itself, which may name a person.
     Effect.logError("A request failed inside the service", cause).pipe(
-      Effect.annotateLogs({ requestId, method: request.method, path: request.url.split("?", 1)[0] }),
+      Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
     ),
     HttpServerRespondable.toResponse(
       new Problems.InternalError({ detail: `The service could not answer; its logs say why under ${requestId}` }),
@@ -106,28 +128,75 @@ const answerTo = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   )
 }
 
-// Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
-const envelop = (trusted: ReadonlyArray<AddressRange>) =>
-<E, R>(
-  next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const requestId = requestIdOf(request.headers["x-request-id"])
-    const finish = (response: HttpServerResponse.HttpServerResponse) =>
-      Effect.as(
-        Metric.update(countOf(response.status), 1),
-        withHeaders(response, requestId, RateLimits.headersOf(request)),
-      )
-    // What is asked with a key has no use for the address, and shall not pay for it.
-    const seen = request.url.startsWith("/api/") ? request : seenThrough(trusted, request)
-    const asked = seen === request ? next : Effect.provideService(next, HttpServerRequest.HttpServerRequest, seen)
-    return Effect.matchCauseEffect(asked, {
-      onSuccess: finish,
-      onFailure: (cause) => Effect.flatMap(Effect.orDie(answerTo(request, requestId, cause)), finish),
-    })
-  })
+/** The span of a whole request; `answering` says in it what was answered. */
+const inSpan = <E, R>(
+  request: HttpServerRequest.HttpServerRequest,
+  requestId: string,
+  parent: Tracer.ExternalSpan | undefined,
+  answering: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+) =>
+  Effect.flatMap(
+    Effect.makeSpan(request.method, {
+      kind: "server",
+      ...(parent === undefined ? { root: true } : { parent }),
+      attributes: { "http.request.method": request.method, "parlance.request_id": requestId },
+    }),
+    (span) =>
+      Effect.onExit(Effect.withParentSpan(answering, span, { captureStackTrace: false }), (exit) =>
+        Effect.map(Clock.currentTimeNanos, (now) =>
+          span.end(
+            now,
+            Exit.isSuccess(exit) && exit.value.status >= 500 ? Exit.fail({ _tag: String(exit.value.status) }) : exit,
+          ))),
+  )
+
+/** Says in the request's span what was answered. */
+const describe = (span: Tracer.AnySpan | undefined, method: string, route: string | undefined, status: number) => {
+  if (span?._tag !== "Span") return
+  span.attribute("http.response.status_code", status)
+  // Only now it is known; conventions want it in the name.
+  if (route !== undefined) Object.assign(span, { name: `${method} ${route}` })
+}
 
 /** Wraps every route. */
-export const layer = HttpRouter.use((router) =>
-  Effect.flatMap(Settings, ({ trustedProxies }) => router.addGlobalMiddleware(envelop(trustedProxies)))
-)
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const clock = yield* Clock.Clock
+  const random = yield* Random.Random
+  const share = yield* TraceShare
+  const { trustedProxies } = yield* Settings
+
+  // Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
+  const envelop = <E, R>(
+    next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
+    Effect.withFiber((fiber) => {
+      const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+      const requestId = requestIdOf(request.headers["x-request-id"])
+      const begun = clock.currentTimeMillisUnsafe()
+      // What is asked with a key has no use for the address, and shall not pay for it.
+      const seen = request.url.startsWith("/api/") ? request : seenThrough(trustedProxies, request)
+      // For whatever is logged until the answer; the enclosing request restores what was there before.
+      const context = Context.add(fiber.context, References.CurrentLogAnnotations, { requestId })
+      fiber.setContext(seen === request ? context : Context.add(context, HttpServerRequest.HttpServerRequest, seen))
+      const finish = (response: HttpServerResponse.HttpServerResponse) =>
+        Effect.withFiberSucceed((fiber) => {
+          const route = routeOf(fiber)
+          measure(kindOf(route), response.status, clock.currentTimeMillisUnsafe() - begun)
+          if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
+          return withHeaders(response, requestId, RateLimits.headersOf(request))
+        })
+      const answering = Effect.matchCauseEffect(next, {
+        onSuccess: finish,
+        onFailure: (cause) =>
+          Effect.withFiber((fiber) =>
+            Effect.flatMap(Effect.orDie(answerTo(request, requestId, routeOf(fiber), cause)), finish)
+          ),
+      })
+      if (share === undefined) return answering
+      const given = spanOf(request.headers)
+      const isTraced = given === undefined ? random.nextDoubleUnsafe() < share : given.sampled
+      return isTraced ? inSpan(request, requestId, given, answering) : answering
+    })
+
+  yield* router.addGlobalMiddleware(envelop)
+}))

@@ -4,6 +4,7 @@ import { type Grant, KeyAuth } from "../auth/KeyAuth.ts"
 import { Decider, type Outcome } from "../decisions/Decider.ts"
 import * as Errors from "../domain/Errors.ts"
 import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
+import { step } from "../telemetry/Tracing.ts"
 import { authorize } from "./KeyRequired.ts"
 import { charge } from "./RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "./Problems.ts"
@@ -61,7 +62,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     new Unavailable({ detail: "The store does not take decisions and the buffer in front of it is full" })
 
   const one = (org: string, ask: Ask) =>
-    Effect.matchEffect(decider.decide(org, ask), {
+    Effect.matchEffect(step("decide")(decider.decide(org, ask)), {
       onFailure: unavailable,
       onSuccess: (
         outcome,
@@ -83,7 +84,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     })
 
   const many = (org: string, ask: BatchAsk) =>
-    Effect.matchEffect(decider.decideBatch(org, ask), {
+    Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
       onFailure: unavailable,
       onSuccess: (outcomes) => {
         const answer: Record<string, unknown> = Object.create(null)
@@ -109,8 +110,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       HttpServerRequest.HttpServerRequest,
       (request) =>
         Effect.flatMap(HttpRouter.params, ({ org = "" }) =>
-          Effect.flatMap(authorize(keys, request, org, "generate"), (grant) =>
-            answer(org, request, grant))),
+          Effect.flatMap(
+            step("auth")(authorize(keys, request, org, "generate")),
+            (grant) => answer(org, request, grant),
+          )),
     )
 
   yield* router.add(

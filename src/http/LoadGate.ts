@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { Settings } from "../Settings.ts"
-import { countOf } from "./RequestCount.ts"
+import { countRefused } from "./RequestMetrics.ts"
 
 /** What a request is for, which decides when it is refused. `health` never is. */
 export type Kind = "api" | "webhook" | "management" | "health"
@@ -134,7 +134,7 @@ export class LoadGate extends Context.Service<LoadGate, {
           const more = gate.shed[kind] - reported[kind]!
           reported[kind] = gate.shed[kind]
           yield* Metric.update(shedBy[kind]!, more)
-          if (more > 0) yield* Metric.update(countOf(503), more)
+          if (more > 0) countRefused(more)
         }
       })
       // For whoever reads metrics without asking for them here.

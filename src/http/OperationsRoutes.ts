@@ -7,6 +7,7 @@ import { Cluster } from "../cluster/Cluster.ts"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
+import { Exported, exportMetricsEvery } from "../telemetry/Exported.ts"
 import { Api, ServedApi } from "./Api.ts"
 import { Drain } from "./Drain.ts"
 import { LoadGate } from "./LoadGate.ts"
@@ -89,6 +90,25 @@ export const layer = HttpApiBuilder.group(
       Effect.ignore,
     )
 
+    /** Brings the gauges up to date. */
+    const measure = Effect.gen(function* () {
+      const state = decisions.state()
+      yield* Metric.update(pending, state.pending)
+      yield* Metric.update(storeDown, state.down ? 1 : 0)
+      yield* load.report
+      const membership = yield* cluster.membership
+      yield* Metric.update(clusterRunners, membership.runners)
+      yield* Metric.update(clusterSeen, membership.seenSecondsAgo)
+      yield* Metric.update(clusterShards, membership.shards)
+      yield* Metric.update(clusterActors, membership.actors)
+      yield* measureBacklog
+    })
+
+    // A collector is sent what a scrape would have been answered.
+    if (yield* Exported) {
+      yield* measure.pipe(Effect.andThen(Effect.sleep(exportMetricsEvery)), Effect.forever, Effect.forkScoped)
+    }
+
     const openapiText = HttpServerResponse.jsonUnsafe(document)
 
     return handlers
@@ -125,16 +145,7 @@ export const layer = HttpApiBuilder.group(
         }))
       .handleRaw("metrics", () =>
         Effect.gen(function* () {
-          const state = decisions.state()
-          yield* Metric.update(pending, state.pending)
-          yield* Metric.update(storeDown, state.down ? 1 : 0)
-          yield* load.report
-          const membership = yield* cluster.membership
-          yield* Metric.update(clusterRunners, membership.runners)
-          yield* Metric.update(clusterSeen, membership.seenSecondsAgo)
-          yield* Metric.update(clusterShards, membership.shards)
-          yield* Metric.update(clusterActors, membership.actors)
-          yield* measureBacklog
+          yield* measure
           return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
             contentType: "text/plain; version=0.0.4; charset=utf-8",
           })

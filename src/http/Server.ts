@@ -1,6 +1,6 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Duration, Effect, Layer, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter } from "effect/http"
+import { HttpIncomingMessage, HttpMiddleware, HttpRouter } from "effect/http"
 import { Buffer } from "node:buffer"
 import { randomUUID } from "node:crypto"
 import { createServer, STATUS_CODES } from "node:http"
@@ -98,4 +98,6 @@ export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     },
   }).pipe(
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(Body.maxBodyBytes))),
+    // The server's own spans would say whole URLs and addresses of clients: Envelope.ts has others.
+    Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
   )

@@ -9,6 +9,7 @@ import { countItems } from "../events/CustomEvents.ts"
 import { parseJson } from "../events/Reading.ts"
 import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
 import { WebhookSources } from "../events/WebhookSources.ts"
+import { carried, step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { authorize } from "./KeyRequired.ts"
 import { PathNotFound, Unauthorized, Unavailable } from "./Problems.ts"
@@ -63,7 +64,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     body: Uint8Array,
     received: number,
   ) =>
-    inbox.store({ org: org as OrgSlug, source, headers: headersOf(request, source), body }).pipe(
+    carried.pipe(
+      Effect.flatMap((traceparent) => {
+        const headers = headersOf(request, source)
+        // With the body, so that what becomes of it is seen in the trace of the request that brought it.
+        if (traceparent !== undefined) headers["traceparent"] = traceparent
+        return inbox.store({ org: org as OrgSlug, source, headers, body })
+      }),
+      step("store"),
       Effect.mapError(() =>
         new Unavailable({
           detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
@@ -77,7 +85,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const { headers } = request
     const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
       headers["authorization"] === undefined
-    if (!signed) yield* authorize(keys, request, org, "events")
+    if (!signed) yield* step("auth")(authorize(keys, request, org, "events"))
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
     const { bytes, items } = signed || binary

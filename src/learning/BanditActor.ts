@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Latch, Metric, Schema, Semaphore } from "effect"
+import { Clock, Duration, Effect, Latch, Metric, Schema, Semaphore, type Tracer } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import { SqlClient } from "effect/sql"
@@ -8,6 +8,7 @@ import { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { Changes } from "../store/Changes.ts"
+import { current, step, stepOf } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
@@ -98,6 +99,8 @@ export const layer = BanditActor.toLayer(
     // A fit has been begun that is not published yet.
     let fitting = false
     let fitMillis = 0
+    // The traced fold that the next fit is due to.
+    let cause: Tracer.AnySpan | undefined
 
     const view = () => views.template(org, template)
     const objectiveOf = () => view()?.objective ?? "click"
@@ -163,6 +166,7 @@ export const layer = BanditActor.toLayer(
         opened = known
         return false
       }
+      cause ??= yield* current
       yield* dirty.open
       // Another node folded in between, or a rebuild replaced the tallies: the next use reads them again.
       if (revision === known.revision + 1) {
@@ -175,7 +179,7 @@ export const layer = BanditActor.toLayer(
     const fold = Effect.gen(function* () {
       yield* opening
       while (yield* foldBatch) yield* opening
-    })
+    }).pipe(step("fold"))
 
     /** Notices that somebody else has folded since, or rebuilt, with nothing left in the ledger. */
     const catchUp = Effect.gen(function* () {
@@ -273,24 +277,34 @@ export const layer = BanditActor.toLayer(
         return dirty.open
       })
 
-    const fitNow = startingOver(
+    /** Shows a fit in the trace of what it is due to. */
+    const caused = <A, E>(fit: Effect.Effect<A, E>) =>
+      Effect.suspend(() => {
+        const parent = cause
+        cause = undefined
+        return stepOf(parent, "fit")(fit)
+      })
+
+    const fitNow = caused(startingOver(
       Effect.flatMap(begin, (prepared) => Effect.flatMap(run(prepared.request), (answer) => publish(answer, prepared))),
-    )
+    ))
 
     /** The same for traffic that can wait: the node's turn is taken for the arithmetic alone. */
-    const fitInTurn = startingOver(Effect.gen(function* () {
-      const prepared = yield* one.withPermits(1)(
-        // Somebody who could not wait may have fitted meanwhile.
-        Effect.suspend(() =>
-          dirty.isOpen() ? Effect.andThen(Effect.ignore(catchUp), begin) : Effect.succeed(undefined)
-        ),
-      )
-      if (prepared === undefined) return
-      fitting = true
-      let answer: FitAnswer
-      yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
-      yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
-    })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false))))
+    const fitInTurn = caused(
+      startingOver(Effect.gen(function* () {
+        const prepared = yield* one.withPermits(1)(
+          // Somebody who could not wait may have fitted meanwhile.
+          Effect.suspend(() =>
+            dirty.isOpen() ? Effect.andThen(Effect.ignore(catchUp), begin) : Effect.succeed(undefined)
+          ),
+        )
+        if (prepared === undefined) return
+        fitting = true
+        let answer: FitAnswer
+        yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
+        yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
+      })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false)))),
+    )
 
     const pause = () =>
       Math.max(

@@ -1,0 +1,74 @@
+import { Context, Metric } from "effect"
+
+/** Answered requests, by kind of route and status. */
+const requests = Metric.counter("parlance_http_requests_total", { incremental: true })
+/** From a request's headers to its answer, by kind of route and class of status. Unit: seconds, measured in milliseconds. */
+const durations = Metric.histogram("parlance_http_request_seconds", {
+  boundaries: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+})
+
+/** What kind of route answers; `refused` before there was one, as too much was in work; `other` where there is none. */
+export type RouteKind =
+  | "generate"
+  | "batch_generate"
+  | "deliver"
+  | "delay"
+  | "webhook"
+  | "management"
+  | "console"
+  | "operations"
+  | "refused"
+  | "other"
+
+const prefixes: ReadonlyArray<readonly [string, RouteKind]> = [
+  ["/api/generate/", "generate"],
+  ["/api/batch-generate/", "batch_generate"],
+  ["/api/deliver/", "deliver"],
+  ["/api/delay/", "delay"],
+  ["/api/webhook/", "webhook"],
+  ["/console/api/", "management"],
+  ["/console", "console"],
+]
+
+const kinds = new Map<string, RouteKind>()
+
+/** The kind of a route by its path as it was declared; undefined: no route. */
+export const kindOf = (path: string | undefined): RouteKind => {
+  if (path === undefined) return "other"
+  const known = kinds.get(path)
+  if (known !== undefined) return known
+  const kind = prefixes.find(([prefix]) => path.startsWith(prefix))?.[1] ?? "operations"
+  kinds.set(path, kind)
+  return kind
+}
+
+type Counter = Metric.Metric<number, unknown>
+
+/** Kept, since giving attributes to a metric costs more than counting. */
+const byKind = new Map<RouteKind, Map<number, { readonly count: Counter; readonly duration: Counter }>>()
+
+const metricsOf = (route: RouteKind, status: number) => {
+  let byStatus = byKind.get(route)
+  if (byStatus === undefined) byKind.set(route, byStatus = new Map())
+  let metrics = byStatus.get(status)
+  if (metrics === undefined) {
+    metrics = {
+      count: Metric.withAttributes(requests, { route, status: String(status) }),
+      duration: Metric.withAttributes(durations, { route, status: `${Math.floor(status / 100)}xx` }),
+    }
+    byStatus.set(status, metrics)
+  }
+  return metrics
+}
+
+const process = Context.empty()
+
+/** Counts one answered request and the time it took. */
+export const measure = (route: RouteKind, status: number, millis: number): void => {
+  const { count, duration } = metricsOf(route, status)
+  count.updateUnsafe(1, process)
+  duration.updateUnsafe(Math.max(0, millis) / 1000, process)
+}
+
+/** Counts requests that were refused with 503 before they came to a route. */
+export const countRefused = (requests: number): void => metricsOf("refused", 503).count.updateUnsafe(requests, process)

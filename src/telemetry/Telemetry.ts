@@ -1,0 +1,73 @@
+import { Effect, Layer, Logger, Option, Redacted, Tracer } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import { OtlpExporter, OtlpLogger, OtlpMetrics, OtlpSerialization, OtlpTracer } from "effect/observability"
+import { randomUUID } from "node:crypto"
+import { version } from "../domain/Version.ts"
+import { Settings } from "../Settings.ts"
+import { discreet } from "./Discreet.ts"
+import { Exported, exportMetricsEvery } from "./Exported.ts"
+import { onlyBegun, TraceShare } from "./Tracing.ts"
+
+/** How often the collector is sent the spans and logs that have come together. */
+const exportEvery = "2 seconds"
+
+/** A collector that does not answer one batch by then has not got it. */
+const patience = "5 seconds"
+
+/** How long each kind of telemetry may hold up the end of the process. */
+const lastPatience = "1 second"
+
+/** Sends to a collector, and gives up on one that hangs. */
+const layerClient = Layer.effect(
+  HttpClient.HttpClient,
+  Effect.map(
+    HttpClient.HttpClient,
+    HttpClient.transform((effect, request) =>
+      Effect.timeoutOrElse(effect, {
+        duration: patience,
+        orElse: () => Effect.die(new Error(`${request.method} to the collector took longer than ${patience}`)),
+      })
+    ),
+  ),
+).pipe(Layer.provide(FetchHttpClient.layer))
+
+/**
+ * Traces, metrics and logs over OTLP/HTTP to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; nothing without it. A collector
+ * that is away loses what it was to be sent: nothing waits for it, but the end of the process for some seconds.
+ */
+export const layer = Layer.unwrap(Effect.map(Settings, (settings) => {
+  const { otlpEndpoint, otlpHeaders, otlpProtocol, resourceAttributes, serviceName, traceShare } = settings
+  if (Option.isNone(otlpEndpoint)) return Layer.empty
+  const to = (signal: string) => ({
+    url: `${otlpEndpoint.value.href.replace(/\/$/, "")}/v1/${signal}`,
+    headers: Redacted.value(otlpHeaders),
+    resource: {
+      serviceName,
+      serviceVersion: version,
+      attributes: { "service.instance.id": randomUUID(), ...resourceAttributes },
+    },
+    shutdownTimeout: lastPatience,
+  } as const)
+  const layerTraces = Layer.merge(
+    Layer.effect(
+      Tracer.Tracer,
+      Effect.map(OtlpTracer.make({ ...to("traces"), exportInterval: exportEvery }), onlyBegun),
+    ),
+    Layer.succeed(TraceShare, traceShare),
+  )
+  const layerLogs = Logger.layer([
+    Effect.map(
+      OtlpLogger.make({ ...to("logs"), exportInterval: exportEvery, excludeLogSpans: true }),
+      discreet,
+    ),
+  ], { mergeWithExisting: true })
+  const layerMetrics = Layer.merge(
+    Layer.effectDiscard(OtlpMetrics.make({ ...to("metrics"), exportInterval: exportMetricsEvery })),
+    Layer.succeed(Exported, true),
+  )
+  return Layer.mergeAll(layerTraces, layerLogs, layerMetrics).pipe(
+    Layer.provide(OtlpExporter.layerFlusher),
+    Layer.provide(otlpProtocol === "http/json" ? OtlpSerialization.layerJson : OtlpSerialization.layerProtobuf),
+    Layer.provide(layerClient),
+  )
+}))

@@ -1,0 +1,77 @@
+import { Cause, Context, Effect, Exit, type Fiber, Option, Tracer } from "effect"
+import { Headers, HttpTraceContext } from "effect/http"
+
+// A trace begins with a request and follows what it brings about: see docs/decisions/0017. Nothing else begins one, so that
+// what runs in the background costs and sends nothing.
+
+/** Share of requests that are traced when their caller does not say, 0 to 1. Undefined (the default): nothing is traced. */
+export const TraceShare = Context.Reference<number | undefined>("parlance/telemetry/TraceShare", {
+  defaultValue: () => undefined,
+})
+
+/** What failed, by its kind alone: messages quote what was worked on. */
+const kindOf = (cause: Cause.Cause<unknown>): Error => {
+  const error: unknown = Cause.squash(cause)
+  const named = error !== null && typeof error === "object" ? error as { _tag?: unknown; name?: unknown } : {}
+  const kind = new Error("")
+  kind.name = typeof named._tag === "string" ? named._tag : typeof named.name === "string" ? named.name : "Error"
+  kind.stack = ""
+  return kind
+}
+
+const withoutWords = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> =>
+  Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? exit : Exit.fail(kindOf(exit.cause))
+
+/**
+ * Sends a span to `tracer` only if it belongs to a trace that was begun on purpose (`root: true`) or elsewhere, and without
+ * the words of failures; any other span is held for nobody.
+ */
+export const onlyBegun = (tracer: Tracer.Tracer): Tracer.Tracer =>
+  Tracer.make({
+    span: (options) => {
+      const isBegun = options.root || (Option.isSome(options.parent) && options.parent.value.sampled)
+      if (!isBegun || !options.sampled) return new Tracer.NativeSpan({ ...options, sampled: false })
+      const span = tracer.span(options)
+      const end = span.end.bind(span)
+      return Object.assign(span, {
+        end: (time: bigint, exit: Exit.Exit<unknown, unknown>) => end(time, withoutWords(exit)),
+      })
+    },
+  })
+
+/** The span that this fiber is in, if it is part of a trace that is sent. */
+export const currentSpan = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.AnySpan | undefined =>
+  fiber.cache.tracer !== undefined && fiber.cache.span?.sampled === true ? fiber.cache.span : undefined
+
+/** The same, where no fiber is at hand. */
+export const current: Effect.Effect<Tracer.AnySpan | undefined> = Effect.withFiberSucceed(currentSpan)
+
+/** Shows `effect` as a span of its own where there is a trace; costs next to nothing where there is none. */
+export const step =
+  (name: string, attributes: Readonly<Record<string, unknown>> = {}) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.withFiber((fiber) =>
+      currentSpan(fiber) === undefined
+        ? effect
+        : Effect.withSpan(effect, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>
+    )
+
+/** The same as part of the trace of `parent`, whatever this fiber is in. */
+export const stepOf =
+  (parent: Tracer.AnySpan | undefined, name: string, options: Omit<Tracer.SpanOptions, "parent"> = {}) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    parent === undefined
+      ? effect
+      : Effect.withSpan(effect, name, { ...options, parent, captureStackTrace: false }) as Effect.Effect<A, E, R>
+
+/** The `traceparent` with which what this fiber stores can be worked on in the same trace; undefined outside of one. */
+export const carried: Effect.Effect<string | undefined> = Effect.withFiber((fiber) => {
+  const span = currentSpan(fiber)
+  return Effect.succeed(span === undefined ? undefined : `00-${span.traceId.padStart(32, "0")}-${span.spanId}-01`)
+})
+
+/** The span that a `traceparent` names; undefined for what is none. */
+export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
+  headers["traceparent"] === undefined
+    ? undefined
+    : Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromInput({ traceparent: headers["traceparent"] })))
