@@ -133,19 +133,20 @@ export class Intake extends Context.Service<Intake, {
       const one = yield* Semaphore.make(1)
       const wokenAt = new Map<string, number>()
 
-      /** Lets the actors of traced events fold at once, in the trace. */
+      /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
       const wake = ({ span, templates }: Taken): Effect.Effect<void> => {
         if (span === undefined) return Effect.void
         const now = clock.currentTimeMillisUnsafe()
         if (wokenAt.size > wokenTemplates) wokenAt.clear()
         const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
         for (const [key] of due) wokenAt.set(key, now)
-        return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
-          .pipe(
-            Effect.withParentSpan(span, { captureStackTrace: false }),
-            Effect.forkIn(scope),
-            Effect.asVoid,
-          )
+        return Effect.forEach(due, ([, [org, template]]) => {
+          learning.traceWake(org, template, span)
+          return learning.wake(org, template, false)
+        }, { discard: true }).pipe(
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
       }
 
       /** What is done once a batch is committed; answers how many bodies there were. */
@@ -201,7 +202,12 @@ export class Intake extends Context.Service<Intake, {
         yield* note(bodies, reports)
         // After everything else of these bodies, which then is forgotten with the rest.
         for (const person of contents.erasures) yield* erasures.erase(person)
-        return { bodies, templates, span: yield* current }
+        const span = yield* current
+        // Before the commit, after which the sweep may be first to wake them.
+        if (span !== undefined) {
+          for (const [org, template] of templates.values()) learning.traceWake(org, template, span)
+        }
+        return { bodies, templates, span }
       })
 
       /** Takes one batch of at most so many bodies; answers how many there were. */

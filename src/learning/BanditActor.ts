@@ -252,8 +252,11 @@ export const layer = BanditActor.toLayer(
       const prepared = yield* prepare(undefined, choosing ? yield* censuses.read(org, template) : undefined)
       yield* dirty.close
       if (choosing) censusAt = now
-      return prepared
+      const begun = { ...prepared, cause }
+      cause = undefined
+      return begun
     })
+    type Begun = Effect.Success<typeof begin>
 
     /** Publishes what was fitted; under the actor's lock, which may have been another's since the fit was begun. */
     const publish = Effect.fnUntraced(function* (answer: FitAnswer, prepared: Prepared) {
@@ -277,34 +280,35 @@ export const layer = BanditActor.toLayer(
         return dirty.open
       })
 
-    /** Shows a fit in the trace of what it is due to. */
-    const caused = <A, E>(fit: Effect.Effect<A, E>) =>
-      Effect.suspend(() => {
-        const parent = cause
-        cause = undefined
-        return stepOf(parent, "fit")(fit)
-      })
+    /** Arithmetic and publication, shown in the trace of the fold that they are due to. */
+    const inTrace = <A, E>({ cause }: Begun, fit: Effect.Effect<A, E>) => stepOf(cause, "fit")(fit)
 
-    const fitNow = caused(startingOver(
-      Effect.flatMap(begin, (prepared) => Effect.flatMap(run(prepared.request), (answer) => publish(answer, prepared))),
-    ))
+    const fitNow = startingOver(
+      Effect.flatMap(
+        begin,
+        (prepared) => inTrace(prepared, Effect.flatMap(run(prepared.request), (answer) => publish(answer, prepared))),
+      ),
+    )
 
     /** The same for traffic that can wait: the node's turn is taken for the arithmetic alone. */
-    const fitInTurn = caused(
-      startingOver(Effect.gen(function* () {
-        const prepared = yield* one.withPermits(1)(
-          // Somebody who could not wait may have fitted meanwhile.
-          Effect.suspend(() =>
-            dirty.isOpen() ? Effect.andThen(Effect.ignore(catchUp), begin) : Effect.succeed(undefined)
-          ),
-        )
-        if (prepared === undefined) return
-        fitting = true
-        let answer: FitAnswer
-        yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
-        yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
-      })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false)))),
-    )
+    const fitInTurn = startingOver(Effect.gen(function* () {
+      const prepared = yield* one.withPermits(1)(
+        // Somebody who could not wait may have fitted meanwhile.
+        Effect.suspend(() =>
+          dirty.isOpen() ? Effect.andThen(Effect.ignore(catchUp), begin) : Effect.succeed(undefined)
+        ),
+      )
+      if (prepared === undefined) return
+      fitting = true
+      yield* inTrace(
+        prepared,
+        Effect.gen(function* () {
+          let answer: FitAnswer
+          yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
+          yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
+        }),
+      )
+    })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false))))
 
     const pause = () =>
       Math.max(

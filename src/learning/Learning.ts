@@ -1,4 +1,4 @@
-import { Cache, Clock, Context, Duration, Effect, Exit, Fiber, Layer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Fiber, Layer, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
@@ -17,6 +17,9 @@ const shownFor = ({ offsetDays }: DecisionWindow) => offsetDays === 0 ? Duration
 
 /** Windows whose models are kept to be shown, of all templates. */
 const shownWindows = 100
+
+/** Traces that wait for their actor to be woken, at most. */
+const waitingTraces = 1000
 
 /** The model of a template nothing is known of, under a window. */
 export const unlearned = (template: string, window: DecisionWindow | undefined, now: number): ModelSnapshot =>
@@ -47,6 +50,8 @@ export class Learning extends Context.Service<Learning, {
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
   /** Has a template fitted whose settings have changed, wherever its actor is; does not wait for it. */
   readonly relearn: (org: string, template: string) => Effect.Effect<void>
+  /** Lets the next time that this node wakes the actor, whoever does so, be part of a trace. */
+  readonly traceWake: (org: string, template: string, span: Tracer.AnySpan) => void
 }>()("parlance/learning/Learning") {
   static readonly layer = Layer.effect(
     Learning,
@@ -107,15 +112,28 @@ export class Learning extends Context.Service<Learning, {
           Effect.catchCause((cause) => Effect.as(failed("refresh", org, template)(cause), false)),
         )
 
+      const traces = new Map<string, Tracer.AnySpan>()
+      const traceWake = (org: string, template: string, span: Tracer.AnySpan) => {
+        const id = actorId(org, template)
+        // The first of several: one fold can be in one trace only.
+        if (traces.size < waitingTraces && !traces.has(id)) traces.set(id, span)
+      }
+
       const send = (org: string, template: string, stale: boolean) =>
         patiently(client(actorId(org, template)).Wake({ stale }, { discard: true })).pipe(
           // Its mailbox is full of the same message, or it is moving: the next sweep comes.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 
-      // Every node looks for its own: who is not here is found by another.
+      // Every node looks for its own: who is not here is found by another. What is traced is sent wherever the actor is.
       const wake = (org: string, template: string, stale: boolean) =>
-        Effect.suspend(() => cluster.isHere(actorId(org, template)) ? send(org, template, stale) : Effect.void)
+        Effect.suspend(() => {
+          const id = actorId(org, template)
+          const span = traces.get(id)
+          if (span === undefined) return cluster.isHere(id) ? send(org, template, stale) : Effect.void
+          traces.delete(id)
+          return Effect.withParentSpan(send(org, template, stale), span, { captureStackTrace: false })
+        })
 
       const relearn = Effect.fnUntraced(function* (org: string, template: string) {
         // What the message does not reach, the sweep of models finds.
@@ -127,7 +145,7 @@ export class Learning extends Context.Service<Learning, {
         yield* Effect.forkIn(send(org, template, true), scope)
       })
 
-      return Learning.of({ model, windowed, refresh, wake, relearn })
+      return Learning.of({ model, windowed, refresh, wake, traceWake, relearn })
     }),
   )
 }

@@ -57,7 +57,11 @@ describe("Telemetry", () => {
           fields: { name: personal.field },
         })
         const click = JSON.stringify({ event: "click", tracking_id: personal.trackingId, user_id: personal.user })
-        const [generated, hooked, unwanted] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [string, string, string]
+        const [generated, hooked, unwanted] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [
+          string,
+          string,
+          string,
+        ]
 
         assert.strictEqual(
           (await post("/api/generate/acme", ask, { traceparent: traceparent(generated, true) })).status,
@@ -71,7 +75,12 @@ describe("Telemetry", () => {
         assert.strictEqual(answer.status, 200)
         const named = (traceId: string, name: string) =>
           collector.spans().find((span) => span.traceId === traceId && span.name === name)
-        await waitUntil("the trace is there", () => named(hooked, "fit") !== undefined && named(generated, "commit") !== undefined)
+        await waitUntil(
+          "the traces are there",
+          () => named(hooked, "fit") !== undefined && named(generated, "commit") !== undefined,
+        ).catch((error) => {
+          throw new Error(`${error.message}: ${collector.spans().map(({ name }) => name).join(", ")}`)
+        })
 
         const spans = collector.spans()
         const line = lineOf(spans, named(hooked, "fit")!)
@@ -112,16 +121,22 @@ describe("Telemetry", () => {
         await service.manage("GET", `/organizations/acme/people/${personal.email}`)
         await post(
           "/api/webhook/events/acme",
-          JSON.stringify({ event: "click", tracking_id: `${personal.poison}\u0000`, user_id: `${personal.poison}\u0000` }),
+          JSON.stringify({
+            event: "click",
+            tracking_id: `${personal.poison}\u0000`,
+            user_id: `${personal.poison}\u0000`,
+          }),
           { ...traced, "x-request-id": "request-with-poison" },
         )
         await post("/api/webhook/events/acme", click, { traceparent: traceparent(unwanted, false) })
-        await waitUntil("the inbox is empty", async () =>
-          /^parlance_inbox_pending 0$/m.test(await (await service.request("/metrics")).text()))
+        await waitUntil(
+          "the inbox is empty",
+          async () => /^parlance_inbox_pending 0$/m.test(await (await service.request("/metrics")).text()),
+        )
         const scraped = await (await service.request("/metrics")).text()
 
         assert.deepStrictEqual(await terminate(service), { code: 0, signal: null })
-        const names = new Set([...scraped.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!))
+        const names = new Set([...scraped.matchAll(/^# TYPE (parlance_\S+) /gm)].map(([, name]) => name!))
         assert.isAbove(names.size, 15)
         for (const name of names) assert.isTrue(collector.metrics().has(name), name)
         assert.isTrue(collector.logs().some(({ body }) => String(body).includes("Parlance answers at")))
