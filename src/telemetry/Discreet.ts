@@ -56,10 +56,18 @@ const toldCause = (cause: Cause.Cause<unknown>): Cause.Cause<unknown> =>
   )
 
 const toldValue = (value: unknown): unknown => {
+  if (typeof value === "string") return withoutQuotes(value)
   if (Cause.isCause(value)) return Cause.pretty(toldCause(value))
   if (value instanceof Error) return told(value).stack
   if (value === null || typeof value !== "object" || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toldValue(one)]))
+}
+
+/** Our own words come first, whatever they are about behind them. */
+const toldMessage = (message: unknown): unknown => {
+  if (typeof message === "string") return message
+  if (!Array.isArray(message)) return toldValue(message)
+  return message.map((part, i) => i === 0 && typeof part === "string" ? part : toldValue(part))
 }
 
 /** Logs as `logger` does, but of errors only what they are and where they came about, not what they quote. */
@@ -67,7 +75,7 @@ export const discreet = <A>(logger: Logger.Logger<unknown, A>): Logger.Logger<un
   Logger.make((options) =>
     logger.log({
       ...options,
-      message: Array.isArray(options.message) ? options.message.map(toldValue) : toldValue(options.message),
+      message: toldMessage(options.message),
       cause: toldCause(options.cause),
     })
   )

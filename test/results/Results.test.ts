@@ -29,6 +29,7 @@ const layerLearning = Layer.succeed(
     refresh: () => Effect.succeed(true),
     wake: () => Effect.void,
     relearn: () => Effect.void,
+    traceWake: () => {},
   }),
 )
 

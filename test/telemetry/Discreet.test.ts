@@ -1,0 +1,121 @@
+import { assert, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { SqlClient } from "effect/sql"
+import { describe } from "vitest"
+import * as Envelope from "../../src/http/Envelope.ts"
+import { LoadGate } from "../../src/http/LoadGate.ts"
+import * as Server from "../../src/http/Server.ts"
+import { Settings } from "../../src/Settings.ts"
+import { discreet } from "../../src/telemetry/Discreet.ts"
+import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+
+const person = "Zephyrine Quill"
+const email = "zephyrine@personal.example"
+
+/** What a process would print, and the layer with which it does. */
+const printed = () => {
+  const lines: Array<string> = []
+  const layer = Logger.layer([discreet(Logger.map(Logger.formatJson, (line) => void lines.push(line)))])
+  return { lines, layer }
+}
+
+describe("Logs", () => {
+  it.live("say what the store refused and where, but not the value", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { layer, lines } = printed()
+      const context = yield* Layer.build(layerMigrated(temporaryEnvironment("embedded")))
+      const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
+      const refused = yield* Effect.flip(sql`SELECT ${person}::text::int`)
+      const broken = yield* Effect.flip(sql`SELECT 1 FROM nowhere_at_all`)
+      yield* Effect.gen(function* () {
+        yield* Effect.logError("A body was set aside", refused)
+        yield* Effect.logWarning("An actor did not answer", { template: "acme/offer", cause: refused })
+        yield* Effect.ignoreCause(Effect.orDie(Effect.fail(refused)), { log: true })
+        yield* Effect.logError("The store is odd", broken)
+      }).pipe(Effect.provide(layer))
+      const text = lines.join("\n")
+      assert.strictEqual(lines.length, 4, text)
+      assert.notInclude(text, person)
+      assert.strictEqual(text.split("SQLSTATE 22P02").length, 4, text)
+      assert.match(text, /SQLSTATE 42P01/)
+      assert.match(text, /acme\/offer/)
+    })))
+
+  it.effect("leave out what other errors quote, addresses and queries", () =>
+    Effect.gen(function* () {
+      const { layer, lines } = printed()
+      const unexpected = yield* Effect.flip(
+        Schema.decodeUnknownEffect(Schema.Struct({ age: Schema.Int }))({ age: person }),
+      )
+      yield* Effect.gen(function* () {
+        yield* Effect.logError("Odd", unexpected)
+        yield* Effect.logWarning(`The "offer" is odd`, { template: "acme/offer", reason: unexpected.message })
+        yield* Effect.logError("Odd", new Error(`Mail to ${email} failed at https://x.example/send?to=${email}`))
+        yield* Effect.logError("Odd", new TypeError("It is no function", { cause: new Error(`no "${person}"`) }))
+      }).pipe(Effect.provide(layer))
+      const text = lines.join("\n")
+      assert.notInclude(text, person)
+      assert.notInclude(text, email)
+      assert.include(text, "SchemaError")
+      assert.include(JSON.parse(lines[1]!).message[0], `"offer"`)
+      assert.include(text, "It is no function")
+      assert.match(text, /at .+\.ts:\d+/)
+    }))
+
+  it.live("of a request carry the id of its answer and the route, not the path", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { layer, lines } = printed()
+      const routes = Layer.merge(
+        HttpRouter.add(
+          "GET",
+          "/people/:person",
+          Effect.andThen(Effect.logInfo("Looking"), Effect.die(new Error(`nobody is "${person}"`))),
+        ),
+        Envelope.layer,
+      )
+      const context = yield* Layer.build(
+        Server.serve(routes).pipe(
+          Layer.provideMerge(Server.layerServer),
+          Layer.provide(LoadGate.layer),
+          Layer.provide(layerSettings({ PORT: "0" })),
+          Layer.provide(layer),
+        ),
+      )
+      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+      assert(address._tag !== "UnixPathAddress")
+      const url = `http://127.0.0.1:${address.port}/people/${encodeURIComponent(email)}?who=${email}`
+      const answer = yield* Effect.promise(async () => {
+        const response = await fetch(url, { headers: { "x-request-id": "one-request" } })
+        await response.text()
+        return response
+      })
+      assert.strictEqual(answer.status, 500)
+      assert.strictEqual(answer.headers.get("x-request-id"), "one-request")
+      const records = lines.map((line) => JSON.parse(line))
+      assert.deepStrictEqual(records.map(({ annotations }) => annotations.requestId), ["one-request", "one-request"])
+      assert.strictEqual(records[1].annotations.route, "/people/:person")
+      assert.notMatch(lines.join("\n"), /zephyrine|quill/i)
+    })))
+})
+
+describe("Settings of telemetry", () => {
+  it.effect("that are wrong are named, each with what it should be", () =>
+    Effect.gen(function* () {
+      const env = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",
+        OTEL_EXPORTER_OTLP_HEADERS: "secret",
+        OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+        OTEL_RESOURCE_ATTRIBUTES: "a=%zz",
+        OTEL_TRACES_SAMPLER_ARG: "5",
+      }
+      const { faults } = yield* Effect.flip(
+        Effect.provide(
+          Settings,
+          Settings.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))),
+        ),
+      )
+      assert.deepStrictEqual(faults.map((fault) => fault.split(":", 1)[0]).sort(), Object.keys(env).sort())
+      assert.notInclude(faults.join("\n"), "secret")
+    }))
+})
