@@ -11,6 +11,8 @@ describe("The form of an organization's settings", () => {
     "quiet_hours-from": "21:00",
     "quiet_hours-to": "08:00",
     allowed_days: "mon\ntue",
+    retention_days: "500",
+    inbox_retention_days: "14",
   }
 
   it("says what the API takes: empty times are no quiet hours, and all days no limit", () => {
@@ -23,6 +25,8 @@ describe("The form of an organization's settings", () => {
         delay_horizon_hours: 48,
         quiet_hours: { from: "21:00", to: "08:00" },
         allowed_days: ["mon", "tue"],
+        retention_days: 500,
+        inbox_retention_days: 14,
       } as never),
     )
     const open = patchOf({
@@ -48,14 +52,18 @@ describe("The form of an organization's settings", () => {
         "quiet_hours-from": "25:00",
         "quiet_hours-to": "",
         allowed_days: "",
+        retention_days: "30",
+        inbox_retention_days: "",
       }),
       [
         "/allowed_days",
         "/delay_horizon_hours",
         "/exploration_floor",
+        "/inbox_retention_days",
         "/name",
         "/quiet_hours-from",
         "/quiet_hours-to",
+        "/retention_days",
         "/time_zone",
       ],
     )

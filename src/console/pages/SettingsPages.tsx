@@ -33,6 +33,8 @@ const labels = {
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
   allowed_days: "Days on which may be sent",
+  retention_days: "Days that decisions and events are kept",
+  inbox_retention_days: "Days that received bodies are kept",
 }
 
 /** The fields of the form as an organization has them. */
@@ -44,6 +46,8 @@ const fieldsOf = (org: Organization): Fields => ({
   "quiet_hours-from": org.quiet_hours?.from ?? "",
   "quiet_hours-to": org.quiet_hours?.to ?? "",
   allowed_days: (org.allowed_days ?? DayOfWeek.literals).join("\n"),
+  retention_days: String(org.retention_days),
+  inbox_retention_days: String(org.inbox_retention_days),
 })
 
 const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
@@ -66,6 +70,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
       allowed_days: isEveryDay ? null : chosen,
+      retention_days: numberOf(fields["retention_days"] ?? ""),
+      inbox_retention_days: numberOf(fields["inbox_retention_days"] ?? ""),
     }),
     (faults) =>
       faults.map((fault) =>
@@ -148,6 +154,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                     />
                   </div>
                 </Card>
+                <Card
+                  title="Retention"
+                  lead="What is older is removed, up to a month or a week later. Results look back 180 days."
+                >
+                  <div class="fields">
+                    <Field {...field("retention_days")} type="number" hint="From 200 to 3,650 days." />
+                    <Field
+                      {...field("inbox_retention_days")}
+                      type="number"
+                      hint="From 1 to 365 days. What was not understood is kept for 90 days at least."
+                    />
+                  </div>
+                </Card>
                 <div>
                   <Submit>Save settings</Submit>
                 </div>
@@ -172,6 +191,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <dd>{quietText(org)}</dd>
                   <dt>{labels.allowed_days}</dt>
                   <dd>{daysText(org)}</dd>
+                  <dt>Decisions and events are kept</dt>
+                  <dd>{org.retention_days} days</dd>
+                  <dt>Received bodies are kept</dt>
+                  <dd>{org.inbox_retention_days} days</dd>
                 </>
               )}
               <dt>Created</dt>
