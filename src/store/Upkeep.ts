@@ -2,7 +2,7 @@ import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { Store } from "./Store.ts"
 
-/** Every table but that of the migrations, the liveliest first. */
+/** Every table but that of the migrations, the liveliest first. Partitions go with theirs. */
 export const tables: ReadonlyArray<string> = [
   "deliveries",
   "tally_ledger",
@@ -25,7 +25,6 @@ export const tables: ReadonlyArray<string> = [
   "idempotency_keys",
   "dispatch_lanes",
   "delivery_counts",
-  "attribution_links",
   "profiles",
   "send_time_marks",
   "sessions",
@@ -42,6 +41,11 @@ export const tables: ReadonlyArray<string> = [
   "api_keys",
   "accounts",
   "memberships",
+  "key_uses",
+  "upkeep_runs",
+  "schema_compatibility",
+  "cluster_nodes",
+  "cluster_shards",
 ]
 
 /**

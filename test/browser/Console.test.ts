@@ -77,7 +77,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       const token = await run(Effect.flatMap(OneTimeLinks, (links) => links.create("first_run")))
       const context = await tried.browser().newContext()
       const page = await context.newPage()
-      await page.goto(`${tried.service().url}/console/first-run?token=${token}`)
+      await page.goto(`${service.url}/console/first-run?token=${token}`)
       await page.getByLabel("E-mail address").fill("first@example.com")
       await page.getByLabel("Your name").fill("First")
       await page.getByLabel("Password").fill("password123")
@@ -86,7 +86,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
       await page.getByLabel("Password").fill(password)
       await submit(page, /Create account/)
       await page.getByText("Welcome! You are signed in.").waitFor()
-      await page.goto(`${tried.service().url}/console/first-run?token=${token}`)
+      await page.goto(`${service.url}/console/first-run?token=${token}`)
       await page.getByText("This link no longer works").waitFor()
       await context.close()
     } finally {

@@ -169,6 +169,8 @@ describeInBrowser("Results in a browser", start, (tried) => {
           ["overview-empty", "/console/o/bare"],
         ] as const
       ) {
+        await page.goto(`${tried.service().url}${where}`)
+        if (name === "send-times") await page.locator("#week").waitFor()
         for (const details of await page.locator("main details").all()) {
           await details.evaluate((one: HTMLDetailsElement) => one.open = name === "results-wrong")
         }
