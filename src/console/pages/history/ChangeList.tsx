@@ -18,7 +18,7 @@ const isShort = ({ action }: AuditEntry, { cost, whole }: ReturnType<typeof show
   whole && cost <= openUpTo && !action.endsWith("created")
 
 const marks = { same: " ", removed: "−", added: "+" } as const
-const said = { same: "", removed: "removed: ", added: "added: " } as const
+const said = { same: "", removed: "removed: ", added: "added: ", before: "before: ", after: "after: " } as const
 
 const Line = ({ line }: { readonly line: ShownLine }) => {
   if (line.kind === "gap") return <span class="gap">{counted(line.count, "line")} the same</span>
@@ -44,14 +44,14 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
         <>
           {short.before === undefined ? null : (
             <del>
-              <span class="visually-hidden">before:</span>
+              <span class="visually-hidden">{said.before}</span>
               {short.before === "" ? <i>nothing</i> : short.before}
             </del>
           )}
           {short.before === undefined || short.after === undefined ? null : <span aria-hidden="true">→</span>}
           {short.after === undefined ? null : (
             <ins>
-              <span class="visually-hidden">after:</span>
+              <span class="visually-hidden">{said.after}</span>
               {short.after === "" ? <i>nothing</i> : short.after}
             </ins>
           )}
@@ -115,7 +115,9 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
               </p>
               <p class="small muted">
                 {actor} ·{" "}
-                {"address" in entry && entry.address !== null ? <span class="mono">{entry.address} ·</span> : null}
+                {"address" in entry && entry.address !== null
+                  ? <span class="mono">{`${entry.address} · `}</span>
+                  : null}
                 <Time at={at} zone={zone} />
               </p>
             </div>
