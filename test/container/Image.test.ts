@@ -254,7 +254,7 @@ describe.runIf(available)("The container image", () => {
         await cluster("up", "--detach", "--no-build")
         await waitUntil("the balancer answers", healthy(service), 60)
         const runners = () =>
-          service.request("/readyz").then(async (response) => (await response.json()).cluster.runners, () => 0)
+          service.request("/readyz").then(async (response) => (await response.json()).cluster?.runners ?? 0, () => 0)
         // Asked for more often than there are nodes: whoever answers knows the others.
         await waitUntil("three nodes know each other", async () => {
           const seen = await Promise.all(Array.from({ length: 9 }, runners))
