@@ -154,6 +154,19 @@ for (const [place, layerOf] of places) {
           assert.deepStrictEqual(seen.vars, { subject: "Hello Ann" })
           assert.include(JSON.stringify(seen.variants), "not active")
           assert.include((yield* run("template", "list", ...org)).output, "spring")
+          assert.isTrue((yield* json("template", "archive", "spring", ...org)).archived_at !== null)
+          assert.notInclude((yield* run("template", "list", ...org)).output, "spring")
+          assert.isNull((yield* json("template", "restore", "spring", ...org)).archived_at)
+          const actions = (entries: ReadonlyArray<{ readonly action: string }>) => entries.map(({ action }) => action)
+          assert.deepStrictEqual(actions(yield* json("template", "history", "spring", ...org)).slice(0, 4), [
+            "template restored",
+            "template archived",
+            "variant changed",
+            "variant created",
+          ])
+          assert.include((yield* run("template", "history", "spring", "--changes", ...org)).output, "Hello {{ name }}")
+          assert.include(actions(yield* json("audit", "list", ...org)), "template archived")
+          assert.include(actions(yield* json("audit", "list", "--installation")), "organization created")
           yield* json("variant", "delete", "spring", "spring-b", ...org)
           yield* json("template", "delete", "spring", ...org)
           assert.include(yield* fails("template", "show", "spring", ...org), "no template")
