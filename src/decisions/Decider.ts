@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Metric, Random, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
@@ -13,6 +13,7 @@ import type { Decision, Window } from "./Decision.ts"
 import { DecisionLog, type Recorded } from "./DecisionLog.ts"
 import * as Selection from "./Selection.ts"
 import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
+import { counted } from "./OutcomeCount.ts"
 import { makeTrackingId } from "./TrackingId.ts"
 
 /** The chosen variant cannot be rendered with these fields; nothing was recorded. */
@@ -99,22 +100,6 @@ interface Repeated {
   readonly _tag: "Repeated"
   readonly standing: StickyChoice
   readonly trace: unknown
-}
-
-/** Decisions asked for, by what came of them. */
-const decisions = Metric.counter("parlance_decisions_total", { incremental: true })
-const counters = Object.fromEntries(
-  (["chosen", "not-rendered", "no-candidate", "template-not-found", "template-archived", "variant-not-found"] as const)
-    .map((outcome) => [
-      outcome,
-      Metric.withAttributes(decisions, { outcome: outcome.replaceAll("-", "_") }),
-    ]),
-)
-
-const counted = (outcome: Outcome): Outcome => {
-  const name = outcome._tag === "Chosen" ? "chosen" : outcome._tag === "None" ? outcome.reason : "not-rendered"
-  counters[name]!.updateUnsafe(1, Context.empty())
-  return outcome
 }
 
 /** What was chosen and rendered, with all that is to be recorded of it. */

@@ -31,7 +31,7 @@ export const pick = (chance: Chance, shares: ReadonlyArray<number>): number => {
   return shares.length - 1
 }
 
-/** `items` in an order as likely as any other. */
+/** `items` in random order, every order equally likely. */
 export const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> => {
   const order = [...items]
   for (let i = order.length - 1; i > 0; i--) {

@@ -140,13 +140,11 @@ export class Intake extends Context.Service<Intake, {
         if (wokenAt.size > wokenTemplates) wokenAt.clear()
         const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
         for (const [key] of due) wokenAt.set(key, now)
-        return Effect.forEach(due, ([, [org, template]]) => {
-          learning.traceWake(org, template, span)
-          return learning.wake(org, template, false)
-        }, { discard: true }).pipe(
-          Effect.forkIn(scope),
-          Effect.asVoid,
-        )
+        return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
+          .pipe(
+            Effect.forkIn(scope),
+            Effect.asVoid,
+          )
       }
 
       /** What is done once a batch is committed; answers how many bodies there were. */

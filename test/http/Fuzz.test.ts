@@ -315,7 +315,7 @@ suiteOnStores("Any request whatever", (bench) => {
         chunks.push(decoder.decode(buffer.subarray(0, count)))
       }
     } catch (error) {
-      // A reset is an answer as good as any to what is no HTTP; a connection that stays open is not.
+      // To what is no HTTP a reset is a fair answer; a connection that stays open is not.
       if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) throw error
     } finally {
       clearTimeout(timer)

@@ -52,14 +52,12 @@ export const faultsByAxe = async (page: Page): Promise<ReadonlyArray<string>> =>
   // The page's policy forbids foreign scripts, as it should; the debugger's way in does not pass through it.
   await page.evaluate(axe)
   return await page.evaluate(async () => {
-    // deno-lint-ignore no-explicit-any -- a global of the page
-    const { violations } = await (globalThis as any).axe.run(document, {
+    const { axe } = globalThis as unknown as { readonly axe: typeof import("axe-core") }
+    const { violations } = await axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     })
-    // deno-lint-ignore no-explicit-any -- axe's own shape
-    return violations.flatMap((one: any) =>
-      // deno-lint-ignore no-explicit-any -- axe's own shape
-      one.nodes.map((node: any) => `${one.id}: ${node.target.join(" ")}: ${node.failureSummary}`)
+    return violations.flatMap((one) =>
+      one.nodes.map((node) => `${one.id}: ${node.target.join(" ")}: ${node.failureSummary}`)
     )
   })
 }
