@@ -57,11 +57,13 @@ export class Outbox extends Context.Service<Outbox, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      // A lease that ends now has ended: the embedded store's clock tells milliseconds only, and a lane may be released
+      // and wanted within one of them.
       const idle = Effect.map(
         sql<{ slug: OrgSlug }>`
           SELECT o.slug FROM organizations o
           LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
-          WHERE (l.org_slug IS NULL OR l.lease_until < now()) AND (
+          WHERE (l.org_slug IS NULL OR l.lease_until <= now()) AND (
             EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
             OR EXISTS (SELECT 1 FROM deliveries d
               WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()))`,
@@ -79,7 +81,7 @@ export class Outbox extends Context.Service<Outbox, {
             VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
             ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
               lease_until = EXCLUDED.lease_until, sent_per_second = 0
-              WHERE l.lease_until < now()
+              WHERE l.lease_until <= now()
             RETURNING l.fence::float8 AS fence`
           if (taken === undefined) return undefined
           yield* sql`

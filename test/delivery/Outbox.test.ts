@@ -77,6 +77,13 @@ describeOnStores("Outbox", (_, environment) => {
         assert.isFalse(yield* outbox.renew(first!, 3))
         yield* outbox.release(first!)
         assert.isUndefined(yield* outbox.take(lane, "third"), "an owner of old releases nothing")
+        // Handed over at once again and again, also within one tick of the store's clock.
+        for (let lastOwner = second; lastOwner.fence < 22;) {
+          yield* outbox.release(lastOwner)
+          const next = yield* take("one-owner", "next")
+          assert.strictEqual(next.fence, lastOwner.fence + 1)
+          lastOwner = next
+        }
       }))
 
     it.effect("gives the lane of an owner that died away once its lease has ended, quiet until a second after", () =>
