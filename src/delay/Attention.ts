@@ -74,6 +74,61 @@ const seen = (code: number, clocks: Clocks, nowMillis: number) => {
   }
 }
 
+/**
+ * Touches added up under one tau, at the same cost for each however long its message lay there: where an exposure begins it
+ * is put in, where it ends what is left of it is taken out, and in between it fades by the same factor every hour.
+ */
+export class Exposures {
+  readonly #engaged = new Float64Array(weekHours)
+  readonly #begun = new Float64Array(weekHours)
+  #fresh: Float64Array
+
+  /** `fresh` is the freshness under the tau. */
+  constructor(fresh: Float64Array) {
+    this.#fresh = fresh
+  }
+
+  /** Forgets all touches. */
+  reset(fresh: Float64Array): void {
+    this.#engaged.fill(0)
+    this.#begun.fill(0)
+    this.#fresh = fresh
+  }
+
+  add(code: number, clocks: Clocks, nowMillis: number): void {
+    const touch = seen(code, clocks, nowMillis)
+    if (touch === undefined) return
+    const { isEngaged, lain, start, weight } = touch
+    const first = ((start % weekHours) + weekHours) % weekHours
+    const fresh = this.#fresh
+    this.#begun[first]! += weight
+    const end = (first + lain) % weekHours
+    this.#begun[end]! -= weight * fresh[lain - 1]! * fresh[1]!
+    if (isEngaged) this.#engaged[(first + lain - 1) % weekHours]! += weight
+  }
+
+  /** Adds what was counted to a histogram. */
+  addTo({ engaged, exposed }: Histogram): void {
+    const fading = this.#fresh[1]!
+    const begun = this.#begun
+    // What the end of a week leaves over for its beginning, all the weeks before included.
+    let lying = 0
+    for (let hour = 0; hour < weekHours; hour++) lying = begun[hour]! + fading * lying
+    lying /= 1 - fading ** weekHours
+    for (let hour = 0; hour < weekHours; hour++) {
+      lying = begun[hour]! + fading * lying
+      const k = fold[hour]!
+      // Rounding leaves a little more or less than nothing of what was taken out.
+      if (lying > 0) exposed[k]! += lying
+      engaged[k]! += this.#engaged[hour]!
+    }
+  }
+}
+
+// Arrays of the functions below that hold nothing between two calls, none of which waits: to make one costs more than to fill
+// it.
+const counting = new Exposures(freshness(defaultTau))
+
 /** Adds a person's touches to a histogram. */
 export const addTouches = (
   into: Histogram,
@@ -82,17 +137,9 @@ export const addTouches = (
   fresh: Float64Array,
   nowMillis: number,
 ): void => {
-  for (let i = 0; i < codes.length; i++) {
-    const touch = seen(codes[i]!, clocks, nowMillis)
-    if (touch === undefined) continue
-    const { isEngaged, lain, start, weight } = touch
-    let hour = start % weekHours
-    for (let j = 0; j < lain; j++) {
-      into.exposed[fold[hour]!]! += weight * fresh[j]!
-      if (++hour === weekHours) hour = 0
-    }
-    if (isEngaged) into.engaged[foldedHour(start + lain - 1)]! += weight
-  }
+  counting.reset(fresh)
+  for (let i = 0; i < codes.length; i++) counting.add(codes[i]!, clocks, nowMillis)
+  counting.addTo(into)
 }
 
 /**
@@ -164,45 +211,51 @@ export class Cells {
   }
 }
 
-/** A circular Gaussian over neighbouring hours, sd 1.2 h. */
+/** A circular Gaussian over neighbouring hours, sd 1.2 h: the weights of those 0 to 4 hours away. */
 const reach = 4
 const kernel = (() => {
-  const weights = Array.from({ length: 2 * reach + 1 }, (_, i) => Math.exp(-0.5 * ((i - reach) / 1.2) ** 2))
-  const sum = weights.reduce((a, b) => a + b, 0)
+  const weights = Array.from({ length: reach + 1 }, (_, away) => Math.exp(-0.5 * (away / 1.2) ** 2))
+  const sum = 2 * weights.reduce((a, b) => a + b, 0) - weights[0]!
   return weights.map((weight) => weight / sum)
-})()
+})() as [number, number, number, number, number]
 /** What the own kind of day counts, next to the other kind. */
 const ownKind = 0.8
 
-/** The neighbours of each folded hour, in the order of the kernel. */
-const neighbours = Uint8Array.from(
-  { length: foldedHours * (2 * reach + 1) },
-  (_, place) => {
-    const k = Math.floor(place / (2 * reach + 1))
-    return k - k % 24 + (k % 24 + place % (2 * reach + 1) - reach + 24) % 24
-  },
-)
+const dayHours = 24
+// A day with the hours before and after it.
+const around = new Float64Array(dayHours + 2 * reach)
+const near = new Float64Array(foldedHours)
 
-const smoothed = (values: Float64Array): Float64Array => {
-  const near = new Float64Array(foldedHours)
-  for (let k = 0, place = 0; k < foldedHours; k++) {
-    let sum = 0
-    for (let i = 0; i <= 2 * reach; i++) sum += kernel[i]! * values[neighbours[place++]!]!
-    near[k] = sum
+/** Writes to `mixed`, which may be `values`, what they are with their neighbours. */
+const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
+  const [here, one, two, three, four] = kernel
+  for (let day = 0; day < foldedHours; day += dayHours) {
+    for (let k = 0; k < dayHours; k++) around[reach + k] = values[day + k]!
+    for (let k = 0; k < reach; k++) {
+      around[k] = values[day + dayHours - reach + k]!
+      around[reach + dayHours + k] = values[day + k]!
+    }
+    for (let k = 0; k < dayHours; k++) {
+      near[day + k] = here * around[k + 4]! + one * (around[k + 3]! + around[k + 5]!) +
+        two * (around[k + 2]! + around[k + 6]!) + three * (around[k + 1]! + around[k + 7]!) +
+        four * (around[k]! + around[k + 8]!)
+    }
   }
-  const mixed = new Float64Array(foldedHours)
-  for (let k = 0; k < 24; k++) {
-    mixed[k] = ownKind * near[k]! + (1 - ownKind) * near[k + 24]!
-    mixed[k + 24] = ownKind * near[k + 24]! + (1 - ownKind) * near[k]!
+  for (let k = 0; k < dayHours; k++) {
+    const workday = near[k]!
+    const weekend = near[k + dayHours]!
+    mixed[k] = ownKind * workday + (1 - ownKind) * weekend
+    mixed[k + dayHours] = ownKind * weekend + (1 - ownKind) * workday
   }
-  return mixed
 }
 
 /** The histogram with what neighbouring hours and the other kind of day say. */
-export const smooth = ({ engaged, exposed }: Histogram): Histogram => ({
-  engaged: smoothed(engaged),
-  exposed: smoothed(exposed),
-})
+export const smooth = ({ engaged, exposed }: Histogram): Histogram => {
+  const smoothed = emptyHistogram()
+  smoothInto(smoothed.engaged, engaged)
+  smoothInto(smoothed.exposed, exposed)
+  return smoothed
+}
 
 /** Attention of everybody, given their smoothed histogram. */
 export const everybody = ({ engaged, exposed }: Histogram): Float64Array =>
@@ -226,16 +279,19 @@ export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): n
   return (total(engaged) + levelPrior) / expected
 }
 
+const own = emptyHistogram()
+
 /** Attention of a person within a group, given the histogram (not smoothed). */
 export const personal = (histogram: Histogram, group: Float64Array): Float64Array => {
   const level = levelOf(histogram, group)
-  const { engaged, exposed } = smooth(histogram)
+  smoothInto(own.engaged, histogram.engaged)
+  smoothInto(own.exposed, histogram.exposed)
   const sum = total(group)
   const attention = new Float64Array(foldedHours)
   for (let k = 0; k < foldedHours; k++) {
     const rate = group[k]!
     const prior = shapePrior * rate / sum
-    attention[k] = (engaged[k]! + prior) / (exposed[k]! + prior / (rate * level))
+    attention[k] = (own.engaged[k]! + prior) / (own.exposed[k]! + shapePrior / (sum * level))
   }
   return attention
 }
@@ -243,27 +299,28 @@ export const personal = (histogram: Histogram, group: Float64Array): Float64Arra
 /** What an hour of waiting costs, as a share of the value. */
 const waiting = 0.0001
 
+let whole = new Float64Array(0)
+
 /**
  * The engagements expected of a message sent in hour 0, 1, … `slots - 1`, given the attention to it in each folded hour;
- * `localHours` are the local hours from hour 0 on, `slots + 72` of them.
+ * `hours` are the folded hours from hour 0 on, `slots + 72` of them.
  */
-export const expected = (attention: Float64Array, localHours: ArrayLike<number>, slots: number, tau: number) => {
+export const expected = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
   const lasting = Math.exp(-1 / tau)
   const forgotten = Math.exp(-followedHours / tau)
   const count = slots + followedHours
   // What a message that stays fresh for ever brings from each hour on; the tail beyond 72 hours is taken off again.
-  const whole = new Float64Array(count + 1)
-  for (let i = count - 1; i >= 0; i--) whole[i] = attention[foldedHour(localHours[i]!)]! + lasting * whole[i + 1]!
+  if (whole.length < count) whole = new Float64Array(count)
+  let sum = 0
+  for (let i = count - 1; i >= 0; i--) whole[i] = sum = attention[hours[i]!]! + lasting * sum
   const found = new Float64Array(slots)
-  for (let i = 0; i < slots; i++) {
-    found[i] = whole[i]! - forgotten * whole[i + followedHours]!
-  }
+  for (let i = 0; i < slots; i++) found[i] = whole[i]! - forgotten * whole[i + followedHours]!
   return found
 }
 
 /** What sending in hour 0, 1, … is worth: the same, less what waiting until then costs. */
-export const values = (attention: Float64Array, localHours: ArrayLike<number>, slots: number, tau: number) => {
-  const found = expected(attention, localHours, slots, tau)
+export const values = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
+  const found = expected(attention, hours, slots, tau)
   for (let i = 0; i < slots; i++) found[i]! *= 1 - waiting * i
   return found
 }

@@ -1,5 +1,5 @@
 import { hourMillis } from "../bandit/Window.ts"
-import { values } from "./Attention.ts"
+import { foldedHour, values } from "./Attention.ts"
 import type { Clocks } from "./Clocks.ts"
 import { firstSlotFrom, type Permission, secondAt, secondsOf, type Slot, slots, slotStart } from "./Slots.ts"
 import { followedHours } from "./Touch.ts"
@@ -27,8 +27,8 @@ export interface SendWindow {
   readonly slots: ReadonlyArray<Slot>
   /** Seconds in which may be sent, all slots together. */
   readonly seconds: number
-  /** Local hours from the first slot on, until 72 hours after the last. */
-  readonly localHours: Int32Array
+  /** Folded hours from the first slot on, until 72 hours after the last. */
+  readonly hours: Uint8Array
   /** Where no time was allowed: the first hour afterwards in which may be sent; undefined where nothing ever is. */
   readonly next: Slot | undefined
   /** Unix milliseconds, half-open. */
@@ -43,9 +43,10 @@ export const sendWindow = (from: number, until: number, clocks: Clocks, permissi
   return {
     slots: allowed,
     seconds: allowed.reduce((sum, slot) => sum + secondsOf(slot), 0),
-    localHours: last === undefined
-      ? new Int32Array(0)
-      : Int32Array.from({ length: last.index + 1 + followedHours }, (_, i) => clocks.localHour(first + i * hourMillis)),
+    hours: Uint8Array.from(
+      { length: last === undefined ? 0 : last.index + 1 + followedHours },
+      (_, i) => foldedHour(clocks.localHour(first + i * hourMillis)),
+    ),
     next: last === undefined ? firstSlotFrom(until, clocks, permission) : undefined,
     until,
   }
@@ -64,16 +65,14 @@ export const choose = (
     readonly draws: readonly [number, number, number]
   },
 ): Chosen => {
-  const { localHours, next, slots: allowed, until } = window
+  const { hours, next, slots: allowed, until } = window
   const [first] = allowed
   if (first === undefined) {
     // Permissions that allow nothing at all cannot be saved.
     const second = next === undefined ? Math.ceil(until / 1000) : secondAt(next, draws[2])
     return { at: second * 1000, explored: false, late: true, worth: undefined }
   }
-  const worth = attention === undefined
-    ? undefined
-    : values(attention, localHours, localHours.length - followedHours, tau)
+  const worth = attention === undefined ? undefined : values(attention, hours, hours.length - followedHours, tau)
   if (draws[0] < explorationShare) {
     let left = draws[1] * window.seconds
     for (const slot of allowed) {

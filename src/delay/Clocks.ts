@@ -1,8 +1,8 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 
-/** Days remembered per zone; the lookback and a horizon fit in twice. */
-const rememberedDays = 1_000
+/** Days remembered per zone, a power of two; the lookback and a horizon fit in twice. */
+const rememberedDays = 512
 
 /**
  * The clocks of a zone for walks through half a year of hours, where asking the runtime each time would cost most of an
@@ -18,23 +18,19 @@ export interface Clocks {
 
 const make = (zone: string): Clocks => {
   const local = LocalTime.of(zone)
+  // Each day has one place, which it shares with days 512 apart: arrays, since a map would cost most of a walk.
+  const days = new Int32Array(rememberedDays).fill(2 ** 31 - 1)
   // NaN: it changes on that day.
-  const offsets = new Map<number, number>()
-  let lastDay = NaN
-  let lastOffset = NaN
+  const offsets = new Float64Array(rememberedDays)
   const offsetAt = (instantMs: number): number => {
     const day = Math.floor(instantMs / dayMillis)
-    // Who walks through hours asks about one day many times.
-    if (day === lastDay && !Number.isNaN(lastOffset)) return lastOffset
-    let offset = offsets.get(day)
-    if (offset === undefined) {
+    const place = day & (rememberedDays - 1)
+    if (days[place] !== day) {
       const first = local.offsetAt(day * dayMillis)
-      offset = first === local.offsetAt((day + 1) * dayMillis - 1) ? first : NaN
-      if (offsets.size >= rememberedDays) offsets.clear()
-      offsets.set(day, offset)
+      offsets[place] = first === local.offsetAt((day + 1) * dayMillis - 1) ? first : NaN
+      days[place] = day
     }
-    lastDay = day
-    lastOffset = offset
+    const offset = offsets[place]!
     return Number.isNaN(offset) ? local.offsetAt(instantMs) : offset
   }
   return {

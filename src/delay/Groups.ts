@@ -2,10 +2,10 @@ import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import {
-  addTouches,
   Cells,
   emptyHistogram,
   everybody,
+  Exposures,
   foldedHours,
   freshness,
   groupPrior,
@@ -134,21 +134,28 @@ export const timingOf = Effect.fnUntraced(function* (
   }
   const tau = cells.tau()
   const fresh = freshness(tau)
-  const variants = new Map<number, Counted>()
+  const counting = new Map<number, { readonly exposures: Exposures; touches: number; engagements: number }>()
   for (let at = 0; at < people.length; at += page) {
     for (const person of people.slice(at, at + page)) {
       const clocks = clocksOf(person)
-      for (let i = 0; i < person.codes.length; i++) {
-        const one = person.codes.subarray(i, i + 1)
-        const variant = variantOf(one[0]!)
-        let counted = variants.get(variant)
-        if (counted === undefined) variants.set(variant, counted = nothing())
-        addTouches(counted.histogram, one, clocks, fresh, nowMillis)
+      for (const code of person.codes) {
+        const variant = variantOf(code)
+        let counted = counting.get(variant)
+        if (counted === undefined) {
+          counting.set(variant, counted = { exposures: new Exposures(fresh), touches: 0, engagements: 0 })
+        }
+        counted.exposures.add(code, clocks, nowMillis)
         counted.touches++
-        if (delayOf(one[0]!) !== noEngagement) counted.engagements++
+        if (delayOf(code) !== noEngagement) counted.engagements++
       }
     }
     yield* yielding
+  }
+  const variants = new Map<number, Counted>()
+  for (const [variant, { engagements, exposures, touches }] of counting) {
+    const histogram = emptyHistogram()
+    exposures.addTo(histogram)
+    variants.set(variant, { histogram, touches, engagements })
   }
   const whole: Counted = {
     histogram: cells.histogram(tau),

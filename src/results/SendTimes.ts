@@ -15,8 +15,8 @@ import type { SendTimeHour, TemplateSendTimes } from "./TemplateSendTimes.ts"
 
 const weekHours = 168
 
-/** Local hours of a week from a Monday on, with those in which the last message is still looked at; hour 0 was a Thursday's. */
-const localHours = Int32Array.from({ length: weekHours + followedHours }, (_, at) => 4 * 24 + at)
+/** Folded hours of a week from a Monday on, with those in which the last message is still looked at; hour 0 was a Thursday's. */
+const hours = Uint8Array.from({ length: weekHours + followedHours }, (_, at) => foldedHour(4 * 24 + at))
 
 /** The share of what happens at this rate that happens at least once. */
 const atLeastOnce = (rate: number) => -Math.expm1(-rate)
@@ -27,13 +27,13 @@ export const weekOf = (
   tau: number,
   permission: Permission,
 ): ReadonlyArray<SendTimeHour> =>
-  Array.from(expected(attention, localHours, weekHours, tau), (value, at) => {
+  Array.from(expected(attention, hours, weekHours, tau), (value, at) => {
     const day = Math.floor(at / 24)
     const hour = at % 24
     return {
       day: day + 1,
       hour,
-      attention: atLeastOnce(attention[foldedHour(localHours[at]!)]!),
+      attention: atLeastOnce(attention[hours[at]!]!),
       // A message is engaged with for the first time once, however much attention there is.
       engaged: atLeastOnce(value),
       allowed: allowedShare(DayOfWeek.literals[day]!, hour, permission),
