@@ -163,10 +163,11 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
-  const known = new Map<string, Levels>()
+  // A question is about one template or, where several have a variant of that id, about a few, the same objects each time.
+  const known = new Map<About | string, Levels>()
   const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
   const levels = (about: ReadonlyArray<About>): Levels => {
-    const key = JSON.stringify(about)
+    const key = about.length === 1 ? about[0]! : JSON.stringify(about)
     let found = known.get(key)
     if (found === undefined) {
       const template = levelOf(

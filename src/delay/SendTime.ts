@@ -71,12 +71,16 @@ const templatesWith = (templates: ReadonlyMap<string, TemplateView>, copyId: str
   return index.get(copyId) ?? []
 }
 
-const abouts = new WeakMap<TemplateView, ReadonlyArray<string>>()
+/** By the ids of a template's variants; kept, so that levels are found by them. */
+const abouts = new WeakMap<TemplateView, ReadonlyMap<string, About>>()
 
 const aboutOf = (template: TemplateView, copy: string): About => {
-  let variants = abouts.get(template)
-  if (variants === undefined) abouts.set(template, variants = template.variants.map(({ id }) => id))
-  return { template: template.id, variants, copy }
+  let known = abouts.get(template)
+  if (known === undefined) {
+    const variants = template.variants.map(({ id }) => id)
+    abouts.set(template, known = new Map(variants.map((id) => [id, { template: template.id, variants, copy: id }])))
+  }
+  return known.get(copy)!
 }
 
 /** The window asked about last, by the organization's settings and by zone. */

@@ -12,7 +12,8 @@ type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
 
 /** One write on its way, with everybody who waits for it. */
 export class Ticket<A, B> {
-  readonly waiters = new Set<(answer: Answer<B>) => void>()
+  /** Made by the first who waits: there are entries nobody does for. */
+  waiters: Set<(answer: Answer<B>) => void> | undefined
   /** How the entry left memory; set once. */
   answer: Answer<B> | undefined
   /** Answered from memory while the store was down: it must not be given up any more. */
@@ -91,6 +92,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const full: Answer<B> = Effect.fail(new BufferFull())
 
   const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
+    if (ticket.waiters === undefined) return
     for (const resume of ticket.waiters) resume(answer)
     ticket.waiters.clear()
   }
@@ -245,8 +247,9 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
         ticket.promised = true
         return resume(notDurable)
       }
-      ticket.waiters.add(resume)
-      return Effect.sync(() => ticket.waiters.delete(resume))
+      const waiters = ticket.waiters ??= new Set()
+      waiters.add(resume)
+      return Effect.sync(() => waiters.delete(resume))
     })
 
   return { submit, settled, size, isDown: () => down } satisfies GroupCommit<A, B>
