@@ -1,5 +1,6 @@
 // More than the service can do: Generate in a closed loop finds what it sustains, then an open loop asks for one, two and
-// three times that: deno task bench overload [--quick] [--only postgres|embedded] [--rounds N].
+// three times that; then the same with batches, of which one core asks for three times what another can do:
+// deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10].
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,10 +15,17 @@ const { values: flags } = parseArgs({
     quick: { type: "boolean", default: false },
     only: { type: "string" },
     rounds: { type: "string" },
+    items: { type: "string", default: "1,10" },
   },
 })
 const seconds = flags.quick ? 3 : 8
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3))
+/** Messages a request asks for: 1 is Generate, more are a batch. */
+const sizes = flags.items.split(",").map(Number)
+if (!Number.isInteger(rounds) || rounds < 1 || sizes.some((size) => !Number.isInteger(size) || size < 1)) {
+  console.error("--rounds and --items are whole numbers above 0")
+  Deno.exit(1)
+}
 const connections = 1000
 
 /** What the open loop saw. Times in milliseconds, of the requests that were served unless it says otherwise. */
@@ -31,9 +39,9 @@ interface Seen {
 }
 
 const fields = { name: "Ann", city: "Oslo", product: "boots" }
-const template = {
-  id: "welcome",
-  name: "Welcome",
+const template = (id: string) => ({
+  id,
+  name: id,
   variants: Array.from({ length: 5 }, (_, i) => ({
     id: `v${i}`,
     vars: {
@@ -42,7 +50,7 @@ const template = {
       body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
     },
   })),
-}
+})
 
 const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
 const postgres = flags.only === "embedded" ? undefined : await startPostgres()
@@ -60,61 +68,72 @@ for (const [store, environment] of stores) {
   })
   const service = serviceAt(server.url)
   const key = await makeOrganization(service, "bench")
-  await service.manage("POST", "/organizations/bench/templates", template)
-  const request = {
-    url: `${server.url}/api/generate/bench`,
-    headers: { "X-Api-Key": key },
-    body: { template_id: "welcome", user_id: "u1", fields, attrs: { tier: "gold", country: "NO" } },
+  for (let n = 0; n < Math.max(...sizes); n++) {
+    await service.manage("POST", "/organizations/bench/templates", template(`t${n}`))
   }
-  await measure("warm-up", server, request, { seconds: 1, warmUp: 4 })
-  const rows: Array<ReadonlyArray<string | number | readonly [number, number]>> = []
-  for (let round = 1; round <= rounds; round++) {
-    const closed = await measure("closed loop", server, request, { seconds, warmUp: 0 })
-    const most = closed.perSecond
-    rows.push(["closed loop, 64 connections", [most, 0], [most, 0], [1, 2], [closed.p50, 1], [closed.p99, 1], "–", [
-      100 * (closed.statuses["503"] ?? 0) / closed.requests,
-      1,
-    ], [closed.cpuMicros, 1]])
-    for (const times of [1, 2, 3]) {
-      const before = cpuMicrosOf(server.pid)
-      const seen = await runLoad<Seen>(`${times}x`, "bench/support/openLoad.ts", {
-        ...request,
-        body: JSON.stringify(request.body),
-        seconds,
-        connections,
-        rate: Math.round(most * times),
-      })
-      const { "200": served = 0, "503": shed = 0 } = seen.statuses
-      const others = Object.entries(seen.statuses).filter(([status]) => status !== "200" && status !== "503")
-      if (others.length > 0) console.log(`Also answered: ${JSON.stringify(Object.fromEntries(others))}`)
-      rows.push([
-        `open loop, ${times}x`,
-        [seen.perSecond, 0],
-        [seen.served, 0],
-        [seen.served / most, 2],
-        [seen.p50, 1],
-        [seen.p99, 1],
-        [seen.refusedP99, 1],
-        [100 * shed / (served + shed), 1],
-        [(cpuMicrosOf(server.pid) - before) / (served + shed), 1],
-      ])
+  const requestOf = (size: number) => {
+    const shared = { user_id: "u1", fields, attrs: { tier: "gold", country: "NO" } }
+    const requests = Array.from({ length: size }, (_, n) => ({ template_id: `t${n}` }))
+    return {
+      url: `${server.url}/api/${size === 1 ? "generate" : "batch-generate"}/bench`,
+      headers: { "X-Api-Key": key },
+      body: size === 1 ? { ...shared, ...requests[0] } : { ...shared, requests },
     }
   }
-  printColumns(
-    `Overload, ${store}, ${connections} connections in the open loop, the server on one core`,
-    [
-      "",
-      "asked/s",
-      "served/s",
-      "served / maximum",
-      "p50 ms",
-      "p99 ms",
-      "p99 ms of refusals",
-      "shed %",
-      "CPU µs per answer",
-    ],
-    rows,
-  )
+  for (const size of sizes) {
+    const request = requestOf(size)
+    await measure("warm-up", server, request, { seconds: 1, warmUp: 4 })
+    const rows: Array<ReadonlyArray<string | number | readonly [number, number]>> = []
+    for (let round = 1; round <= rounds; round++) {
+      const closed = await measure("closed loop", server, request, { seconds, warmUp: 0 })
+      const most = closed.perSecond
+      rows.push(["closed loop, 64 connections", [most, 0], [most, 0], [1, 2], [closed.p50, 1], [closed.p99, 1], "–", [
+        100 * (closed.statuses["503"] ?? 0) / closed.requests,
+        1,
+      ], [closed.cpuMicros, 1]])
+      for (const times of [1, 2, 3]) {
+        const before = cpuMicrosOf(server.pid)
+        const seen = await runLoad<Seen>(`${times}x`, "bench/support/openLoad.ts", {
+          ...request,
+          body: JSON.stringify(request.body),
+          seconds,
+          connections,
+          rate: Math.round(most * times),
+        })
+        const { "200": served = 0, "503": shed = 0 } = seen.statuses
+        const others = Object.entries(seen.statuses).filter(([status]) => status !== "200" && status !== "503")
+        if (others.length > 0) console.log(`Also answered: ${JSON.stringify(Object.fromEntries(others))}`)
+        rows.push([
+          `open loop, ${times}x`,
+          [seen.perSecond, 0],
+          [seen.served, 0],
+          [seen.served / most, 2],
+          [seen.p50, 1],
+          [seen.p99, 1],
+          [seen.refusedP99, 1],
+          [100 * shed / (served + shed), 1],
+          [(cpuMicrosOf(server.pid) - before) / (served + shed), 1],
+        ])
+      }
+    }
+    printColumns(
+      `Overload, ${store}, ${
+        size === 1 ? "Generate" : `batches of ${size}`
+      }, ${connections} connections in the open loop, the server on one core`,
+      [
+        "",
+        "asked/s",
+        "served/s",
+        "served / maximum",
+        "p50 ms",
+        "p99 ms",
+        "p99 ms of refusals",
+        "shed %",
+        "CPU µs per answer",
+      ],
+      rows,
+    )
+  }
   await server.stop()
 }
 
