@@ -170,7 +170,7 @@ for (const [place, layerOf] of places) {
           yield* json("variant", "delete", "spring", "spring-b", ...org)
           yield* json("template", "delete", "spring", ...org)
           assert.include(yield* fails("template", "show", "spring", ...org), "no template")
-        }), 180_000)
+        }), 600_000)
     })
   })
 }

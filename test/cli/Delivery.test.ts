@@ -71,7 +71,7 @@ describe("parlance connection and deliver", () => {
         assert.include(yield* fails(["connection", "test", "main"]), "main")
         assert.deepStrictEqual(server.arrivals, [])
       })),
-    300_000,
+    600_000,
   )
 
   it.live(
@@ -104,7 +104,7 @@ describe("parlance connection and deliver", () => {
         assert.include(yield* fails(["deliver", "retry", first!]), "cancelled")
         assert.include(yield* fails(["deliver", "show", "none"]), "none")
       })),
-    300_000,
+    600_000,
   )
 
   it.live(
@@ -158,6 +158,6 @@ describe("parlance connection and deliver", () => {
         assert.strictEqual(sent.id, server.arrivals[0]!.id)
         assert.notInclude(service.output(), signingSecret.slice(6))
       })),
-    300_000,
+    600_000,
   )
 })

@@ -77,7 +77,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       assert.include(yield* fails("results", "none"), "no template")
       assert.include(yield* fails("results", "t", "--lookback-days", "900"), "365")
       assert.include(yield* fails("results", "t", "--segment", "plan"), "plan=pro")
-    })), 180_000)
+    })), 600_000)
 
   it.live("lists the inbox and has bodies looked at again", () =>
     Effect.scoped(Effect.gen(function* () {
@@ -112,7 +112,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       const again = yield* json("inbox", "list")
       assert.deepStrictEqual(again.map(({ status }: Json) => status), ["rejected", "partial"])
       assert.deepInclude(again[1], { events: 0, duplicates: 1 })
-    })), 180_000)
+    })), 600_000)
 
   it.live(
     "recounts, ends with status 1 where a check finds differences, and mends them",
@@ -141,7 +141,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
           differences: [],
         })
       })),
-    180_000,
+    600_000,
   )
 }
 
@@ -206,6 +206,6 @@ describe.runIf(hasPostgres())("parlance learning beside a service", () => {
         }
         yield* Effect.promise(() => waitUntil("the model is fitted anew", model))
       })),
-    180_000,
+    600_000,
   )
 })

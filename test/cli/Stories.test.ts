@@ -38,10 +38,10 @@ describe("Stories on the command line", () => {
     assert.strictEqual(json.decisions[0].tracking_id, "order-1001")
     assert.include(await parlance(0, "webhook", "events", "events"), "order-unknown")
     assert.include(await parlance(0, "event", "story", "nothing"), "Nothing is known by that name")
-  }, 120_000)
+  }, 300_000)
 
   it("asks for one name of a person, not for none or two", async () => {
     assert.include(await parlance(1, "person", "show"), "either --user or --email")
     assert.include(await parlance(1, "person", "show", "--user", "a", "--email", "b"), "either --user or --email")
-  }, 60_000)
+  }, 300_000)
 })

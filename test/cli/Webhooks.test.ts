@@ -82,7 +82,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
         )
         assert.deepStrictEqual(rows, [])
       })),
-    180_000,
+    600_000,
   )
 
   it.live(
@@ -120,7 +120,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
         assert.include(yield* text(["event", "list", "--tracking-id", "none"]), "No events")
         assert.include(yield* fails(["event", "list", "--limit", "0"]), "1000")
       })),
-    180_000,
+    600_000,
   )
 }
 
@@ -136,5 +136,5 @@ describe.runIf(hasPostgres())("parlance webhook on Postgres", () => {
       assert.notInclude(output, secret)
       const { json } = commands({ ...env, SECRET_KEY: randomBytes(32).toString("hex") })
       assert.deepInclude(yield* json(set, secret), { segment: "provider_a", enabled: true, set_up: true })
-    })), 180_000)
+    })), 600_000)
 })

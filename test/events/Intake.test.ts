@@ -302,6 +302,6 @@ describeOnStores("Intake", (store, environment) => {
           const bounced = Number(/voided (\d+)/.exec(lines.join())?.[1] ?? 0)
           assert.strictEqual(variant!.sends, 300 - bounced)
         }
-      })), 60_000)
+      })), 180_000)
   }
 })

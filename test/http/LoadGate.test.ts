@@ -194,7 +194,7 @@ describeOnStores("A service with too much to do", (store) => {
           assert.strictEqual(await metric(shed), before + 5)
         })
       })),
-    60_000,
+    180_000,
   )
 
   it.live("counts no request whose body does not arrive", () =>
@@ -223,5 +223,5 @@ describeOnStores("A service with too much to do", (store) => {
           socket.destroy()
         }
       })
-    })), 60_000)
+    })), 180_000)
 })

@@ -65,7 +65,7 @@ suiteOnPlatforms("Platforms", (server) => {
         })
         assert.isTrue((await org.stored()).every(({ status }) => status === "done"))
       }
-    }, 60_000)
+    }, 180_000)
 
     it(`takes a changed secret of ${alias} beside the one before, and no third`, async () => {
       const org = await organization(`${alias}-rotation`)

@@ -178,5 +178,5 @@ describe.runIf(hasPostgres())("Limits of keys on two nodes with one Postgres", (
         alone += await served(two, moving, 10)
         assert.isAtMost(alone, 42)
       })
-    })), 60_000)
+    })), 180_000)
 })

@@ -71,6 +71,6 @@ describe("Trusted proxies", () => {
         assert.match(answers[1]!.address, /127\.0\.0\.1$/)
         assert.strictEqual(answers[1]!.last, 429, "whatever the header says, it is one address")
       })),
-    60_000,
+    180_000,
   )
 })

@@ -197,6 +197,6 @@ describe.runIf(hasHaproxy() && hasPostgres())("Nodes behind the load balancer", 
           `Load balancer: ${load.calls.length} calls; none failed when a node ended, ${lost.length} when one was killed`,
         )
       })),
-    180_000,
+    480_000,
   )
 })

@@ -286,7 +286,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
           assert.deepStrictEqual([...acknowledged.deliveries].filter((email) => !arrived.has(email)), [])
         })
       })),
-    240_000 + rounds * 240_000 + seconds * 2000,
+    480_000 + rounds * 240_000 + seconds * 2000,
   )
 
   it.live(
@@ -345,6 +345,6 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
           assert.isAtMost(fullest, ceiling)
         })
       })),
-    240_000,
+    480_000,
   )
 })

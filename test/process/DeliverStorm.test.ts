@@ -198,7 +198,7 @@ const storm = (
           assert.isAbove(kills, 0)
         })
       })),
-    180_000 + messages * 120,
+    480_000 + messages * 120,
   )
 
 describe("A storm of messages with kill -9 every few seconds", () => {
@@ -292,6 +292,6 @@ describe.runIf(hasPostgres())("Two services on one Postgres", () => {
           assert.deepStrictEqual(twice.filter((id) => !unrecorded.has(id)), [])
         })
       })),
-    180_000 + messages * 120,
+    480_000 + messages * 120,
   )
 })

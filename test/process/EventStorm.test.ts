@@ -140,6 +140,6 @@ describeOnStores("A storm of events with kill -9 every few seconds", (store, env
           )
         })
       })),
-    120_000 + wantedEvents * 5,
+    600_000 + wantedEvents * 5,
   )
 })

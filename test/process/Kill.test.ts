@@ -75,6 +75,6 @@ describeOnStores("A service that is killed (kill -9) under load", (store, enviro
         assert.deepStrictEqual(changed, [])
         assert.deepStrictEqual([...found.values()].filter(({ n }) => n !== 1), [])
       })),
-    60_000 + kills * 15_000,
+    180_000 + kills * 15_000,
   )
 })

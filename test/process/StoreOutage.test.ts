@@ -103,6 +103,6 @@ describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away und
         assert.deepStrictEqual([...rows.values()].filter(({ n }) => n !== 1), [])
         assert.deepStrictEqual(load.calls.filter(({ status }) => status !== 200 && status !== 503), [])
       })),
-    60_000 + outages * 60_000,
+    180_000 + outages * 60_000,
   )
 })

@@ -122,6 +122,6 @@ describe.runIf(hasPostgres() && hasPreviousRelease())("An upgrade under load", (
             `${acknowledged.size} clicks acknowledged, each counted once`,
         )
       })),
-    240_000,
+    480_000,
   )
 })

@@ -27,6 +27,6 @@ describe("TemplateIndex", () => {
           assert.strictEqual(none.size, 0)
         })
       }),
-    60_000,
+    180_000,
   )
 })
