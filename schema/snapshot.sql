@@ -571,6 +571,7 @@ CREATE TABLE tally_ledger (
   track text NOT NULL,
   counts json NOT NULL,
   delays json,
+  traceparent text,
   PRIMARY KEY (org_slug, template_id, id)
 );
 

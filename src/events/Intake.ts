@@ -9,7 +9,7 @@ import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { Store } from "../store/Store.ts"
-import { current, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
+import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
 import { isAttributable } from "./Attribution.ts"
 import { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
@@ -225,7 +225,7 @@ export class Intake extends Context.Service<Intake, {
             const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
             return yield* stepOf(first, "intake", {
               kind: "consumer",
-              links: others.map((span) => ({ span, attributes: {} })),
+              links: linksTo(others),
               attributes: { bodies: bodies.length },
             })(take(bodies))
           })),

@@ -8,7 +8,7 @@ import { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { Changes } from "../store/Changes.ts"
-import { current, step, stepOf } from "../telemetry/Tracing.ts"
+import { spanNamed, step, stepOf, stepSince, TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
@@ -88,6 +88,7 @@ export const layer = BanditActor.toLayer(
     const neighbours = yield* Neighbours
     const beganAt = clock.currentTimeMillisUnsafe()
     const changes = yield* Changes
+    const isTraced = (yield* TraceShare) !== undefined
     const key = (yield* Entity.CurrentAddress).entityId as string
     const { org, template } = parseId(key)
     const one = yield* Semaphore.make(1)
@@ -143,11 +144,12 @@ export const layer = BanditActor.toLayer(
     /** Folds one batch of the ledger; answers whether there may be more. */
     const foldBatch = Effect.gen(function* () {
       const now = clock.currentTimeMillisUnsafe()
+      const since = clock.currentTimeNanosUnsafe()
       const known = opened!
       // Whatever fails from here on, what the engine knows may not be what the store holds.
       opened = undefined
       const { folded, revision } = yield* sql.withTransaction(Effect.gen(function* () {
-        const folded = yield* Tallies.fold(sql, org, template, now)
+        const folded = yield* Tallies.fold(sql, org, template, now, isTraced)
         if (folded.rows === 0) return { folded, revision: known.revision }
         const [row] = yield* sql<{ revision: number; rolledUpAt: Date }>`
           INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
@@ -166,11 +168,13 @@ export const layer = BanditActor.toLayer(
         opened = known
         return false
       }
-      cause ??= yield* current
+      // Whoever woke it, and on whichever node the rows were appended.
+      const span = yield* stepSince("fold", since, [...folded.traces].flatMap((trace) => spanNamed(trace) ?? []))
+      cause ??= span
       yield* dirty.open
       // Another node folded in between, or a rebuild replaced the tallies: the next use reads them again.
       if (revision === known.revision + 1) {
-        yield* engine.apply(key, folded, now)
+        yield* engine.apply(key, { tallies: folded.tallies, delays: folded.delays }, now)
         opened = { ...known, revision }
       }
       return Tallies.isFull(folded)

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { TallyCounts, Track } from "../bandit/Tally.ts"
+import { carried } from "../telemetry/Tracing.ts"
 
 // The append-only rows through which everything reaches the tallies. They are written in the transaction of what caused
 // them and taken by the template's actor, which alone adds them up: so that nothing is lost, counted twice, or fought over.
@@ -58,7 +59,7 @@ const withoutZeros = (counts: { readonly [name: string]: number }): string | nul
   return left.length === 0 ? null : JSON.stringify(Object.fromEntries(left))
 }
 
-/** Appends what `sum` holds; call it inside the transaction that causes it. */
+/** Appends what `sum` holds, with the trace that it is part of; call it inside the transaction that causes it. */
 export const append = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   sum: LedgerSum,
@@ -78,10 +79,13 @@ export const append = Effect.fnUntraced(function* (
     }]
   })
   if (rows.length === 0) return
+  const traceparent = yield* carried
+  const isTraced = traceparent !== undefined
   yield* sql`
-    INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts, delays)
+    INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts, delays
+      ${sql.literal(isTraced ? ", traceparent" : "")})
     SELECT r.org_slug, r.template_id, r.copy_id, r.segment, to_timestamp(r.hour / 1000.0), r.track, r.counts::json,
-      r.delays::json
+      r.delays::json${isTraced ? sql`, ${traceparent}::text` : sql.literal("")}
     FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, template_id text, copy_id text,
       segment text, hour float8, track text, counts text, delays text)`
 })

@@ -95,6 +95,8 @@ export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
 /** What the ledger of a template held. */
 export interface Folded extends Counted {
   readonly rows: number
+  /** The traces that rows came with, as `traceparent`, each once. */
+  readonly traces: ReadonlySet<string>
 }
 
 interface LedgerRow {
@@ -104,6 +106,8 @@ interface LedgerRow {
   readonly track: Track
   readonly counts: TallyCounts
   readonly delays: DelayCounts | null
+  /** Not asked for where nothing is traced. */
+  readonly traceparent?: string | null
 }
 
 /** What the ledger holds of a template, as it stands. */
@@ -237,13 +241,15 @@ export class TallySum {
 
 /**
  * Takes what the ledger holds of a template and adds it to the tallies; call it inside a transaction. Answers what is
- * learned from of it, and how many rows there were, at most 5,000: call it again while there are as many.
+ * learned from of it, and how many rows there were, at most 5,000: call it again while there are as many; with
+ * `isTraced`, also which traces they came with.
  */
 export const fold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
   template: string,
   now: number,
+  isTraced = false,
 ): Effect.fn.Return<Folded, SqlError> {
   // First, in the order of a rebuild: otherwise each could hold what the other waits for.
   yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE`
@@ -251,15 +257,20 @@ export const fold = Effect.fnUntraced(function* (
     DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
       SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
       ORDER BY f.id LIMIT ${foldedRows}))
-    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays`
+    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays${
+    sql.literal(isTraced ? ", l.traceparent" : "")
+  }`
   const sum = new TallySum()
-  for (const { copyId, counts, delays, hour, segment, track } of rows) {
+  const traces = new Set<string>()
+  for (const { copyId, counts, delays, hour, segment, traceparent, track } of rows) {
+    if (traceparent !== null && traceparent !== undefined) traces.add(traceparent)
     sum.add({ copyId, segment, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
   }
   yield* addTallies(sql, org, template, sum.tallies(), now)
   yield* addDelays(sql, org, template, sum.delays(), now)
   return {
     rows: rows.length,
+    traces,
     tallies: sum.tallies().filter(({ track }) => track === "learned"),
     delays: sum.delays(),
   }

@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Exit, type Fiber, Option, Tracer } from "effect"
+import { Cause, Clock, Context, Effect, Exit, type Fiber, Option, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
 
 // A trace begins with a request and follows what it brings about: see docs/decisions/0017. Nothing else begins one, so that
@@ -64,6 +64,47 @@ export const stepOf =
       ? effect
       : Effect.withSpan(effect, name, { ...options, parent, captureStackTrace: false }) as Effect.Effect<A, E, R>
 
+/** Links of one span at most, which is what collectors expect. */
+const mostLinks = 128
+
+/** The links of work that is done for several traces at once to those that it is not part of. */
+export const linksTo = (spans: ReadonlyArray<Tracer.AnySpan>): ReadonlyArray<Tracer.SpanLink> =>
+  spans.slice(0, mostLinks).map((span) => ({ span, attributes: {} }))
+
+/**
+ * Shows what was done for the traces of `causes` since `startTime` (Unix, in nanoseconds), where only the work itself found
+ * out for whom it was. In a trace already, its step is linked to the others; otherwise it is a step of the first of them,
+ * linked to the rest. Answers the step; undefined where there is no trace.
+ */
+export const stepSince = (
+  name: string,
+  startTime: bigint,
+  causes: ReadonlyArray<Tracer.AnySpan>,
+): Effect.Effect<Tracer.AnySpan | undefined> =>
+  Effect.withFiberSucceed((fiber): Tracer.AnySpan | undefined => {
+    const present = currentSpan(fiber)
+    if (present?._tag === "Span") {
+      present.addLinks(linksTo(causes.filter(({ traceId }) => traceId !== present.traceId)))
+      return present
+    }
+    const [parent, ...others] = causes
+    if (present !== undefined || parent === undefined || fiber.cache.tracer === undefined) {
+      return present
+    }
+    const span = fiber.cache.tracer.span({
+      name,
+      parent: Option.some(parent),
+      annotations: Context.empty(),
+      links: [...linksTo(others)],
+      startTime,
+      kind: "consumer",
+      root: false,
+      sampled: true,
+    })
+    span.end(fiber.getRef(Clock.Clock).currentTimeNanosUnsafe(), Exit.void)
+    return span
+  })
+
 /** The `traceparent` with which what this fiber stores can be worked on in the same trace; undefined outside of one. */
 export const carried: Effect.Effect<string | undefined> = Effect.withFiber((fiber) => {
   const span = currentSpan(fiber)
@@ -71,7 +112,11 @@ export const carried: Effect.Effect<string | undefined> = Effect.withFiber((fibe
 })
 
 /** The span that a `traceparent` names; undefined for what is none. */
-export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
-  headers["traceparent"] === undefined
+export const spanNamed = (traceparent: string | null | undefined): Tracer.ExternalSpan | undefined =>
+  traceparent === null || traceparent === undefined
     ? undefined
-    : Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromInput({ traceparent: headers["traceparent"] })))
+    : Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromInput({ traceparent })))
+
+/** The same of headers. */
+export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
+  spanNamed(headers["traceparent"])

@@ -11,6 +11,21 @@ export interface Span {
   readonly parentSpanId: string | undefined
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
+  /** 0: not said, 1: went well, 2: failed. */
+  readonly status: { readonly code: number }
+  readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
+  /** What the process that made it is marked with. */
+  readonly resource: Readonly<Record<string, unknown>>
+}
+
+/** The `traceparent` of a caller that has a trace of its own, or wants none. */
+export const traceparent = (traceId: string, sampled: boolean) =>
+  `00-${traceId}-${"b".repeat(16)}-${sampled ? "01" : "00"}`
+
+/** The spans from the first of a trace that a service made to this one. */
+export const lineOf = (spans: ReadonlyArray<Span>, span: Span): ReadonlyArray<Span> => {
+  const parent = spans.find(({ spanId, traceId }) => spanId === span.parentSpanId && traceId === span.traceId)
+  return parent === undefined ? [span] : [...lineOf(spans, parent), span]
 }
 
 /** An OpenTelemetry collector that keeps what it is sent as JSON. */
@@ -53,7 +68,11 @@ export const startCollector = (hangs = false) =>
           bodies.filter((body) => body.path === path && body.json !== undefined).map(({ json }) => json)
         const within = (path: string, resources: string, scopes: string, items: string): ReadonlyArray<Json> =>
           sent(path).flatMap((json: Json) =>
-            json[resources].flatMap((one: Json) => one[scopes].flatMap((scope: Json) => scope[items]))
+            json[resources].flatMap((one: Json) =>
+              one[scopes].flatMap((scope: Json) =>
+                scope[items].map((item: Json) => ({ ...item, resource: one.resource.attributes }))
+              )
+            )
           )
         server.listen(0, "127.0.0.1", () => {
           const { port } = server.address() as { port: number }
@@ -65,6 +84,7 @@ export const startCollector = (hangs = false) =>
               within("/v1/traces", "resourceSpans", "scopeSpans", "spans").map((span) => ({
                 ...span,
                 attributes: attributesOf(span.attributes),
+                resource: attributesOf(span.resource),
               })),
             logs: () =>
               within("/v1/logs", "resourceLogs", "scopeLogs", "logRecords").map((record) => ({
