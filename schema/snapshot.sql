@@ -204,6 +204,7 @@ CREATE TABLE deliveries (
   message_id text,
   reason text,
   finished_at timestamp with time zone,
+  traceparent text,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);

@@ -10,6 +10,7 @@ import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/E
 import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { carried } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Connections } from "./Connections.ts"
 
@@ -81,6 +82,8 @@ interface Entry {
   readonly formats: Readonly<Record<string, "text" | "html">>
   readonly sendAt: number | undefined
   readonly idempotency: DeliverAsk["idempotency"]
+  /** The trace that asked for it, if that is one that is sent. */
+  readonly traceparent: string | undefined
 }
 
 type Stored = "queued" | "repeated" | "reused"
@@ -121,14 +124,21 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
       vars: JSON.stringify(entry.vars),
       formats: JSON.stringify(entry.formats),
       send_at: entry.sendAt,
+      traceparent: entry.traceparent,
     }))
+    const isTraced = accepted.some(({ traceparent }) => traceparent !== undefined)
+    const [traceColumn, traceValue, traceField] =
+      (isTraced ? [", traceparent", ", r.traceparent", ", traceparent text"] : ["", "", ""]).map((part) =>
+        sql.literal(part)
+      )
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
-      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at)
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at
+        ${traceColumn})
       SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.vars::json, r.formats::json, 'queued',
-        GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()
+        GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
-        copy_id text, email text, vars text, formats text, send_at float8)`
+        copy_id text, email text, vars text, formats text, send_at float8${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
@@ -281,7 +291,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       const entryOf = (
         org: OrgSlug,
         ask: DeliverAsk,
-        id: string,
+        { id, traceparent }: Pick<Entry, "id" | "traceparent">,
         copyId: CopyId,
         vars: Entry["vars"],
         sendAt: number | undefined,
@@ -298,6 +308,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         formats: views.template(org, ask.templateId)?.variantsById.get(copyId)?.formats ?? {},
         sendAt,
         idempotency: ask.idempotency,
+        traceparent,
       })
 
       const refusal = (ask: DeliverAsk, outcome: Exclude<Outcome, { readonly _tag: "Chosen" }>) => {
@@ -315,14 +326,19 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       }
 
       /** Of a template that is not sticky: the decision shares a commit with others. */
-      const enqueueFresh = Effect.fnUntraced(function* (org: OrgSlug, ask: DeliverAsk, decided: Ask, id: string) {
+      const enqueueFresh = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        ask: DeliverAsk,
+        decided: Ask,
+        named: Pick<Entry, "id" | "traceparent">,
+      ) {
         let result: Stored = "queued"
         const outcome = yield* decider.decideInto(
           org,
           decided,
           (decision, vars) =>
             sendAtOf(org, ask, decision.copyId).pipe(
-              Effect.flatMap((sendAt) => stored(entryOf(org, ask, id, decision.copyId, vars, sendAt, decision))),
+              Effect.flatMap((sendAt) => stored(entryOf(org, ask, named, decision.copyId, vars, sendAt, decision))),
               Effect.map((answer) => {
                 result = answer
                 return { copyId: decision.copyId, durable: true }
@@ -334,14 +350,19 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       })
 
       /** Of a sticky one: the choice is claimed and the message stored in a transaction of their own. */
-      const enqueueSticky = (org: OrgSlug, ask: DeliverAsk, decided: Ask, id: string) =>
+      const enqueueSticky = (
+        org: OrgSlug,
+        ask: DeliverAsk,
+        decided: Ask,
+        named: Pick<Entry, "id" | "traceparent">,
+      ) =>
         sql.withTransaction(Effect.gen(function* () {
           const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
           if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
           if (!outcome.durable) return yield* new GroupCommit.BufferFull()
           const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
           const [result] = yield* insert(sql, [
-            entryOf(org, ask, id, outcome.copyId, outcome.vars, sendAt, undefined),
+            entryOf(org, ask, named, outcome.copyId, outcome.vars, sendAt, undefined),
           ])
           // Rolls back: choice and alias are those of the first request.
           if (result !== "queued") return yield* new Repetition({ result: result! })
@@ -360,7 +381,10 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         const id = SecureRandom.uuidV7Unsafe()
         const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
         const decided: Ask = { ...ask, trackingId: id, userId: ask.email }
-        const result = yield* (sticky ? enqueueSticky : enqueueFresh)(org, ask, decided, id)
+        const result = yield* (sticky ? enqueueSticky : enqueueFresh)(org, ask, decided, {
+          id,
+          traceparent: yield* carried,
+        })
         if (result === "reused") return yield* new KeyReused({ key: ask.idempotency!.key })
         if (result === "repeated") return { id: (yield* standing(org, ask.idempotency!)) ?? id, repeated: true }
         yield* Metric.update(queued, 1)

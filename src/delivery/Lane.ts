@@ -2,10 +2,11 @@ import { Cause, Clock, Duration, Effect, Exit, FiberSet, Latch, Metric, Queue, R
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Settings } from "../Settings.ts"
+import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import type { Connection, Message, SendResult } from "./Connection.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
 import { Health } from "./Health.ts"
-import { leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
+import { type Claimed, leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
 import { type Departure, Pace } from "./Pace.ts"
 
 /** Messages sent by this process, by platform; and what else became of attempts. */
@@ -64,7 +65,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   const pace = new Pace(settings.deliveryRate)
   let health = new Health()
-  const buffer: Array<Message> = []
+  const buffer: Array<Claimed> = []
   const settling = yield* Queue.unbounded<Settled>()
   /** Something ended: a message, a record, a wait. */
   const moved = yield* Latch.make(false)
@@ -197,7 +198,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
   const send = (
-    message: Message,
+    message: Claimed,
     departure: Departure,
     active: ActiveConnection,
     connection: Connection,
@@ -210,6 +211,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
           ? Effect.succeed(unanswered("The attempt was broken off"))
           : Effect.as(Effect.logError("A connection failed unexpectedly", cause), unanswered("An internal error"))
       ),
+      inTrace(message, active.platform),
       Effect.flatMap((result) => {
         pace.end(departure, monotonic())
         return judge(message, departure, result, active.name, seen)
@@ -325,5 +327,28 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     fly(send(message, pace.start(busyAt), active, connection, health))
   }
 }, Effect.scoped)
+
+/**
+ * Shows an attempt in the trace of the request that asked for the message, on whichever node it is made and however much
+ * later. Anything but an acceptance is an error by its kind; nothing tells who gets it, or what.
+ */
+const inTrace = ({ attempt, traceparent }: Claimed, platform: string) => (sending: Effect.Effect<SendResult>) => {
+  const request = spanNamed(traceparent)
+  if (request === undefined) return sending
+  return sending.pipe(
+    Effect.tap(({ _tag }) => Effect.annotateCurrentSpan("parlance.delivery.outcome", _tag)),
+    Effect.flatMap((result) => result._tag === "accepted" ? Effect.succeed(result) : Effect.fail(result)),
+    stepOf(request, `send ${platform}`, {
+      kind: "client",
+      attributes: {
+        "messaging.operation.name": "send",
+        "messaging.operation.type": "send",
+        "messaging.system": platform,
+        "parlance.delivery.attempt": attempt,
+      },
+    }),
+    Effect.catch((result) => Effect.succeed(result)),
+  )
+}
 
 const unanswered = (reason: string): SendResult => ({ _tag: "retry", reason, uncertain: true })

@@ -3,12 +3,19 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { deliverSource } from "../events/Sources.ts"
+import { TraceShare } from "../telemetry/Tracing.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 
 /** A lane this process holds: nobody else sends for the organization while it does. */
 export interface Lane {
   readonly org: OrgSlug
   readonly fence: number
+}
+
+/** A message that is to be sent now. */
+export interface Claimed extends Message {
+  /** The trace of the request that asked for it; absent where nothing is traced. */
+  readonly traceparent?: string | null
 }
 
 /** What became of a message that was claimed. */
@@ -46,7 +53,7 @@ export class Outbox extends Context.Service<Outbox, {
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
   /** The messages that are due, the longest due first, at most `limit`. */
-  readonly claim: (lane: Lane, limit: number) => Effect.Effect<ReadonlyArray<Message>, SqlError>
+  readonly claim: (lane: Lane, limit: number) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /** Puts claimed messages back as they were. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /** Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. */
@@ -56,6 +63,7 @@ export class Outbox extends Context.Service<Outbox, {
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
       // A lease that ends now has ended: the embedded store's clock tells milliseconds only, and a lane may be released
       // and wanted within one of them.
@@ -116,6 +124,7 @@ export class Outbox extends Context.Service<Outbox, {
           attempts: number
           dueAt: Date
           queuedAt: Date
+          traceparent?: string | null
         }>`
           UPDATE deliveries d SET state = 'sending', fence = ${fence}
           WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
@@ -123,10 +132,11 @@ export class Outbox extends Context.Service<Outbox, {
               WHERE c.org_slug = ${org} AND c.state = 'queued' AND c.due_at <= now()
               ORDER BY c.org_slug, c.due_at, c.id LIMIT ${limit} FOR UPDATE SKIP LOCKED))
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
-          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at`
+          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at
+            ${traceColumn}`
         return [...rows]
           .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1))
-          .map(({ attempts, dueAt: _, queuedAt, ...row }): Message => ({
+          .map(({ attempts, dueAt: _, queuedAt, ...row }): Claimed => ({
             ...row,
             org,
             attempt: attempts + 1,

@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
+import { receiver, signingSecret } from "../delivery/receiver.ts"
 import { makeTemplate, terminate } from "../process/support.ts"
 import { adminToken, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -21,9 +22,12 @@ describe("Telemetry", () => {
   it.live("shows a collector one trace from a webhook to what is learned from it, and nobody's personal data", () =>
     Effect.scoped(Effect.gen(function* () {
       const collector = yield* startCollector()
+      const platform = yield* receiver()
       const env = yield* temporaryEnvironment("embedded")
       const service = yield* scopedProcess({
         ...env,
+        SECRET_KEY: "5e".repeat(32),
+        OUTBOUND_ALLOW: "127.0.0.1/32",
         LOG_LEVEL: "Debug",
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=one%20two",
@@ -48,7 +52,8 @@ describe("Telemetry", () => {
           fields: { name: personal.field },
         })
         const click = JSON.stringify({ event: "click", tracking_id: personal.trackingId, user_id: personal.user })
-        const [generated, hooked, unwanted] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [
+        const [generated, hooked, unwanted, delivered] = ["1", "2", "3", "5"].map((digit) => digit.repeat(32)) as [
+          string,
           string,
           string,
           string,
@@ -64,13 +69,24 @@ describe("Telemetry", () => {
         })
         assert.strictEqual(answer.headers.get("x-request-id"), "request-of-the-webhook")
         assert.strictEqual(answer.status, 200)
+        const { status } = await service.manage("PUT", "/organizations/acme/connections/main", {
+          platform: "webhook",
+          settings: { url: platform.url },
+          secrets: { signing_secret: signingSecret },
+        })
+        assert.strictEqual(status, 200)
+        const message = { template_id: "offer", email: personal.email, fields: { name: personal.field } }
+        const taken = await post("/api/deliver/acme", JSON.stringify(message), {
+          traceparent: traceparent(delivered, true),
+        })
+        assert.strictEqual(taken.status, 200)
         const named = (traceId: string, name: string) =>
           collector.spans().find((span) => span.traceId === traceId && span.name === name)
         await waitUntil(
           "the traces are there",
           () =>
             ["BanditActor.Wake", "fit"].every((name) => named(hooked, name) !== undefined) &&
-            named(generated, "commit") !== undefined,
+            named(generated, "commit") !== undefined && named(delivered, "send webhook") !== undefined,
         ).catch((error) => {
           throw new Error(`${error.message}: ${collector.spans().map(({ name }) => name).join(", ")}`)
         })
@@ -88,6 +104,9 @@ describe("Telemetry", () => {
         assert.strictEqual(request.parentSpanId, "b".repeat(16))
         assert.strictEqual(request.attributes["parlance.request_id"], "request-of-the-webhook")
         assert.strictEqual(Number(request.attributes["http.response.status_code"]), 200)
+        const send = named(delivered, "send webhook")!
+        assert.strictEqual(lineOf(spans, send)[0]?.name, "POST /api/deliver/:org")
+        assert.strictEqual(send.attributes["parlance.delivery.outcome"], "accepted")
         for (const name of ["auth", "decide"]) {
           assert.deepStrictEqual(lineOf(spans, named(generated, name)!).map((span) => span.name), [
             "POST /api/generate/:org",
@@ -141,7 +160,7 @@ describe("Telemetry", () => {
         // Only what was asked to be traced is.
         assert.deepStrictEqual(
           [...new Set(collector.spans().map(({ traceId }) => traceId))].sort(),
-          [generated, hooked, "4".repeat(32)],
+          [generated, hooked, "4".repeat(32), delivered],
         )
         const seen = `${collector.text()}\n${service.output()}\n${scraped}`
         assert.include(seen, "Parlance answers at")
