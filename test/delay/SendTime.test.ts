@@ -5,33 +5,23 @@ import { AdviceLog } from "../../src/delay/AdviceLog.ts"
 import { Groups } from "../../src/delay/Groups.ts"
 import { fromBytes } from "../../src/delay/Histories.ts"
 import { People } from "../../src/delay/People.ts"
-import { SendTime, type SendTimeAsk } from "../../src/delay/SendTime.ts"
+import { SendTime } from "../../src/delay/SendTime.ts"
 import { settledAfterHours, Settling } from "../../src/delay/Settling.ts"
 import * as Timing from "../../src/delay/Timing.ts"
 import { delayOf, epochMillis, hourOf, noEngagement } from "../../src/delay/Touch.ts"
 import type { AllowedDays } from "../../src/domain/Organization.ts"
 import { Erasures } from "../../src/events/Erasures.ts"
-import { Intake } from "../../src/events/Intake.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { SendTimes } from "../../src/results/SendTimes.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { decide, layerQuiet, makeOrg, org, receive } from "../events/support.ts"
-import { makeTemplate } from "../learning/support.ts"
+import { day, hour, makeTemplate } from "../learning/support.ts"
 import { seeded } from "../support/load.ts"
 import { waitUntil } from "../support/service.ts"
 import { describeOnStores } from "../support/stores.ts"
 import { shuffle } from "../process/storm.ts"
-
-const hour = 3_600_000
-const day = 24 * hour
-
-/** A full hour, so many days ago, at which clocks in UTC show `at`. */
-const dayAt = (daysAgo: number, at: number) => Math.floor(Date.now() / day) * day - daysAgo * day + at * hour
-
-const iso = (millis: number) => new Date(millis).toISOString()
-
-const drain = Effect.flatMap(Intake, ({ drain }) => drain)
+import { advise, around, dayAt, drain, iso, oneTemplate, plantHabit, settled } from "./habits.ts"
 
 /** A user's history as text, one entry per message: the hour it was sent and the hours to the engagement. */
 const history = Effect.fnUntraced(function* (slug: string, user?: string) {
@@ -48,61 +38,8 @@ const history = Effect.fnUntraced(function* (slug: string, user?: string) {
   )
 })
 
-/** Messages of a user who opens each of them at `opens` o'clock (UTC), sent at hours all over the day. */
-const plantHabit = Effect.fnUntraced(function* (
-  slug: string,
-  user: string,
-  opens: number,
-  options: { readonly template?: string; readonly copy?: string; readonly days?: number } = {},
-) {
-  const events: Array<unknown> = []
-  const { days = 40 } = options
-  for (let n = 0; n < days; n++) {
-    const at = dayAt(5 + n, (n * 5) % 24)
-    const id = `${slug}/${user}/${n}`
-    yield* decide(slug, id, { ...options, user, at })
-    const opened = at + ((opens * hour - at % day + day) % day)
-    events.push({ event: "sent", tracking_id: id, occurred_at: iso(at), event_id: `s${id}` })
-    events.push({ event: "open", tracking_id: id, occurred_at: iso(opened + hour / 4), event_id: `o${id}` })
-  }
-  yield* receive(slug, events)
-  yield* drain
-})
-
-const advise = Effect.fnUntraced(function* (ask: Partial<SendTimeAsk> & { readonly org: string }) {
-  const { of } = yield* Groups
-  yield* (yield* Groups).refresh(ask.org, "UTC")
-  yield* of(ask.org, "UTC")
-  const advice = yield* (yield* SendTime).advise({
-    templateId: undefined,
-    copyId: "a",
-    userId: undefined,
-    email: undefined,
-    trace: true,
-    ...ask,
-  })
-  return { ...advice, trace: advice.trace!, hour: new Date(advice.at).getUTCHours() }
-})
-
-/** The advised hour is the one in which the message is looked for, or the one before it. */
-const around = (advice: { readonly hour: number }, opens: number) => assert.include([opens - 1, opens], advice.hour)
-
-/** Advice that was not drawn by chance: that goes by the hour of the question, so that another hour is asked in. */
-const settled = Effect.fnUntraced(
-  function* (ask: Partial<SendTimeAsk> & { readonly org: string; readonly now: number }) {
-    let advice = yield* advise(ask)
-    for (let n = 1; advice.explored; n++) advice = yield* advise({ ...ask, now: ask.now - n * hour })
-    return advice
-  },
-)
-
 describeOnStores("SendTime", (_, environment) => {
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    const oneTemplate = Effect.fnUntraced(function* (slug: string) {
-      yield* makeOrg(slug)
-      yield* makeTemplate(slug, "t", ["a", "b"])
-    })
-
     it.effect("keeps of each message when it was sent and first engaged with, whatever the order of events", () =>
       Effect.gen(function* () {
         const at = dayAt(2, 9)
@@ -252,78 +189,6 @@ describeOnStores("SendTime", (_, environment) => {
         assert.strictEqual(stranger.basis, "variant")
         assert.strictEqual((yield* settled({ org: "habits", copyId: "b", userId: "new", now })).basis, "template")
         assert.strictEqual((yield* settled({ org: "habits", now })).basis, "variant", "nobody in particular")
-      }))
-
-    it.effect("goes by the zone that a trait names, and by the organization's for others", () =>
-      Effect.gen(function* () {
-        yield* oneTemplate("zones")
-        const report = (user: string, traits: Record<string, unknown>) => ({
-          org: "zones",
-          user,
-          email: undefined,
-          traits,
-          occurredAt: Date.now(),
-          key: user,
-        })
-        yield* (yield* Profiles).apply([
-          report("tokyo", { timezone: "Asia/Tokyo" }),
-          report("odd", { timezone: "Mars/Olympus", tz: "America/Lima" }),
-          report("wrong", { time_zone: "+02:00" }),
-        ])
-        // Everybody looks at eight in the evening on Greenwich clocks, which a stranger from Tokyo does not.
-        for (const user of ["u1", "u2", "u3"]) yield* plantHabit("zones", user, 20)
-        const now = dayAt(-1, 0)
-        const of = (userId: string) => settled({ org: "zones", userId, now })
-        const tokyo = yield* of("tokyo")
-        assert.deepStrictEqual([tokyo.trace.time_zone, tokyo.trace.time_zone_of], ["Asia/Tokyo", "user"])
-        around(tokyo, 11)
-        assert.strictEqual((yield* of("odd")).trace.time_zone, "America/Lima")
-        const wrong = yield* of("wrong")
-        assert.strictEqual(wrong.trace.time_zone_of, "organization")
-        around(wrong, 20)
-      }))
-
-    it.effect("goes by the zone that the latest event named, unless a trait says otherwise", () =>
-      Effect.gen(function* () {
-        yield* oneTemplate("roaming")
-        const now = dayAt(-1, 0)
-        const zoneOf = (userId: string) =>
-          Effect.map(settled({ org: "roaming", userId, now }), ({ trace }) => trace.time_zone)
-        for (const user of ["ann", "bob"]) yield* decide("roaming", `${user}-1`, { user, ago: 2 * hour })
-        const open = (user: string, zone: string, ago: number) => ({
-          event: "open",
-          tracking_id: `${user}-1`,
-          user_id: user,
-          time_zone: zone,
-          occurred_at: iso(Date.now() - ago),
-        })
-        yield* receive("roaming", [
-          open("ann", "Asia/Tokyo", hour / 4),
-          open("ann", "Europe/Paris", hour / 2),
-          open("bob", "Mars/Olympus", hour / 2),
-          // Nothing has been decided for her: her zone may be asked for all the same.
-          { event: "open", user_id: "eve", template_id: "t", timezone: "America/Lima" },
-        ])
-        yield* drain
-        assert.deepStrictEqual(
-          [yield* zoneOf("ann"), yield* zoneOf("bob"), yield* zoneOf("eve")],
-          ["Asia/Tokyo", "UTC", "America/Lima"],
-        )
-        yield* (yield* Profiles).apply([{
-          org: "roaming",
-          user: "ann",
-          email: undefined,
-          traits: { timezone: "America/Toronto" },
-          occurredAt: Date.now(),
-          key: "1",
-        }])
-        const people = yield* People
-        people.forget("roaming", ["ann"])
-        assert.strictEqual(yield* zoneOf("ann"), "America/Toronto")
-        const { sendTimes } = yield* (yield* Rebuild).run(org("roaming"), { check: false })
-        assert.strictEqual(sendTimes?.differences, 0)
-        people.forget("roaming", ["eve"])
-        assert.strictEqual(yield* zoneOf("eve"), "America/Lima")
       }))
 
     it.effect("answers at once, or when quiet hours end, while nothing is known", () =>
