@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { Effect } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 
 /** What goes wrong with one request. */
 export type Fault =
@@ -56,7 +57,7 @@ export const startReceiver = ({ before, fault }: ReceiverOptions = {}): Promise<
     const repeated = new Map<string, number>()
     const sockets = new Set<Socket>()
     const hanging = new Set<Socket>()
-    const waiting = new Set<() => void>()
+    const { changed, until } = makeWatch()
     let messages = 0
     const server = createServer((request, response) => {
       const at = Date.now()
@@ -97,7 +98,7 @@ export const startReceiver = ({ before, fault }: ReceiverOptions = {}): Promise<
           else void gate.then(() => respond(n))
         }
         requests.push({ headers: request.headers, json, at })
-        for (const check of [...waiting]) check()
+        changed()
       })
     })
     server.on("connection", (socket: Socket) => {
@@ -116,16 +117,7 @@ export const startReceiver = ({ before, fault }: ReceiverOptions = {}): Promise<
         breakOff: () => {
           for (const socket of hanging) socket.destroy()
         },
-        until: (holds) =>
-          new Promise((done) => {
-            const check = () => {
-              if (!holds()) return
-              waiting.delete(check)
-              done()
-            }
-            waiting.add(check)
-            check()
-          }),
+        until,
         close: () =>
           new Promise((done) => {
             for (const socket of sockets) socket.destroy()

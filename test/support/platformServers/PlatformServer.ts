@@ -4,6 +4,7 @@ import * as http from "node:http"
 import * as https from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { certificate, certificateKey } from "./Certificate.ts"
+import { makeWatch } from "./Watch.ts"
 
 /** What goes wrong with one request. */
 export type Fault =
@@ -69,11 +70,8 @@ const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
     const requests: Array<Arrived> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
-    const waiting = new Set<() => void>()
+    const { changed, until } = makeWatch()
     let sends = 0
-    const changed = () => {
-      for (const wake of [...waiting]) wake()
-    }
     const answer = (response: http.ServerResponse, status: number, body: unknown, headers = {}) => {
       const text = typeof body === "string" ? body : JSON.stringify(body ?? {})
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(text)
@@ -142,16 +140,7 @@ const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
         arrivals,
         faults,
         connections: () => sockets.size,
-        until: (holds) =>
-          new Promise((done) => {
-            const check = () => {
-              if (!holds()) return
-              waiting.delete(check)
-              done()
-            }
-            waiting.add(check)
-            check()
-          }),
+        until,
         close: () =>
           new Promise((done) => {
             for (const socket of sockets) socket.destroy()

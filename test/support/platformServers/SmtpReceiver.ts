@@ -4,6 +4,7 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server"
 import { certificate, certificateKey } from "./Certificate.ts"
 import { read } from "./MimeReader.ts"
 import type { Arrival } from "./PlatformServer.ts"
+import { makeWatch } from "./Watch.ts"
 
 /** What goes wrong with one message: a reply to one of the commands, or the connection cut there. */
 export interface SmtpFault {
@@ -58,13 +59,10 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
     const mails: Array<Mail> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
-    const waiting = new Set<() => void>()
+    const { changed, until } = makeWatch()
     const open = new Set<number>()
     let sessions = 0
     let messages = 0
-    const changed = () => {
-      for (const wake of [...waiting]) wake()
-    }
     const current = new Map<string, SmtpFault | undefined>()
     const cutOne = (port: number) => {
       for (const socket of sockets) if (socket.remotePort === port) socket.destroy()
@@ -156,16 +154,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
         cut: () => {
           for (const socket of sockets) socket.destroy()
         },
-        until: (holds) =>
-          new Promise((done) => {
-            const check = () => {
-              if (!holds()) return
-              waiting.delete(check)
-              done()
-            }
-            waiting.add(check)
-            check()
-          }),
+        until,
         close: () =>
           new Promise((done) => {
             for (const socket of sockets) socket.destroy()
