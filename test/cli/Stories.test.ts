@@ -1,21 +1,16 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { describe, it } from "vitest"
 import { deliveryEnvironment, furnish } from "../console/furnished.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, run, type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
 describe("Stories on the command line", () => {
-  let scope: Scope.Closeable
   let service: Service
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(
-      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
-    )
+  aroundTests(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), async (started) => {
+    service = started
     await furnish(service, "told")
   })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
   const parlance = async (code: number, ...args: ReadonlyArray<string>) => {
     const { ended, output } = run([...args, "--org", "told"], { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken })

@@ -1,9 +1,10 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { describe, it } from "vitest"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { navigation } from "../../src/console/Navigation.ts"
 import { provider } from "../accounts/provider.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -209,17 +210,10 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
 }
 
 describe("The whole console, found by its links", () => {
-  let scope: Scope.Closeable
   let service: Service
   let sink: string
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(
-      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
-    )
-    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  aroundTests(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), (started) => service = started)
+  aroundTests(receiver, ({ url }) => sink = url)
 
   /** Sends a form with some of its fields changed; answers what is wrong with the answer. */
   const send = async (

@@ -1,6 +1,5 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { describe, it } from "vitest"
 import * as Braze from "../../src/delivery/connections/Braze.ts"
 import * as CustomerIo from "../../src/delivery/connections/CustomerIo.ts"
 import * as Iterable from "../../src/delivery/connections/Iterable.ts"
@@ -10,6 +9,7 @@ import * as Webhook from "../../src/delivery/connections/Webhook.ts"
 import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
 import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
 import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
@@ -55,17 +55,10 @@ it("reads from a form the settings that it was filled with", () => {
 })
 
 describe("Delivery in the console", () => {
-  let scope: Scope.Closeable
   let service: Service
   let sink: string
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(
-      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
-    )
-    sink = (await Effect.runPromise(Scope.provide(receiver, scope))).url
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  aroundTests(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), (started) => service = started)
+  aroundTests(receiver, ({ url }) => sink = url)
 
   it("adds a connection, tests it, switches it, changes it and removes it, and never shows a secret", async () => {
     const manage = managed(service)

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, it } from "vitest"
+import { it } from "vitest"
+import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { describeOnStores } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } from "./furnished.ts"
@@ -9,13 +9,10 @@ import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } fr
 type Json = any
 
 describeOnStores("People and messages", (_, environment) => {
-  let scope: Scope.Closeable
   let service: Service
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(Scope.provide(startInProcess(environment, deliveryEnvironment), scope))
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  let sink: string
+  aroundTests(startInProcess(environment, deliveryEnvironment), (started) => service = started)
+  aroundTests(receiver, ({ url }) => sink = url)
 
   const story = (org: string, query: string): Promise<Json> =>
     managed(service)("GET", `/organizations/${org}/stories?${query}`)
@@ -134,8 +131,7 @@ describeOnStores("People and messages", (_, environment) => {
   it("erases a person after asking, says what was erased, and keeps the name out of the audit log", async () => {
     const manage = managed(service)
     const org = await furnish(service, "erased")
-    const sink = await Effect.runPromise(Scope.provide(receiver, scope))
-    await connect(service, "erased", sink.url)
+    await connect(service, "erased", sink)
     await org.post("/api/deliver/erased", { template_id: "welcome", email: "ann@example.com" })
     await waitUntil(
       "it has left",

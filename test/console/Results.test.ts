@@ -1,9 +1,10 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { Effect } from "effect"
+import { describe, it } from "vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { Groups } from "../../src/delay/Groups.ts"
 import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, script, signedIn } from "./furnished.ts"
@@ -11,16 +12,9 @@ import { managed, script, signedIn } from "./furnished.ts"
 const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
 
 describe("Results and overview in the console", () => {
-  let scope: Scope.Closeable
   let running: Running
-
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    running = await Effect.runPromise(
-      Scope.provide(Effect.orDie(Effect.flatMap(temporaryEnvironment("embedded"), (env) => startServer(env))), scope),
-    )
-  }, 120_000)
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const start = Effect.orDie(Effect.flatMap(temporaryEnvironment("embedded"), (env) => startServer(env)))
+  aroundTests(start, (started) => running = started)
 
   it("leads from nothing to what is missing, offering only what the role may do", async () => {
     const manage = managed(running.service)

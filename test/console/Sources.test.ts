@@ -1,9 +1,9 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { describe, it } from "vitest"
 import { settingsOf } from "../../src/events/signatures/Verify.ts"
 import { platforms, type Segment } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
@@ -17,15 +17,8 @@ it("has words for every setting of every source, and for none that there is not"
 })
 
 describe("Webhook sources in the console", () => {
-  let scope: Scope.Closeable
   let service: Service
-  beforeAll(async () => {
-    scope = await Effect.runPromise(Scope.make())
-    service = await Effect.runPromise(
-      Scope.provide(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), scope),
-    )
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  aroundTests(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), (started) => service = started)
 
   it("shows every source with the full address to send to", async () => {
     await furnish(service, "shown")

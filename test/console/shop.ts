@@ -1,5 +1,5 @@
-import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe } from "vitest"
+import { describe } from "vitest"
+import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, password } from "./furnished.ts"
@@ -46,14 +46,10 @@ export interface Shop {
 /** Tests about the console of a shop of their own. */
 export const describeShop = (name: string, tests: (shop: Shop) => void) =>
   describe(name, () => {
-    let scope: Scope.Closeable
     let service: Service
-    beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      service = await Effect.runPromise(Scope.provide(
-        startInProcess(temporaryEnvironment("embedded"), { SECRET_KEY: "5e".repeat(32) }),
-        scope,
-      ))
+    const start = startInProcess(temporaryEnvironment("embedded"), { SECRET_KEY: "5e".repeat(32) })
+    aroundTests(start, async (started) => {
+      service = started
       const manage = managed(service)
       await manage("POST", "/organizations", { slug: "shop", name: "Shop", time_zone: "Europe/Berlin" })
       for (const role of ["viewer", "editor", "admin"]) {
@@ -62,7 +58,6 @@ export const describeShop = (name: string, tests: (shop: Shop) => void) =>
       }
       await manage("POST", "/accounts", { email: "stranger@example.com", name: "Stranger", password })
     })
-    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
     tests({
       get service() {
         return service

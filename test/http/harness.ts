@@ -1,10 +1,10 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
-import { afterAll, beforeAll } from "vitest"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
 import { type Environment, layerSettings, type StoreName } from "../support/stores.ts"
 import { describeOnStores } from "../support/stores.ts"
@@ -79,13 +79,8 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
 /** A suite on both stores, each with one service that all its tests share. */
 export const suiteOnStores = (name: string, suite: (bench: Bench) => void) =>
   describeOnStores(name, (store, environment) => {
-    let scope: Scope.Closeable
     let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
-    beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      running = await Effect.runPromise(Scope.provide(start(environment), scope))
-    })
-    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    aroundTests(start(environment), (started) => running = started)
 
     const ok = async (method: string, path: string, body: unknown, status: number) => {
       const answer = await running.service.manage(method, path, body)

@@ -1,9 +1,9 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomBytes } from "node:crypto"
-import { afterAll, beforeAll } from "vitest"
 import { type Running, settle, startServer } from "../learning/support.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { makeOrganization } from "../support/service.ts"
 import { describeOnStores } from "../support/stores.ts"
 import { type Answer, type Json, read } from "./harness.ts"
@@ -12,16 +12,11 @@ import type { Headers, Platform } from "./platformSenders.ts"
 /** Runs tests on a server with a key for secrets, on each store. */
 export const suiteOnPlatforms = (name: string, tests: (server: () => Running) => void) =>
   describeOnStores(name, (store, environment) => {
-    let scope: Scope.Closeable
     let running: Running
-    beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      // The embedded store makes a key of its own.
-      const key = store === "postgres" ? { SECRET_KEY: randomBytes(32).toString("hex") } : {}
-      const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer({ ...env, ...key })))
-      running = await Effect.runPromise(Scope.provide(start, scope))
-    })
-    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    // The embedded store makes a key of its own.
+    const key = store === "postgres" ? { SECRET_KEY: randomBytes(32).toString("hex") } : {}
+    const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer({ ...env, ...key })))
+    aroundTests(start, (started) => running = started)
     tests(() => running)
   })
 

@@ -1,6 +1,5 @@
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
-import { afterAll, beforeAll } from "vitest"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import { Decider, type Outcome } from "../../src/decisions/Decider.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
@@ -10,6 +9,7 @@ import * as Server from "../../src/http/Server.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { decide, org, receive } from "../events/support.ts"
+import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, type Service, serviceAt, waitUntil } from "../support/service.ts"
 import { describeOnStores, type Environment, layerSettings } from "../support/stores.ts"
 
@@ -157,13 +157,8 @@ export const suiteOnServers = (
   options: { readonly jobs?: boolean } = {},
 ) =>
   describeOnStores(name, (_, environment) => {
-    let scope: Scope.Closeable
     let running: Running
-    beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer(env, options)))
-      running = await Effect.runPromise(Scope.provide(start, scope))
-    })
-    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer(env, options)))
+    aroundTests(start, (started) => running = started)
     suite(() => running)
   })
