@@ -9,6 +9,12 @@ export interface LoopOptions {
   readonly rate: number
 }
 
+/** The same, where one and the same body is posted each time. */
+export interface PostOptions extends LoopOptions {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 /** How they were answered. Times in milliseconds, from the moment a request was due. */
 export interface Looped {
   readonly requests: number
@@ -21,6 +27,12 @@ export interface Looped {
 
 /** Sends one request, as often as need be, and tells each status. `due` is in the time of `performance.now()`. */
 export type Send = (connection: Connection, answered: (status: string) => void, due: number) => Promise<void>
+
+/** The value that the share `q` of all is below, 0 of none. */
+export const quantile = (values: ReadonlyArray<number>, q: number): number => {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
+}
 
 /** What was due is sent this much later at most; a server that is slower than that has its rate measured all the same. */
 const graceMillis = 5000
@@ -49,14 +61,12 @@ export const loop = async (options: LoopOptions, prepare: () => Send): Promise<L
     connection.close()
   }
   await Promise.all(Array.from({ length: connections }, worker))
-  const sorted = Float64Array.from(latencies).sort()
-  const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
   return {
     requests: latencies.length,
     perSecond: latencies.length / ((performance.now() - begin) / 1000),
-    p50: quantile(0.5),
-    p99: quantile(0.99),
-    max: sorted.at(-1) ?? 0,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    max: quantile(latencies, 1),
     statuses,
   }
 }

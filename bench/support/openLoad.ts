@@ -3,17 +3,9 @@
 //
 //   deno run -A bench/support/openLoad.ts '{"url": "...", "seconds": 8, "connections": 1000, "rate": 20000, "headers": {}, "body": ""}'
 import { Connection, postMessage } from "./Connection.ts"
+import { type PostOptions, quantile } from "./Loop.ts"
 
-interface Options {
-  readonly url: string
-  readonly seconds: number
-  readonly connections: number
-  readonly rate: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
-const options: Options = JSON.parse(Deno.args[0]!)
+const options: PostOptions = JSON.parse(Deno.args[0]!)
 const url = new URL(options.url)
 const message = postMessage(url, options.headers, options.body)
 const idle: Array<Connection> = await Promise.all(
@@ -52,10 +44,6 @@ while (true) {
     void ask(connection)
   }
   await new Promise((resolve) => setTimeout(resolve, 1))
-}
-const quantile = (values: ReadonlyArray<number>, q: number) => {
-  const sorted = Float64Array.from(values).sort()
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
 }
 console.log(JSON.stringify({
   requests: sent,
