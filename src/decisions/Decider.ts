@@ -1,27 +1,19 @@
-import { Clock, Context, Effect, Layer, Random, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Random } from "effect"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
-import { tagLinks } from "../rendering/Links.ts"
-import * as Renderer from "../rendering/Renderer.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
-import { type TemplateView, type VariantView, Views } from "../templates/Views.ts"
+import { type TemplateView, Views } from "../templates/Views.ts"
 import type { Decision, Window } from "./Decision.ts"
 import { DecisionLog, type Recorded } from "./DecisionLog.ts"
 import * as Selection from "./Selection.ts"
 import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
+import { chosen, type Outcome } from "./Outcome.ts"
 import { counted } from "./OutcomeCount.ts"
 import { makeTrackingId } from "./TrackingId.ts"
-
-/** The chosen variant cannot be rendered with these fields; nothing was recorded. */
-export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
-  templateId: Schema.String,
-  copyId: Schema.String,
-  faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
-}) {}
 
 /** What a caller wants of one template. */
 export interface Ask {
@@ -62,29 +54,6 @@ export interface BatchAsk extends Pick<Ask, "userId" | "fields" | "attrs" | "eps
   readonly useCache: boolean
   readonly trace: boolean
 }
-
-/** A variant with its words, or why there is none. Nothing is recorded in the second case. */
-export type Outcome =
-  | {
-    readonly _tag: "Chosen"
-    readonly trackingId: string
-    readonly copyId: CopyId
-    readonly vars: Readonly<Record<string, string>>
-    /** False while the store is down: the decision is in memory only. */
-    readonly durable: boolean
-    readonly trace?: unknown
-  }
-  | {
-    readonly _tag: "None"
-    readonly trackingId: string
-    readonly reason: "no-candidate" | "template-not-found" | "template-archived" | "variant-not-found"
-    readonly trace?: unknown
-  }
-  | {
-    readonly _tag: "NotRendered"
-    readonly trackingId: string
-    readonly error: NotRendered
-  }
 
 /** A decision made and rendered, waiting to be recorded. */
 interface Planned {
@@ -131,22 +100,6 @@ const planned = (
   },
 })
 
-/** What was rendered, with the tracking id in the links of `html` variables that lead to the template's domains. */
-const withLinks = (
-  { linkDomains }: TemplateView,
-  { formats }: VariantView,
-  rendered: Readonly<Record<string, string>>,
-  trackingId: string,
-): Readonly<Record<string, string>> =>
-  linkDomains.length === 0 ? rendered : Object.fromEntries(
-    Object.entries(rendered).map(([name, text]) => [
-      name,
-      Object.hasOwn(formats, name) && formats[name] === "html"
-        ? tagLinks(text, { domains: linkDomains, trackingId })
-        : text,
-    ]),
-  )
-
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
   readonly decide: (org: string, ask: Ask) => Effect.Effect<Outcome, BufferFull>
@@ -175,45 +128,6 @@ export class Decider extends Context.Service<Decider, {
       const policyOf = (view: TemplateView, ask: Prepared, now: number): Policy =>
         ask.policy ?? policies.policy(view, ask.window, now)
 
-      const render = (
-        view: TemplateView,
-        variant: VariantView,
-        ask: Ask,
-        now: number,
-        trackingId: string,
-      ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
-        const refuse = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
-          Result.fail(
-            new NotRendered({
-              templateId: view.id,
-              copyId: variant.id,
-              faults: faults.map(({ message, variable }) => ({ variable, detail: message })),
-            }),
-          )
-        const parsed = Renderer.parseVars(variant.vars, variant.formats)
-        if (Result.isFailure(parsed)) return refuse(parsed.failure)
-        const options = { strict: view.strict, now, timeZone: view.org.timeZone }
-        const rendered = Renderer.render(parsed.success, ask.fields, options)
-        if (Result.isFailure(rendered)) return refuse(rendered.failure)
-        return Result.succeed(withLinks(view, variant, rendered.success, trackingId))
-      }
-
-      /** The answer with a variant's words. */
-      const chosen = (
-        view: TemplateView,
-        variant: VariantView,
-        ask: Ask,
-        now: number,
-        trackingId: string,
-        durable: boolean,
-        trace?: unknown,
-      ): Outcome => {
-        const rendered = render(view, variant, ask, now, trackingId)
-        return Result.isFailure(rendered)
-          ? { _tag: "NotRendered", trackingId, error: rendered.failure }
-          : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }
-      }
-
       const settled = (
         view: TemplateView,
         ask: Ask,
@@ -229,7 +143,7 @@ export class Decider extends Context.Service<Decider, {
           : chosen(
             view,
             variant,
-            ask,
+            ask.fields,
             decision.decidedAtMillis,
             decision.trackingId,
             durable,
@@ -253,9 +167,9 @@ export class Decider extends Context.Service<Decider, {
           onFailure: () => otherwise,
           onSuccess: (copyId) => {
             const variant = copyId === undefined ? undefined : view.variantsById.get(copyId)
-            return variant === undefined
-              ? otherwise
-              : Effect.succeed(chosen(view, variant, ask, now, trackingId, true, Selection.retraced(trace, variant.id)))
+            return variant === undefined ? otherwise : Effect.succeed(
+              chosen(view, variant, ask.fields, now, trackingId, true, Selection.retraced(trace, variant.id)),
+            )
           },
         })
 
@@ -281,7 +195,7 @@ export class Decider extends Context.Service<Decider, {
             propensity: null,
           })
           : undefined
-        const first = chosen(view, variant, ask, now, trackingId, true, trace)
+        const first = chosen(view, variant, ask.fields, now, trackingId, true, trace)
         if (first._tag !== "Chosen") return first
         return planned(view, ask, first, now, cell.id, policy.model.version, {
           mode: "forced",
@@ -301,14 +215,14 @@ export class Decider extends Context.Service<Decider, {
         const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const set = Selection.eligible(view, ask.attrs, now)
-        const traced = (chosen: CopyId | null, mode: string, propensity: number | null) =>
+        const traced = (copyId: CopyId | null, mode: string, propensity: number | null) =>
           ask.trace === true
             ? Selection.traceOf(view, policy, cell, set, {
               attributes: ask.attrs,
               nowMillis: now,
               epsilon: ask.epsilon,
               useCache: ask.useCache ?? true,
-              chosen,
+              chosen: copyId,
               mode,
               propensity,
             })
@@ -327,7 +241,15 @@ export class Decider extends Context.Service<Decider, {
           ask.epsilon,
           random.nextDoubleUnsafe(),
         )
-        const first = chosen(view, variant, ask, now, trackingId, true, traced(variant.id, choice.mode, propensity))
+        const first = chosen(
+          view,
+          variant,
+          ask.fields,
+          now,
+          trackingId,
+          true,
+          traced(variant.id, choice.mode, propensity),
+        )
         if (first._tag !== "Chosen") return first
         policies.observe(view, ask.attrs, now)
         return planned(view, ask, first, now, cell.id, policy.model.version, {
@@ -347,7 +269,7 @@ export class Decider extends Context.Service<Decider, {
         trace: unknown,
       ): Effect.Effect<Outcome> => {
         const given = ask.trackingId === undefined ? standing.trackingId : trackingId
-        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask, now, given, true, trace)
+        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask.fields, now, given, true, trace)
         if (given === standing.trackingId || answer._tag !== "Chosen") return Effect.succeed(answer)
         return sticky.alias(view.org.slug, view.id, given, standing.trackingId).pipe(
           Effect.as(answer),

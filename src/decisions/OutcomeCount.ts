@@ -1,5 +1,5 @@
 import { Context, Metric } from "effect"
-import type { Outcome } from "./Decider.ts"
+import type { Outcome } from "./Outcome.ts"
 
 /** Decisions asked for, by what came of them. */
 const decisions = Metric.counter("parlance_decisions_total", { incremental: true })

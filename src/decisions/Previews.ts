@@ -6,7 +6,7 @@ import type { Formats, Vars } from "../domain/Template.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Views, whyNotEligible } from "../templates/Views.ts"
-import { NotRendered } from "./Decider.ts"
+import { NotRendered } from "./Outcome.ts"
 
 /** What to show: sources as written, or a stored variant, or neither to see only who is eligible. */
 export interface PreviewAsk {
