@@ -1,7 +1,8 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrganizationNotFound } from "../domain/Errors.ts"
 import { type OrgSlug, randomId } from "../domain/Ids.ts"
+import { existingOrganization } from "../store/Existing.ts"
 import { type Account, type Invitation, normalizeEmail, type Role } from "./Account.ts"
 import { InvitationNotFound } from "./AccountErrors.ts"
 import * as Tokens from "./Tokens.ts"
@@ -52,11 +53,7 @@ export class Invitations extends Context.Service<Invitations, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const existing = (org: OrgSlug) =>
-        Effect.flatMap(
-          Effect.orDie(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`),
-          ([found]) => found === undefined ? Effect.fail(new OrganizationNotFound({ id: org })) : Effect.void,
-        )
+      const existing = (org: OrgSlug) => Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
 
       const create = Effect.fn("Invitations.create")(function* (
         org: OrgSlug,

@@ -1,7 +1,8 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { existingOrganization } from "../store/Existing.ts"
 import type { Member, Role } from "./Account.ts"
 import { AccountNotFound, NotOneself } from "./AccountErrors.ts"
 import type { Actor } from "./Actor.ts"
@@ -43,11 +44,7 @@ export class Memberships extends Context.Service<Memberships, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const existing = (org: OrgSlug) =>
-        Effect.flatMap(
-          Effect.orDie(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`),
-          ([found]) => found === undefined ? Effect.fail(new OrganizationNotFound({ id: org })) : Effect.void,
-        )
+      const existing = (org: OrgSlug) => Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
 
       const members = (org: OrgSlug) =>
         Effect.orDie(sql<Row>`

@@ -4,6 +4,7 @@ import { type ApiKey, defaultScopes, type RateLimit, type Scope } from "../domai
 import { KeyNotFound, OrganizationNotFound } from "../domain/Errors.ts"
 import type { KeyId, OrgSlug } from "../domain/Ids.ts"
 import { Changes } from "../store/Changes.ts"
+import { existingOrganization } from "../store/Existing.ts"
 import { rateLimitOf } from "./KeyAuth.ts"
 import * as KeyText from "./KeyText.ts"
 
@@ -85,8 +86,7 @@ export class Keys extends Context.Service<Keys, {
       })
 
       const list = Effect.fn("Keys.list")(function* (org: OrgSlug) {
-        const [found] = yield* Effect.orDie(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`)
-        if (found === undefined) return yield* new OrganizationNotFound({ id: org })
+        yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
         const rows = yield* Effect.orDie(
           sql<Row>`SELECT k.* FROM api_keys k WHERE k.org_slug = ${org} ORDER BY k.created_at, k.id`,
         )

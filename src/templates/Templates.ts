@@ -6,7 +6,7 @@ import {
   AlreadyExists,
   type Fault,
   InvalidInput,
-  OrganizationNotFound,
+  type OrganizationNotFound,
   TemplateNotFound,
   VariantNotFound,
 } from "../domain/Errors.ts"
@@ -15,6 +15,7 @@ import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, Var
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell, tellApart } from "../store/ChangeTrail.ts"
+import { existingOrganization } from "../store/Existing.ts"
 import { fieldsOfTemplate, fieldsOfVariant } from "./TemplateFields.ts"
 import { insertVariant, isOf, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
 
@@ -86,12 +87,6 @@ export class Templates extends Context.Service<Templates, {
           Effect.tap(changes.refresh),
           Effect.catchTag("SqlError", Effect.die),
         ) as Effect.Effect<A, Exclude<E, SqlError>>
-
-      const requireOrg = (org: OrgSlug) =>
-        Effect.flatMap(
-          sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`,
-          (rows) => rows.length === 0 ? new OrganizationNotFound({ id: org }) : Effect.void,
-        )
 
       const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [template] = yield* readTemplates(sql, org, [id])
@@ -198,7 +193,7 @@ export class Templates extends Context.Service<Templates, {
         return yield* write(
           org,
           Effect.gen(function* () {
-            yield* requireOrg(org)
+            yield* existingOrganization(sql, org)
             const made = yield* read(org, yield* insert(org, input, now))
             yield* tellTemplate(undefined, made)
             return made
@@ -211,7 +206,7 @@ export class Templates extends Context.Service<Templates, {
           org: OrgSlug,
           page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
         ) {
-          yield* requireOrg(org)
+          yield* existingOrganization(sql, org)
           const ids = yield* sql<{ id: string }>`
             SELECT t.id FROM templates t WHERE t.org_slug = ${org} AND t.id > ${page.after ?? ""}
               AND ${isOf(sql, page.which ?? "in-use")}
@@ -348,7 +343,7 @@ export class Templates extends Context.Service<Templates, {
           })
           const done = yield* write(
             org,
-            Effect.andThen(requireOrg(org), Effect.forEach(inputs, importOne)),
+            Effect.andThen(existingOrganization(sql, org), Effect.forEach(inputs, importOne)),
           ).pipe(
             // Read and written in one transaction that alone may write the organization's content.
             Effect.catchTags({ AlreadyExists: Effect.die, TemplateNotFound: Effect.die }),
