@@ -2,9 +2,9 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
-import { readEvents } from "../events/DecisionEvents.ts"
 import { lockEvents } from "../events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
+import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { changed, fromBytes, type Holder, holderOf, replaceHistories } from "./Histories.ts"
 import { epochMillis, hourOf, touchOf } from "./Touch.ts"
 
@@ -15,14 +15,6 @@ const page = 5000
 export interface HistoriesRebuilt {
   readonly people: number
   readonly differences: number
-}
-
-interface Row {
-  readonly trackingId: string
-  readonly templateId: string
-  readonly copyId: string
-  readonly userId: string | null
-  readonly decidedAt: Date
 }
 
 const isEqual = (a: Float64Array, b: Float64Array) => a.length === b.length && a.every((code, i) => code === b[i])
@@ -49,20 +41,8 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     let differences = 0
 
     /** The touches of decisions that count by now: something was reported about them, or they have been settled. */
-    const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
-      const events = yield* readEvents(
-        sql,
-        rows.map(({ copyId, decidedAt, templateId, trackingId }) => ({
-          org,
-          trackingId,
-          templateId,
-          copyId,
-          segment: "",
-          forced: false,
-          user: undefined,
-          decidedAt: decidedAt.getTime(),
-        })),
-      )
+    const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<DecisionRow>) {
+      const events = yield* eventsOf(sql, org, rows)
       return rows.map((row, place) => {
         const decidedAt = row.decidedAt.getTime()
         return events[place]!.length > 0 || decidedAt < settledUntil
@@ -99,7 +79,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       template: "",
     }
     while (true) {
-      const rows: ReadonlyArray<Row> = yield* sql<Row>`
+      const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
         SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at
         FROM decisions d
         WHERE d.org_slug = ${org} AND d.user_id IS NOT NULL AND d.decided_at >= ${new Date(since)}
@@ -147,7 +127,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     const nobodies = new Map<string, { readonly holder: Holder; codes: Float64Array }>()
     let key = { tracking: "", template: "" }
     while (true) {
-      const rows: ReadonlyArray<Row> = yield* sql<Row>`
+      const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
         SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
         WHERE d.org_slug = ${org} AND d.user_id IS NULL AND d.decided_at >= ${new Date(since)}
           AND (d.tracking_id, d.template_id) > (${key.tracking}, ${key.template})

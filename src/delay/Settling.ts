@@ -2,8 +2,8 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
-import { readEvents } from "../events/DecisionEvents.ts"
 import { lockEvents } from "../events/EventLock.ts"
+import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
@@ -24,14 +24,6 @@ export const followedAfterMillis = 30 * 60_000
 
 /** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
 const keptDays = 10
-
-interface DecisionRow {
-  readonly trackingId: string
-  readonly templateId: string
-  readonly copyId: string
-  readonly userId: string | null
-  readonly decidedAt: Date
-}
 
 interface Tally {
   readonly org_slug: string
@@ -140,19 +132,7 @@ export class Settling extends Context.Service<Settling, {
             )}`
             : rows.filter(({ decidedAt }) => decidedAt.getTime() < last)
           if (last !== undefined) until = last === rows[0]!.decidedAt.getTime() ? last + 1 : last
-          const events = yield* readEvents(
-            sql,
-            decisions.map(({ copyId, decidedAt, templateId, trackingId }) => ({
-              org,
-              trackingId,
-              templateId,
-              copyId,
-              segment: "",
-              forced: false,
-              user: undefined,
-              decidedAt: decidedAt.getTime(),
-            })),
-          )
+          const events = yield* eventsOf(sql, org, decisions)
           yield* applyTouches(
             sql,
             decisions.map((row, place) => ({
