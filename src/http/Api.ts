@@ -370,22 +370,24 @@ class OperationsGroup extends HttpApiGroup.make("operations")
     }).annotate(OpenApi.Summary, "What a problem type means and what to do"),
   ) {}
 
-/** What `HttpApiBuilder` serves: everything but the hot routes. */
-export class ServedApi extends HttpApi.make("parlance")
-  .add(
-    OrganizationsGroup,
-    KeysGroup,
-    TemplatesGroup,
-    VariantsGroup,
-    TemplateIndexGroup,
-    ResultsGroup,
-    LearningGroup,
-    WebhooksManagementGroup,
-    StoriesGroup,
-    DeliveryGroup,
-    AccountsGroup,
-    OperationsGroup,
-  ) {}
+/** Everything but the hot routes. */
+const servedGroups = [
+  OrganizationsGroup,
+  KeysGroup,
+  TemplatesGroup,
+  VariantsGroup,
+  TemplateIndexGroup,
+  ResultsGroup,
+  LearningGroup,
+  WebhooksManagementGroup,
+  StoriesGroup,
+  DeliveryGroup,
+  AccountsGroup,
+  OperationsGroup,
+] as const
+
+/** What `HttpApiBuilder` serves. */
+export class ServedApi extends HttpApi.make("parlance").add(...servedGroups) {}
 
 /**
  * Everything this service answers, for the document and for clients. The groups generate and delay are served by plain routes
@@ -397,18 +399,7 @@ export class Api extends HttpApi.make("parlance")
     DelayGroup,
     DeliverGroup,
     WebhooksGroup,
-    OrganizationsGroup,
-    KeysGroup,
-    TemplatesGroup,
-    VariantsGroup,
-    TemplateIndexGroup,
-    ResultsGroup,
-    LearningGroup,
-    WebhooksManagementGroup,
-    StoriesGroup,
-    DeliveryGroup,
-    AccountsGroup,
-    OperationsGroup,
+    ...servedGroups,
   )
   .annotateMerge(OpenApi.annotations({
     title: "Parlance",
