@@ -86,14 +86,17 @@ export interface ServiceProcess extends Service {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
-/** A TCP port nobody listens on now. */
-export const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => typeof address === "object" && address !== null ? resolve(address.port) : reject())
+/** A TCP port nobody listens on now, out of those that the system gives to no connection of its own accord meanwhile. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer().on("error", () => resolve(false))
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
     })
-  })
+    if (isFree) return port
+  }
+}
 
 /** Polls until `ready` answers true; fails after `seconds`. */
 export const waitUntil = async (what: string, ready: () => boolean | Promise<boolean>, seconds = 30): Promise<void> => {
