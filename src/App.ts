@@ -75,6 +75,7 @@ import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
+import * as ServerWatch from "./store/ServerWatch.ts"
 import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
@@ -154,6 +155,7 @@ export const layerJobs = Layer.mergeAll(
   Intake.layerRunning,
   Sweep.layer,
   Upkeep.layer,
+  ServerWatch.layer,
   Expired.layerRunning,
   Dispatcher.layer,
   DeliveryRates.layerRunning,

@@ -110,6 +110,6 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   })
   return Layer.merge(
     client,
-    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, announce: lock.announce })),
+    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, announce: lock.announce, look: undefined })),
   )
 }))

@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, type Effect } from "effect"
 import type { Holder } from "./DataDirLock.ts"
 
 /** What is particular to the store this process runs on; everything else speaks SQL through `SqlClient`. */
@@ -9,4 +9,6 @@ export class Store extends Context.Service<Store, {
   readonly address: string
   /** Tells the CLI on this machine where the process answers; does nothing on Postgres. */
   readonly announce: (holder: Holder) => void
+  /** Follows the address to another server, see ServerWatch; undefined where it cannot lead to another. */
+  readonly look: Effect.Effect<boolean> | undefined
 }>()("parlance/store/Store") {}

@@ -10,8 +10,9 @@ import { type Cost, faultsOf, strike, type Surroundings, watchActors } from "./c
 import { startClusterLoad } from "./clusterLoad.ts"
 import { scopedNodes, type TestNode } from "./clusterNodes.ts"
 import { connectionTo, fullestSecond, type Sink, startSink } from "./deliverSink.ts"
-import { deliveriesIn, restartablePostgres, summaryOf } from "./deliverStorm.ts"
+import { deliveriesIn, summaryOf } from "./deliverStorm.ts"
 import { hasDocker } from "./dockerEngine.ts"
+import { replicatedPostgres } from "./replicatedPostgres.ts"
 import { counted, shuffle, type Truth } from "./storm.ts"
 
 /** How often every fault strikes; the trial goes on for ten minutes. */
@@ -24,15 +25,14 @@ const ceiling = 100
 /** What an owner of a lane may have sent and not recorded when it goes. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
-const isDockerThere = hasDocker("Cluster with restarts of Postgres")
+const isDockerThere = hasDocker("Cluster with restarts and a failover of Postgres")
 
-interface Store {
-  readonly env: Environment
-  readonly restart?: (how: "kill" | "stop", awayMillis: number) => Promise<void>
-}
-
-const store: Effect.Effect<Store, never, Scope.Scope> = isDockerThere
-  ? restartablePostgres
+const store: Effect.Effect<
+  { readonly env: Environment; readonly postgres?: Surroundings["postgres"] },
+  never,
+  Scope.Scope
+> = isDockerThere
+  ? Effect.map(replicatedPostgres, (postgres) => ({ env: postgres.env, postgres }))
   : Effect.map(temporaryEnvironment("postgres"), (env) => ({ env }))
 
 const scopedSink = Effect.acquireRelease(
@@ -185,7 +185,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
     "lose nothing and count nothing twice while they are killed, stopped and cut off one after another",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const { env, restart } = yield* store
+        const { env, postgres } = yield* store
         const seed = seedOfRun()
         const random = seeded(seed)
         const sink = yield* scopedSink
@@ -214,7 +214,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
             acknowledged: load.acknowledged,
             sink,
             query,
-            restartPostgres: restart && ((away) => restart("kill", away)),
+            postgres,
             awayMillis,
             random,
           }

@@ -5,6 +5,7 @@ import { isWhole, type TestNode } from "./clusterNodes.ts"
 import { pause } from "./deliverStorm.ts"
 import type { Sink } from "./deliverSink.ts"
 import type { Acknowledged } from "./clusterLoad.ts"
+import type { replicatedPostgres } from "./replicatedPostgres.ts"
 
 /** What one fault cost, in seconds. */
 export interface Cost {
@@ -26,7 +27,8 @@ export interface Surroundings {
   readonly sink: Sink
   /** Asks the database past every relay. */
   readonly query: <A>(run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>) => Promise<A>
-  readonly restartPostgres: ((awayMillis: number) => Promise<void>) | undefined
+  /** A Postgres that can be done things to; undefined where there is none. */
+  readonly postgres: Effect.Success<typeof replicatedPostgres> | undefined
   /** For how long a node is stopped or cut off; longer than a lease. Unit: milliseconds. */
   readonly awayMillis: number
   readonly random: () => number
@@ -77,6 +79,8 @@ type Watch = ReturnType<typeof watchActors>
 
 interface Fault {
   readonly name: string
+  /** What it needs, done while all is well. */
+  readonly prepare?: (surroundings: Surroundings) => Promise<void>
   /** Does it to `node`; answers what puts it right again. */
   readonly strike: (node: TestNode, surroundings: Surroundings) => Promise<() => Promise<void>>
   /** How long it lasts at least. */
@@ -88,7 +92,8 @@ const restart = (node: TestNode) => async () => {
   await node.start()
 }
 
-const all: ReadonlyArray<Fault> = [
+/** Those of nodes and of the network between them. */
+const ofNodes: ReadonlyArray<Fault> = [
   {
     name: "kill -9",
     lasts: () => 0,
@@ -138,19 +143,32 @@ const all: ReadonlyArray<Fault> = [
       })
     },
   },
+]
+
+/** Those of Postgres itself. */
+const ofPostgres: ReadonlyArray<Fault> = [
   {
     name: "Postgres killed and started",
     lasts: () => 0,
-    strike: async (_, { restartPostgres }) => {
-      await restartPostgres!(1000)
+    strike: async (_, { postgres }) => {
+      await postgres!.restart(1000)
+      return () => Promise.resolve()
+    },
+  },
+  {
+    name: "Postgres fails over",
+    lasts: () => 0,
+    prepare: ({ postgres }) => postgres!.addStandby(),
+    strike: async (_, { postgres }) => {
+      await postgres!.failOver()
       return () => Promise.resolve()
     },
   },
 ]
 
 /** Every fault there can be here. */
-export const faultsOf = ({ restartPostgres }: Pick<Surroundings, "restartPostgres">): ReadonlyArray<Fault> =>
-  restartPostgres === undefined ? all.slice(0, -1) : all
+export const faultsOf = ({ postgres }: Pick<Surroundings, "postgres">): ReadonlyArray<Fault> =>
+  postgres === undefined ? ofNodes : [...ofNodes, ...ofPostgres]
 
 /** Strikes `node`, waits until what it did is done elsewhere, puts it right, and waits until all is whole again. */
 export const strike = async (
@@ -160,6 +178,7 @@ export const strike = async (
   surroundings: Surroundings,
 ): Promise<Cost> => {
   const { acknowledged, nodes, sink } = surroundings
+  await fault.prepare?.(surroundings)
   const firstAnswer = acknowledged.generate.length
   await sink.refresh()
   const firstArrival = Math.max(0, sink.arrivals.length - 1)

@@ -22,6 +22,9 @@ export const hasDocker = (name: string): boolean => {
   }
 }
 
+/** Where its data are, in a volume that other containers can use. */
+const data = "/var/lib/postgresql/18/docker"
+
 /** A Postgres of one test alone, on a port that stays the same when it starts again; goes with the scope. */
 export const ownPostgres = Effect.gen(function* () {
   const name = `parlance-own-${randomUUID()}`
@@ -37,6 +40,8 @@ export const ownPostgres = Effect.gen(function* () {
         `127.0.0.1:${port}:5432`,
         "-e",
         "POSTGRES_PASSWORD=own",
+        "-v",
+        "/var/lib/postgresql",
         "postgres:18",
       )
     ),
@@ -46,5 +51,5 @@ export const ownPostgres = Effect.gen(function* () {
   const answers = () =>
     docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false)
   yield* Effect.promise(() => waitUntil("Postgres answers", answers, 60))
-  return { name, answers, url: `postgres://postgres:own@127.0.0.1:${port}/postgres` }
+  return { name, answers, data, url: `postgres://postgres:own@127.0.0.1:${port}/postgres` }
 })

@@ -8,6 +8,15 @@ export interface Relay {
   readonly block: () => void
   /** What was under way is lost with its connections; new ones get through. */
   readonly unblock: () => void
+  /** Leads new connections to another port. On those that there are nothing arrives any more, nor do they end. */
+  readonly redirect: (port: number) => void
+}
+
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+  /** What it led to is not there any more. */
+  lost: boolean
 }
 
 /** A relay to `port` of this machine that goes with the scope. */
@@ -15,29 +24,33 @@ export const relayTo = (port: number) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       let blocked = false
-      const pairs = new Set<readonly [Socket, Socket]>()
+      let target = port
+      const pairs = new Set<Pair>()
       const server = createServer((near) => {
-        const far = createConnection(port, "127.0.0.1")
-        const pair = [near, far] as const
+        const far = createConnection(target, "127.0.0.1")
+        const pair: Pair = { near, far, lost: false }
         pairs.add(pair)
         const close = () => {
           pairs.delete(pair)
           // An end does not get through a network that is cut either.
-          if (blocked) return
+          if (blocked || pair.lost) return
           near.destroy()
           far.destroy()
         }
         for (const [from, to] of [[near, far], [far, near]] as const) {
           from.setNoDelay(true)
           from.on("data", (chunk) => {
-            if (!blocked) to.write(chunk)
+            if (!blocked && !pair.lost) to.write(chunk)
           })
           from.on("close", close).on("error", close)
         }
       })
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))
       const drop = () => {
-        for (const pair of pairs) for (const socket of pair) socket.destroy()
+        for (const { far, near } of pairs) {
+          near.destroy()
+          far.destroy()
+        }
         pairs.clear()
       }
       return {
@@ -45,6 +58,11 @@ export const relayTo = (port: number) =>
         block: () => void (blocked = true),
         unblock: () => {
           drop()
+          blocked = false
+        },
+        redirect: (port: number) => {
+          target = port
+          for (const pair of pairs) pair.lost = true
           blocked = false
         },
         close: () => {

@@ -1,0 +1,141 @@
+import { Effect, Fiber, Layer } from "effect"
+import { createConnection, type Socket } from "node:net"
+import { Store } from "./Store.ts"
+
+/** A Postgres that was reached. */
+export interface Reached {
+  /** What no other server answers, nor the same one after a restart. */
+  readonly server: string
+  /** Whether it only follows another one. */
+  readonly isStandby: boolean
+}
+
+export interface ServerWatch {
+  /** A new connection to the address. */
+  readonly open: () => Socket
+  /**
+   * Asks over a connection of its own which server the address leads to; answers whether that is a primary. When it is
+   * another than before, connections that lead elsewhere are broken, so that whoever uses one goes on with a new one.
+   */
+  readonly look: Effect.Effect<boolean>
+}
+
+export interface ServerWatchOptions {
+  readonly host: string
+  readonly port: number
+  /** Idle time before TCP asks whether the other side is there. Unit: milliseconds. */
+  readonly keepAliveMillis: number
+  /** Asks over a new connection; fails when nothing answers. */
+  readonly identify: Effect.Effect<Reached, unknown>
+}
+
+/**
+ * Connections to one address, broken when it has come to lead to another server. A machine that dies says nothing to those
+ * connected to it: where its address is not taken over they hear of it from TCP after a quarter of an hour, and a statement
+ * that they wait for may be a long one as far as they know. A server that was replaced without dying would even go on
+ * answering.
+ */
+export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptions): ServerWatch => {
+  /** Open connections, with the bytes that had arrived at the last look; undefined for those that are newer. */
+  const connections = new Map<Socket, number | undefined>()
+  /** Those that were opened before the last look at the server that is there now. */
+  let older = new Set<Socket>()
+  /** Those that may have been opened to the server before: opened between the last look at it and the first at this one. */
+  let doubtful = new Set<Socket>()
+  let current: string | undefined
+  const replaced = new Set<string>()
+
+  const open = () => {
+    const socket = createConnection({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveMillis,
+    })
+    connections.set(socket, undefined)
+    socket.once("close", () => {
+      connections.delete(socket)
+      older.delete(socket)
+      doubtful.delete(socket)
+    })
+    return socket
+  }
+
+  const breakOff = (sockets: Iterable<Socket>) => {
+    for (const socket of [...sockets]) {
+      socket.destroy(new Error("The database's address leads to another server now"))
+    }
+  }
+
+  /** What has been silent since the last look, and what has not. */
+  const sample = () => {
+    const silent = new Set<Socket>()
+    for (const [socket, before] of connections) {
+      if (socket.bytesRead === before) silent.add(socket)
+      connections.set(socket, socket.bytesRead)
+    }
+    return silent
+  }
+
+  const look = Effect.suspend(() => {
+    const before = new Set(connections.keys())
+    return Effect.matchEffect(identify, {
+      onFailure: () => Effect.sync(() => (sample(), false)),
+      onSuccess: ({ isStandby, server }) =>
+        Effect.suspend(() => {
+          const silent = sample()
+          if (isStandby) return Effect.succeed(false)
+          // Those that have been heard since the change are connected to who is there now.
+          const lost = [...doubtful].filter((socket) => silent.has(socket))
+          doubtful = new Set()
+          breakOff(lost)
+          if (current === undefined || current === server) {
+            current = server
+            older = before
+            return Effect.succeed(true)
+          }
+          // An address of several servers; a server that comes back has been restarted.
+          if (replaced.has(server)) return Effect.succeed(true)
+          replaced.add(current)
+          current = server
+          const sure = older
+          const unsure = [...before].filter((socket) => !sure.has(socket))
+          older = new Set()
+          doubtful = new Set(unsure.filter((socket) => !silent.has(socket)))
+          breakOff(sure)
+          breakOff(unsure.filter((socket) => silent.has(socket)))
+          return Effect.as(
+            Effect.logInfo("The database's address leads to another server, or to a restarted one"),
+            true,
+          )
+        }),
+    })
+  })
+
+  return { open, look }
+}
+
+/** How long the server may take to say who it is. */
+const patience = "3 seconds"
+
+/** Looks every 5 seconds; every second while there is no primary. */
+export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  const { look } = yield* Store
+  if (look === undefined) return
+  const scope = yield* Effect.scope
+  // Not awaited when it is given up: on a connection that is silent even that takes its time.
+  const bounded = Effect.flatMap(
+    Effect.forkIn(look, scope, { startImmediately: true }),
+    (fiber) =>
+      Fiber.join(fiber).pipe(
+        Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.succeed(false) }),
+        Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
+      ),
+  )
+  yield* bounded.pipe(
+    Effect.flatMap((isThere) => Effect.sleep(isThere ? "5 seconds" : "1 second")),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+}))
