@@ -19,9 +19,11 @@ import {
   HttpServerResponse,
 } from "effect/http"
 import { HttpApi, HttpApiError } from "effect/http-api"
+import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
 import { fromIssue } from "../domain/Faults.ts"
+import { isOutage } from "../store/Outage.ts"
 import { currentSpan, spanOf, TraceShare } from "../telemetry/Tracing.ts"
 import * as Problems from "./Problems.ts"
 import * as RateLimits from "./RateLimits.ts"
@@ -116,6 +118,15 @@ const answerTo = (
   }
   if (Cause.hasInterruptsOnly(cause)) {
     return HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The service is shutting down" }))
+  }
+  const ofStore = [failure, defect].find(isSqlError)
+  if (ofStore !== undefined && isOutage(ofStore)) {
+    return Effect.andThen(
+      Effect.logWarning("A request was refused, the store is away", { reason: ofStore.message }).pipe(
+        Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
+      ),
+      HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The store is away" })),
+    )
   }
   return Effect.andThen(
     // Not the path itself, which may name a person.
