@@ -223,7 +223,7 @@ const measureTakeover = (url: string) =>
           Effect.runPromise(
             Effect.flatMap(SqlClient.SqlClient, run).pipe(Effect.provideContext(context), Effect.orDie),
           ),
-        restartPostgres: undefined,
+        postgres: undefined,
         awayMillis: 0,
         random,
       }
