@@ -64,17 +64,8 @@ export interface ActiveConnection {
   readonly version: string
 }
 
-interface Row {
-  readonly name: string
-  readonly platform: PlatformName
-  readonly settings: Readonly<Record<string, unknown>>
+interface Row extends Omit<ConnectionSetup, "secrets"> {
   readonly secrets: Readonly<Record<string, string>>
-  readonly enabled: boolean
-  readonly paused: boolean
-  readonly isDefault: boolean
-  readonly trouble: Trouble | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
 }
 
 const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`

@@ -140,6 +140,14 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   ) {
     const { attempt, id, templateId } = message
     const known = { id, templateId: templateId as Settled["templateId"], connection }
+    /** Nothing the message can do anything about: it keeps its attempts. */
+    const untried = (reason: string): Settled => ({
+      ...known,
+      _tag: "again",
+      reason: storable(reason),
+      delayMillis: 0,
+      burned: false,
+    })
     switch (result._tag) {
       case "accepted":
         health.accepted(now())
@@ -163,22 +171,10 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
           now(),
         )
         pace.slowDown(departure, monotonic())
-        return {
-          ...known,
-          _tag: "again",
-          reason: storable(result.reason),
-          delayMillis: 0,
-          burned: false,
-        } satisfies Settled
+        return untried(result.reason)
       case "broken":
         health.broken(result.reason, now())
-        return {
-          ...known,
-          _tag: "again",
-          reason: storable(result.reason),
-          delayMillis: 0,
-          burned: false,
-        } satisfies Settled
+        return untried(result.reason)
       case "retry": {
         health.failed(result.reason, now())
         if (attempt >= settings.deliveryAttempts) {
