@@ -76,30 +76,40 @@ interface Stage {
 
 const cpuOf = (servers: ReadonlyArray<ServerProcess>) => servers.reduce((sum, { pid }) => sum + cpuMicrosOf(pid), 0)
 
+const ask = {
+  path: `/api/generate/${org}`,
+  body: { template_id: "welcome", user_id: "u1", fields: { name: "Ann" }, attrs: { tier: "gold" } },
+}
+
+/** Makes what is asked for, and what stands beside it; answers a key. */
+const prepare = async (server: ServerProcess): Promise<string> => {
+  const service = serviceAt(server.url)
+  const key = await makeOrganization(service, org)
+  for (let i = 1; i < size.organizations; i++) {
+    await service.manage("POST", "/organizations", { slug: `o${i}`, name: `o${i}` })
+  }
+  await service.manage("POST", `/organizations/${org}/templates`, template("welcome"))
+  await pause(2)
+  return key
+}
+
+/** Each for itself and as fast as it can: what a process has answered a few thousand times it answers cheaper. */
+const warmUp = async (servers: ReadonlyArray<ServerProcess>, keys: ReadonlyArray<string>) => {
+  for (const [i, server] of servers.entries()) {
+    const own = { ...ask, keys: [keys[i % keys.length]!] }
+    await loadAll("", [server], own, { connections, rate: 0, seconds: size.warmUp })
+  }
+  await loadAll("", servers, { ...ask, keys }, { connections, rate, seconds: size.warmUp })
+}
+
 /** One row of the comparison, on a database of its own. */
 const measureStage = async (url: string, name: string, count: number, isCluster: boolean): Promise<Stage> => {
   const servers = await startNodes(url, count, isCluster)
   try {
-    const service = serviceAt(servers[0]!.url)
-    const key = await makeOrganization(service, org)
-    for (let i = 1; i < size.organizations; i++) {
-      await service.manage("POST", "/organizations", { slug: `o${i}`, name: `o${i}` })
-    }
-    await service.manage("POST", `/organizations/${org}/templates`, template("welcome"))
-    await pause(2)
-    const ask = {
-      path: `/api/generate/${org}`,
-      key,
-      body: { template_id: "welcome", user_id: "u1", fields: { name: "Ann" }, attrs: { tier: "gold" } },
-    }
-    const options = { connections, rate }
-    // Each for itself and as fast as it can: what a process has answered a few thousand times it answers cheaper.
-    for (const server of servers) {
-      await loadAll(name, [server], ask, { connections, rate: 0, seconds: size.warmUp })
-    }
-    await loadAll(name, servers, ask, { ...options, seconds: size.warmUp })
+    const keys = [await prepare(servers[0]!)]
+    await warmUp(servers, keys)
     const before = await workOf(url)
-    const measured = await loadAll(name, servers, ask, { ...options, seconds: size.seconds })
+    const measured = await loadAll(name, servers, { ...ask, keys }, { connections, rate, seconds: size.seconds })
     const after = await workOf(url)
     // What the load has left is folded and fitted first.
     await pause(4)
@@ -120,13 +130,27 @@ const measureStage = async (url: string, name: string, count: number, isCluster:
   }
 }
 
-const printCosts = (stages: ReadonlyArray<Stage>) => {
+/** Processes that know nothing of each other, each on a database of its own: what sharing a core costs by itself. */
+const measureApart = async (urls: ReadonlyArray<string>, name: string): Promise<Measured> => {
+  const servers: Array<ServerProcess> = []
+  try {
+    for (const url of urls) servers.push(...await startNodes(url, 1, false))
+    const keys: Array<string> = []
+    for (const server of servers) keys.push(await prepare(server))
+    await warmUp(servers, keys)
+    return await loadAll(name, servers, { ...ask, keys }, { connections, rate, seconds: size.seconds })
+  } finally {
+    for (const { stop } of servers) await stop()
+  }
+}
+
+const printCosts = (stages: ReadonlyArray<Stage>, apart: Measured) => {
   const baseline = stages[0]!.measured.name
   printTable(
     `${
       rate === 0 ? "As many requests as one core carries" : `${rate} requests a second`
     }, all processes on one core (aim: three nodes at most ${aims.cost} of the CPU of one)`,
-    stages.map(({ measured }) => measured),
+    [...stages.map(({ measured }) => measured), apart],
     baseline,
   )
   printColumns(
@@ -160,9 +184,10 @@ const printCosts = (stages: ReadonlyArray<Stage>) => {
 
 /** What N nodes ask of one database, each with the load of one of the three that were measured. */
 const printCalculation = (one: Stage, three: Stage) => {
-  const perNode = rate / three.nodes
+  const perNode = three.measured.perSecond / three.nodes
   const idle = (of: (rates: Rates) => number) => Math.max(0, of(three.idle) / three.nodes)
-  const perRequest = (of: (rates: Rates) => number) => Math.max(0, of(three.busy) - of(three.idle)) / rate
+  const perRequest = (of: (rates: Rates) => number) =>
+    Math.max(0, of(three.busy) - of(three.idle)) / three.measured.perSecond
   const pool = 10
   const row = (nodes: number, rate: number) => {
     const all = (of: (rates: Rates) => number) => nodes * (idle(of) + rate * perRequest(of))
@@ -303,7 +328,16 @@ try {
         await drop()
       }
     }
-    printCosts(stages)
+    const databases = [
+      await createDatabase(postgres.url),
+      await createDatabase(postgres.url),
+      await createDatabase(postgres.url),
+    ]
+    try {
+      printCosts(stages, await measureApart(databases.map(({ url }) => url), "three processes, each by itself"))
+    } finally {
+      for (const { drop } of databases) await drop()
+    }
     load()
     printCalculation(stages[0]!, stages[2]!)
   }

@@ -91,19 +91,19 @@ export const startNodes = async (
   }
 }
 
-/** Asks all servers at once, each over its share of the connections. */
+/** Asks all servers at once, each over its share of the connections and with its own key, or the only one. */
 export const loadAll = async (
   name: string,
   servers: ReadonlyArray<ServerProcess>,
-  ask: { readonly path: string; readonly key: string; readonly body: unknown },
+  ask: { readonly path: string; readonly keys: ReadonlyArray<string>; readonly body: unknown },
   options: { readonly seconds: number; readonly connections: number; readonly rate: number },
 ): Promise<Measured> => {
   const before = servers.map(({ pid }) => cpuMicrosOf(pid))
   const parts = await Promise.all(
-    servers.map(({ url }) =>
+    servers.map(({ url }, i) =>
       runLoad<Omit<Measured, "name" | "cpuMicros">>(name, "bench/support/load.ts", {
         url: `${url}${ask.path}`,
-        headers: { "X-Api-Key": ask.key },
+        headers: { "X-Api-Key": ask.keys[i % ask.keys.length]! },
         body: JSON.stringify(ask.body),
         seconds: options.seconds,
         connections: Math.ceil(options.connections / servers.length),
