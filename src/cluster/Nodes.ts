@@ -1,4 +1,5 @@
-import { NodeSocket, NodeSocketServer } from "@effect/platform-node"
+import * as NodeSocket from "@effect/platform-node/NodeSocket"
+import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { Duration, Effect, Layer, Option, type Redacted } from "effect"
 import { MessageStorage, RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardingConfig } from "effect/cluster"
 import { RpcClient, RpcSerialization, RpcServer } from "effect/rpc"

@@ -1,4 +1,4 @@
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { report } from "../cli/Report.ts"
