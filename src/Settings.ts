@@ -164,7 +164,7 @@ const config = {
   decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
   /** `STORE_QUEUE_SIZE`: writes of one kind that wait for a commit at most; more are answered 503. Default 10,000. */
   storeQueueSize: atLeast(1, "STORE_QUEUE_SIZE").pipe(Config.withDefault(10_000)),
-  /** `MAX_IN_FLIGHT`: requests in work at most, 32 or more; more are answered 503 (see LoadGate). Default 1,000. */
+  /** `MAX_IN_FLIGHT`: requests in work at most, 32 or more; others wait, then are answered 503 (LoadShedding). Default 1,000. */
   maxInFlight: atLeast(32, "MAX_IN_FLIGHT").pipe(Config.withDefault(1000)),
   /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
   storeTimeout: Config.Duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),

@@ -25,6 +25,7 @@ import { Api } from "./Api.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import { isOutage } from "../store/Outage.ts"
 import { currentSpan, spanOf, TraceShare } from "../telemetry/Tracing.ts"
+import { waitedMillis } from "./LoadGate.ts"
 import * as Problems from "./Problems.ts"
 import * as RateLimits from "./RateLimits.ts"
 import { kindOf, measure } from "./RequestMetrics.ts"
@@ -150,7 +151,11 @@ const inSpan = <E, R>(
     Effect.makeSpan(request.method, {
       kind: "server",
       ...(parent === undefined ? { root: true } : { parent }),
-      attributes: { "http.request.method": request.method, "parlance.request_id": requestId },
+      attributes: {
+        "http.request.method": request.method,
+        "parlance.request_id": requestId,
+        "parlance.waited_ms": waitedMillis(request.source),
+      },
     }),
     (span) =>
       Effect.onExit(Effect.withParentSpan(answering, span, { captureStackTrace: false }), (exit) =>
@@ -183,7 +188,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.withFiber((fiber) => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const requestId = requestIdOf(request.headers["x-request-id"])
-      const begun = clock.currentTimeMillisUnsafe()
+      const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
       // What is asked with a key has no use for the address, and shall not pay for it.
       const seen = request.url.startsWith("/api/") ? request : seenThrough(trustedProxies, request)
       // For whatever is logged until the answer; the enclosing request restores what was there before.

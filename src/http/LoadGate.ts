@@ -38,6 +38,14 @@ const answerMillis = 100
  */
 const leastLimit = 256
 
+const waited = new WeakMap<object, number>()
+
+/** Notes how long a request of the server waited to be let in. Unit: milliseconds. */
+export const tellWaited = (request: object, millis: number): void => void waited.set(request, millis)
+
+/** How long a request of the server waited to be let in. Unit: milliseconds. */
+export const waitedMillis = (request: object): number => waited.get(request) ?? 0
+
 /**
  * Says whether a request may still be taken in. There is a limit of what is in work at once: where the store is the slower
  * part, the time to an answer is the limit divided by the rate. Where this process is, everything waits for the event loop:
@@ -47,6 +55,10 @@ const leastLimit = 256
 export class Gate {
   inFlight = 0
   limit: number
+  /** Requests that wait to be let in. */
+  waiting = 0
+  /** Connections that are not read for a while. */
+  resting = 0
   /** The least lateness of the last looks. Unit: milliseconds. */
   late = 0
   readonly shed: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
@@ -61,24 +73,14 @@ export class Gate {
     return this.inFlight >= this.limit * reserves[kind]
   }
 
-  /** Whether little enough is in work that nothing will be refused soon. */
-  isAtEase(): boolean {
-    return this.limit === this.maxInFlight && this.inFlight < this.limit / 4
-  }
-
   /** Counts a request that was not let in. */
   refused(kind: Kind): void {
     this.shed[kind]++
   }
 
-  /** Takes a request in, until `leave`; or counts it as shed and answers false. */
-  enter(kind: Kind): boolean {
-    if (this.isFull(kind)) {
-      this.refused(kind)
-      return false
-    }
+  /** Takes a request in, until `leave`. */
+  enter(): void {
     this.inFlight++
-    return true
   }
 
   leave(): void {
@@ -112,6 +114,9 @@ const shedBy = Object.fromEntries(
 /** Requests in work, and how many may be. */
 const inFlight = Metric.gauge("parlance_in_flight_requests")
 const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
+/** Requests that wait to be let in, and connections that are not read meanwhile. */
+const waiting = Metric.gauge("parlance_waiting_requests")
+const resting = Metric.gauge("parlance_resting_connections")
 /** How late the event loop runs at least; 0 while little is in work, when nobody looks. Unit: seconds. */
 const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
 
@@ -129,6 +134,8 @@ export class LoadGate extends Context.Service<LoadGate, {
       const report = Effect.gen(function* () {
         yield* Metric.update(inFlight, gate.inFlight)
         yield* Metric.update(inFlightLimit, gate.limit)
+        yield* Metric.update(waiting, gate.waiting)
+        yield* Metric.update(resting, gate.resting)
         yield* Metric.update(eventLoopDelay, gate.late / 1000)
         for (const kind of ["api", "webhook", "management"] as const) {
           const more = gate.shed[kind] - reported[kind]!
