@@ -1,6 +1,6 @@
 // More than the service can do: Generate in a closed loop finds what it sustains, then an open loop asks for one, two and
 // three times that; then the same with batches, of which one core asks for three times what another can do:
-// deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10].
+// deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10] [--connections 4000].
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,18 +16,19 @@ const { values: flags } = parseArgs({
     only: { type: "string" },
     rounds: { type: "string" },
     items: { type: "string", default: "1,10" },
+    connections: { type: "string", default: "4000" },
   },
 })
 const seconds = flags.quick ? 3 : 8
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3))
 /** Messages a request asks for: 1 is Generate, more are a batch. */
 const sizes = flags.items.split(",").map(Number)
-if (!Number.isInteger(rounds) || rounds < 1 || sizes.some((size) => !Number.isInteger(size) || size < 1)) {
-  console.error("--rounds and --items are whole numbers above 0")
+// Each waits for its answer: with few one could not ask for three times of what takes half a second.
+const connections = Number(flags.connections)
+if ([rounds, connections, ...sizes].some((number) => !Number.isInteger(number) || number < 1)) {
+  console.error("--rounds, --items and --connections are whole numbers above 0")
   Deno.exit(1)
 }
-// Each waits for its answer: with fewer one could not ask for three times of what takes half a second.
-const connections = 4000
 
 /** What the open loop saw. Times in milliseconds, of the requests that were served unless it says otherwise. */
 interface Seen {
