@@ -2,12 +2,12 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import { scopedProcess, waitUntil } from "../support/service.ts"
-import { temporaryEnvironment } from "../support/stores.ts"
+import { emptyEnvironment } from "../support/stores.ts"
 
 describe("The first start on a store of this machine", () => {
   it.live("prints a link that makes the first administrator and signs it in, once", () =>
     Effect.scoped(Effect.gen(function* () {
-      const service = yield* scopedProcess(yield* temporaryEnvironment("embedded"))
+      const service = yield* scopedProcess(yield* emptyEnvironment("embedded"))
       yield* Effect.promise(async () => {
         const printed = () => /^http\S+\/console\/first-run\?token=\S+$/m.exec(service.output())?.[0]
         await waitUntil("the link is printed", () => printed() !== undefined)

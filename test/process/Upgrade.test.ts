@@ -6,13 +6,7 @@ import { describe } from "vitest"
 import { startBalancer } from "../support/balancer.ts"
 import { checkOutPreviousRelease, hasPreviousRelease, previousRelease } from "../support/previousRelease.ts"
 import { makeOrganization, run, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
-import {
-  type Environment,
-  hasPostgres,
-  layerMigrated,
-  temporaryEnvironment,
-  temporaryFolder,
-} from "../support/stores.ts"
+import { emptyEnvironment, type Environment, hasPostgres, layerMigrated, temporaryFolder } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 const scopedBalancer = Effect.acquireRelease(
@@ -47,7 +41,7 @@ describe.runIf(hasPostgres() && hasPreviousRelease())("An upgrade under load", (
     "fails no request, from the release before by one node after another to this one, and in restarts of it",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env: Environment = { ...yield* temporaryEnvironment("postgres"), SHUTDOWN_DELAY: "1 second" }
+        const env: Environment = { ...yield* emptyEnvironment("postgres"), SHUTDOWN_DELAY: "1 second" }
         const balancer = yield* scopedBalancer
         const load = yield* scopedLoad("roll", 6, { pauseMillis: 5 })
         const old = yield* temporaryFolder

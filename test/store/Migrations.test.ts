@@ -5,13 +5,20 @@ import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import * as Upkeep from "../../src/store/Upkeep.ts"
 import * as Migrations from "../../src/store/Migrations.ts"
-import { describeOnStores, hasPostgres, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+import {
+  describeOnStores,
+  emptyEnvironment,
+  hasPostgres,
+  layerMigrated,
+  layerSettings,
+  temporaryEnvironment,
+} from "../support/stores.ts"
 import { snapshot } from "../support/schemaSnapshot.ts"
 
 const build = <A, E, R>(layer: Layer.Layer<A, E, R>) => Effect.scoped(Effect.asVoid(Layer.build(layer)))
 
-describeOnStores("Migrations", (_, environment) => {
-  layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
+describeOnStores("Migrations", (store) => {
+  layer(layerMigrated(emptyEnvironment(store)), { excludeTestServices: true })((it) => {
     it.effect("arrive at the tables that schema/snapshot.sql describes", () =>
       Effect.gen(function* () {
         const expected = readFileSync(new URL("../../schema/snapshot.sql", import.meta.url), "utf8")
@@ -48,7 +55,7 @@ describeOnStores("Migrations", (_, environment) => {
 describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
   it.live("are applied once by nodes that start together", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* emptyEnvironment("postgres")
       const applied = yield* Ref.make(0)
       const node = Effect.scoped(Effect.gen(function* () {
         const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))

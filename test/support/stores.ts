@@ -1,13 +1,12 @@
 import { describe } from "@effect/vitest"
-import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Redacted, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Layer, type Scope } from "effect"
 import { randomUUID } from "node:crypto"
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
 import type {} from "./globalSetup.ts"
+import { onServer } from "./onServer.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 
 export { type Environment, layerSettings } from "./settings.ts"
@@ -24,40 +23,39 @@ export const temporaryFolder = Effect.acquireRelease(
 
 const serverUrl = () => inject("postgresUrl")
 
-/** A new database on the throwaway server that goes with the scope; answers its URL. */
-export const temporaryDatabase = Effect.gen(function* () {
+/** A new database on the throwaway server that goes with the scope, a copy of `template`; answers its URL. */
+const temporaryDatabase = Effect.fnUntraced(function* (template?: string) {
   const url = serverUrl()
   if (url === undefined) return yield* Effect.die("No throwaway Postgres; guard the suite with `hasPostgres`")
   const name = `test_${randomUUID().replaceAll("-", "")}`
-  const admin = Layer.build(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
-  const run = (statement: string) =>
-    Effect.scoped(
-      Effect.flatMap(admin, (context) =>
-        Effect.provideContext(
-          Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)),
-          context,
-        )),
-    )
+  const run = (statement: string) => Effect.promise(() => onServer(url, statement))
   yield* Effect.acquireRelease(
-    run(`CREATE DATABASE ${name}`),
-    () => Effect.orDie(run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    run(`CREATE DATABASE ${name}${template === undefined ? "" : ` TEMPLATE ${template}`}`),
+    () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   )
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return own.href
-}).pipe(Effect.orDie)
+  return new URL(`/${name}`, url).href
+})
 
 /** Whether tests on Postgres can run; the global set-up has printed the reason where they cannot. */
 export const hasPostgres = (): boolean => serverUrl() !== undefined
 
-/** The environment of a service on a store of its own, which goes with the scope. */
-export const temporaryEnvironment = (name: StoreName) =>
+const environmentOf = (name: StoreName, embedded: () => string, template: () => string | undefined) =>
   name === "embedded"
     ? Effect.map(temporaryFolder, (folder): Environment => {
-      cpSync(inject("embeddedSeed"), join(folder, "data", "db"), { recursive: true })
+      cpSync(embedded(), join(folder, "data", "db"), { recursive: true })
       return { DATA_DIR: join(folder, "data") }
     })
-    : Effect.map(temporaryDatabase, (url): Environment => ({ DATABASE_URL: url, DATABASE_POOL_SIZE: "4" }))
+    : Effect.map(
+      Effect.suspend(() => temporaryDatabase(template())),
+      (url): Environment => ({ DATABASE_URL: url, DATABASE_POOL_SIZE: "4" }),
+    )
+
+/** The environment of a service on a migrated store of its own, which goes with the scope. */
+export const temporaryEnvironment = (name: StoreName) =>
+  environmentOf(name, () => inject("embeddedSeed"), () => inject("postgresTemplate"))
+
+/** The same, without tables. */
+export const emptyEnvironment = (name: StoreName) => environmentOf(name, () => inject("embeddedEmpty"), () => undefined)
 
 /** Runs a suite on the embedded store and on Postgres, each with an environment to build its layers from. */
 export const describeOnStores = (
