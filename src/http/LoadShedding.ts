@@ -50,9 +50,9 @@ const restMillis = 1000
 /** What all requests that wait may hold of memory. */
 const waitingBytes = 64 * 1024 * 1024
 
-/** What a request holds of memory while it waits, without its body, and how much of a body is read before it is asked for. */
+/** What a request holds of memory while it waits, without its body, and how much of a body is read unasked (measured). */
 const requestBytes = 8 * 1024
-const bodyBytes = 64 * 1024
+const bodyBytes = 128 * 1024
 
 /** Who is let in first. */
 const kinds = ["management", "webhook", "api"] as const
