@@ -70,6 +70,9 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         connectionsCheckingInterval: Math.max(100, Math.min(1000, headersTimeoutMillis / 5)),
         keepAliveTimeout: 65_000,
         maxHeaderSize: maxHeaderBytes,
+        // Nothing is served over another protocol. Java's client asks for HTTP/2 in this way with every request: it is answered
+        // over HTTP/1.1, within the limits of time and load, which a connection given away for an upgrade is not.
+        shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
       LoadShedding.install(server, gate)
