@@ -1,5 +1,9 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { Settings } from "../Settings.ts"
+import { LoadGate } from "./LoadGate.ts"
+
+/** How long connections that were not read are read again before they are closed. */
+const waking = Duration.millis(250)
 
 /** Whether this process has been told to end. */
 export class Drain extends Context.Service<Drain, {
@@ -17,11 +21,14 @@ export class Drain extends Context.Service<Drain, {
    */
   static readonly layerDelay = Layer.effectDiscard(Effect.gen(function* () {
     const { begin } = yield* Drain
+    const { gate } = yield* LoadGate
     const { shutdownDelay } = yield* Settings
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
         begin()
-        return Duration.toMillis(shutdownDelay) > 0 ? Effect.sleep(shutdownDelay) : Effect.void
+        gate.isEnding = true
+        const delay = gate.resting > 0 ? Duration.max(shutdownDelay, waking) : shutdownDelay
+        return Duration.toMillis(delay) > 0 ? Effect.sleep(delay) : Effect.void
       })
     )
   }))

@@ -7,18 +7,19 @@ export type Kind = "api" | "webhook" | "management" | "health"
 
 const health = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** The kind of a request by its path. */
+/** The kind of a request by its path, or by its whole address, which HTTP lets a client send as well. */
 export const kindOf = (url: string): Kind => {
+  if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
   if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
   const end = url.indexOf("?")
   return health.has(end === -1 ? url : url.slice(0, end)) ? "health" : "management"
 }
 
 /**
- * How much more than the others may be in work for a kind to be let in. Platforms punish errors, and whoever looks into an
- * overload needs the console: neither is where the load comes from.
+ * How many of a kind may be in work, in parts of the limit. Each has its own, so that none can take the service away from the
+ * others, whoever asks: platforms punish errors, and whoever looks into an overload needs the console.
  */
-const reserves: Readonly<Record<Kind, number>> = { api: 1, webhook: 1.25, management: 1.5, health: Infinity }
+const parts: Readonly<Record<Kind, number>> = { api: 1, webhook: 0.5, management: 0.5, health: Infinity }
 
 /** The event loop is overloaded when whatever is due runs this late, all the time. Unit: milliseconds. */
 export const lateMillis = 50
@@ -54,11 +55,14 @@ export const waitedMillis = (request: object): number => waited.get(request) ?? 
  */
 export class Gate {
   inFlight = 0
+  readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
   limit: number
   /** Requests that wait to be let in. */
   waiting = 0
   /** Connections that are not read for a while. */
   resting = 0
+  /** The process has been told to end: what was asked for is to be read and answered now. */
+  isEnding = false
   /** The least lateness of the last looks. Unit: milliseconds. */
   late = 0
   readonly shed: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
@@ -70,7 +74,7 @@ export class Gate {
   }
 
   isFull(kind: Kind): boolean {
-    return this.inFlight >= this.limit * reserves[kind]
+    return this.#byKind[kind] >= this.limit * parts[kind]
   }
 
   /** Counts a request that was not let in. */
@@ -79,12 +83,14 @@ export class Gate {
   }
 
   /** Takes a request in, until `leave`. */
-  enter(): void {
+  enter(kind: Kind): void {
     this.inFlight++
+    this.#byKind[kind]++
   }
 
-  leave(): void {
+  leave(kind: Kind): void {
     this.inFlight--
+    this.#byKind[kind]--
     this.#left++
   }
 

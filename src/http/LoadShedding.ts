@@ -38,6 +38,9 @@ const refuse = ({ event, request, response }: Asked): void => {
 /** In work at once from which on the event loop is looked at: below, it costs nothing. */
 const watchedFrom = 16
 
+/** Requests that may be under way on one connection; whoever sends more without waiting for answers is cut off. */
+const maxPipelined = 64
+
 /** How often it is looked for requests that do not arrive. Unit: milliseconds. */
 const sweepMillis = 100
 
@@ -54,7 +57,6 @@ const waitingBytes = 64 * 1024 * 1024
 const requestBytes = 8 * 1024
 const bodyBytes = 128 * 1024
 
-/** Who is let in first. */
 const kinds = ["management", "webhook", "api"] as const
 
 interface Waiting extends Asked {
@@ -74,12 +76,18 @@ const heldBy = (request: IncomingMessage): number => {
  */
 export const install = (server: Server, gate: Gate, longest = { waitMillis, restMillis }): void => {
   // Those that count as in work.
-  const inWork = new Set<IncomingMessage>()
+  const inWork = new Set<Asked>()
   const waiting = { management: new Line<Waiting>(), webhook: new Line<Waiting>(), api: new Line<Waiting>() }
   let held = 0
   const resting = new Line<Socket>()
+  // How many more requests than the one it is answering a connection has sent.
+  const pipelined = new WeakMap<Socket, number>()
   let sweptAt = -Infinity
   let watching = false
+
+  const done = (asked: Asked) => {
+    if (inWork.delete(asked)) gate.leave(asked.kind)
+  }
 
   /**
    * Lets those go uncounted whose bodies are still on their way: a slow client makes no work, and must not keep others out.
@@ -88,16 +96,14 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
   const sweep = (now: number) => {
     if (now - sweptAt < sweepMillis) return
     sweptAt = now
-    for (const request of inWork) {
-      if (!request.complete && inWork.delete(request)) gate.leave()
-    }
+    for (const asked of inWork) if (!asked.request.complete) done(asked)
   }
 
   const emit = server.emit as (this: Server, ...args: ReadonlyArray<unknown>) => boolean
 
-  const answered = (kind: Kind, { socket }: IncomingMessage) => {
+  const answered = ({ kind, request: { socket } }: Asked) => {
     // Platforms and people make little load, and need not make up for others.
-    if (kind !== "api" || socket.destroyed || waiting.api.size < gate.limit) return
+    if (kind !== "api" || socket.destroyed || gate.isEnding || waiting.api.size < gate.limit) return
     socket.pause()
     resting.enter(socket, performance.now())
     gate.resting = resting.size
@@ -105,20 +111,24 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
 
   const work = (asked: Asked): boolean => {
     const { event, kind, request, response } = asked
-    gate.enter()
-    inWork.add(request)
+    gate.enter(kind)
+    inWork.add(asked)
+    // The answer is made: whether it is taken is up to the client. The next is not let in from here, within the making of this one.
+    response.on("prefinish", () => done(asked))
     response.on("close", () => {
-      if (inWork.delete(request)) gate.leave()
+      done(asked)
       letIn()
-      answered(kind, request)
+      answered(asked)
     })
+    // So that no client sends its next request just as the connection closes.
+    if (gate.isEnding) response.shouldKeepAlive = false
     watch()
     return emit.call(server, event, request, response)
   }
 
   const turnAway = (asked: Asked) => {
     gate.refused(asked.kind)
-    asked.response.on("close", () => answered(asked.kind, asked.request))
+    asked.response.on("close", () => answered(asked))
     refuse(asked)
   }
 
@@ -167,7 +177,7 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
 
   /** Reads so many connections again that there is enough to do until the next look, and those that rested long. */
   const wake = (now: number) => {
-    for (let room = 2 * gate.limit - waiting.api.size;; room--) {
+    for (let room = gate.isEnding ? Infinity : 2 * gate.limit - waiting.api.size;; room--) {
       const socket = resting.next(room > 0 ? now : now - longest.restMillis)
       if (socket === undefined) break
       socket.resume()
@@ -197,17 +207,37 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
     if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
   }
 
+  const take = (asked: Asked) => {
+    const { kind } = asked
+    if (kind === "health" || !gate.isFull(kind)) return void work(asked)
+    const now = performance.now()
+    sweep(now)
+    if (gate.isFull(kind)) wait(kind, asked, now)
+    else work(asked)
+  }
+
+  /**
+   * Takes a request in its turn, where it was sent before those before it on its connection were answered. When the
+   * connection ends first, nothing is heard of it any more.
+   */
+  const defer = (asked: Asked) => {
+    const { socket } = asked.request
+    const before = pipelined.get(socket) ?? 0
+    if (before === maxPipelined) return void socket.destroy()
+    pipelined.set(socket, before + 1)
+    asked.response.once("socket", () => {
+      pipelined.set(socket, pipelined.get(socket)! - 1)
+      take(asked)
+    })
+  }
+
   // A listener of its own could not keep the request from the others.
   server.emit = function (this: Server, event: string, ...args: Array<unknown>): boolean {
     if (event !== "request" && event !== "checkContinue") return emit.call(this, event, ...args)
     const [request, response] = args as [IncomingMessage, ServerResponse]
-    const kind = kindOf(request.url ?? "")
-    const asked: Asked = { event, kind, request, response }
-    if (kind === "health" || !gate.isFull(kind)) return work(asked)
-    const now = performance.now()
-    sweep(now)
-    if (!gate.isFull(kind)) return work(asked)
-    wait(kind, asked, now)
+    const asked: Asked = { event, kind: kindOf(request.url ?? ""), request, response }
+    if (response.socket === null) defer(asked)
+    else take(asked)
     return true
   } as Server["emit"]
 }

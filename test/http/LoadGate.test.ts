@@ -3,26 +3,28 @@ import { Gate, kindOf, lateMillis, lookMillis } from "../../src/http/LoadGate.ts
 
 const enter = (gate: Gate, kind: "api" | "webhook" | "management" | "health", times: number) => {
   let entered = 0
-  for (; entered < times && !gate.isFull(kind); entered++) gate.enter()
+  for (; entered < times && !gate.isFull(kind); entered++) gate.enter(kind)
   return entered
 }
 
 describe("Gate", () => {
-  it("lets so much in and no more, keeps room for webhooks and for management, and never refuses health", () => {
+  it("lets so much of each kind in and no more, whatever the others take, and never refuses health", () => {
     const gate = new Gate(100)
+    assert.strictEqual(enter(gate, "management", 150), 50)
+    assert.strictEqual(enter(gate, "webhook", 150), 50)
     assert.strictEqual(enter(gate, "api", 150), 100)
-    assert.strictEqual(enter(gate, "webhook", 150), 25)
-    assert.strictEqual(enter(gate, "management", 150), 25)
-    assert.strictEqual(enter(gate, "health", 10), 10)
-    for (let i = 0; i < 160; i++) gate.leave()
-    assert.strictEqual(enter(gate, "api", 150), 100)
+    assert.strictEqual(enter(gate, "health", 1000), 1000)
+    assert.strictEqual(gate.inFlight, 1200)
+    for (let i = 0; i < 60; i++) gate.leave("api")
+    assert.isTrue(gate.isFull("management"))
+    assert.strictEqual(enter(gate, "api", 150), 60)
   })
 
   it("lowers its limit to what is answered in 100 ms while the event loop stays late, and raises it afterwards", () => {
     const gate = new Gate(1000)
     const turn = (late: number, answers: number) => {
       enter(gate, "api", 2000)
-      for (let i = 0; i < answers; i++) gate.leave()
+      for (let i = 0; i < answers; i++) gate.leave("api")
       gate.look(late, late + lookMillis)
     }
     // 500 answers in each turn of 125 ms: 4,000 a second.
@@ -54,7 +56,18 @@ describe("Gate", () => {
       "/healthz",
       "/readyz?x",
       "/",
+      "http://parlance.local/api/generate/a",
+      "http://parlance.local",
     ]
-    assert.deepStrictEqual(kinds.map(kindOf), ["api", "webhook", "management", "health", "health", "management"])
+    assert.deepStrictEqual(kinds.map(kindOf), [
+      "api",
+      "webhook",
+      "management",
+      "health",
+      "health",
+      "management",
+      "api",
+      "management",
+    ])
   })
 })

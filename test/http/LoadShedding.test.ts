@@ -82,6 +82,7 @@ const gated = async (longest: { readonly waitMillis: number; readonly restMillis
   }
   return {
     gate,
+    inWork,
     seen,
     open,
     /** Asks for each of `paths` over a connection of its own. */
@@ -113,28 +114,80 @@ const named = (kind: string, count: number) => Array.from({ length: count }, (_,
 const forever = { waitMillis: Infinity, restMillis: Infinity }
 
 describe("A server behind a gate", () => {
-  it("lets requests wait, who came first first, and management before webhooks before the API", async () => {
+  it("lets requests wait, who came first first, and each kind for its own", async () => {
     await using server = await gated(forever)
     const { answerOne, ask, gate, seen } = server
-    await ask([...named("generate", limit), ...named("webhook", limit / 4)])
-    await waitUntil("there is room for management alone", () => gate.inFlight === limit * 1.25)
-    await ask(Array.from({ length: limit / 4 }, (_, i) => `/console/api/${i}`))
-    await waitUntil("there is room for nothing", () => gate.inFlight === limit * 1.5)
+    const most = [...named("generate", limit), ...named("webhook", limit / 2)]
+    await ask([...most, ...Array.from({ length: limit / 2 }, (_, i) => `/console/api/${i}`)])
+    await waitUntil("there is room for nothing", () => gate.inFlight === limit * 2)
     const late = ["/api/generate/a", "/api/webhook/b", "/api/generate/c", "/console/d"]
     for (const [i, path] of late.entries()) {
       await ask([path])
       await waitUntil("it waits", () => gate.waiting === i + 1)
     }
-    assert.strictEqual(seen.length, limit * 1.5)
-    while (seen.length < limit * 1.5 + late.length) await answerOne()
-    assert.deepStrictEqual(seen.slice(limit * 1.5), [
-      "/console/d",
-      "/api/webhook/b",
-      "/api/generate/a",
-      "/api/generate/c",
-    ])
+    assert.strictEqual(seen.length, limit * 2)
+    while (seen.length < limit * 2 + late.length) await answerOne()
+    const api = (path: string) => path.startsWith("/api/generate/")
+    assert.deepStrictEqual(seen.slice(limit * 2).filter(api), late.filter(api))
+    assert.sameMembers(seen.slice(limit * 2), late)
     assert.strictEqual(gate.waiting, 0)
     assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, management: 0, health: 0 })
+  })
+
+  it("keeps nothing in work for a client that asks many things at once and goes", async () => {
+    await using server = await gated(forever)
+    const { answerOne, gate, open, seen } = server
+    const line = await open()
+    line.socket.write(named("generate", 20).map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""))
+    await waitUntil("the first is in work", () => seen.length === 1)
+    assert.strictEqual(gate.inFlight, 1)
+    await answerOne()
+    await waitUntil("the second is in work in its turn", () => seen.length === 2)
+    line.close()
+    await waitUntil("nothing is in work", () => gate.inFlight === 0)
+    assert.deepStrictEqual(seen, named("generate", 2))
+  })
+
+  it("cuts off who asks for more than 64 things at once", async () => {
+    await using server = await gated(forever)
+    const line = await server.open()
+    const closed = new Promise((resolve) => line.socket.on("close", resolve))
+    line.socket.write(named("generate", 100).map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""))
+    await closed
+    await waitUntil("nothing is in work", () => server.gate.inFlight === 0)
+  })
+
+  it("has done its work when the answer is made, whether the client takes it or not", async () => {
+    await using server = await gated(forever)
+    const { gate, inWork, open } = server
+    const line = await open()
+    line.socket.pause()
+    line.send("POST /api/generate/a HTTP/1.1\r\n")
+    await waitUntil("it is in work", () => gate.inFlight === 1)
+    inWork.shift()!.response.end("x".repeat(32 * 1024 * 1024))
+    assert.strictEqual(gate.inFlight, 0)
+  })
+
+  it("reads every connection again once the process ends, and closes those it answers", async () => {
+    await using server = await gated(forever)
+    const { answerOne, ask, gate, seen } = server
+    const [first] = await ask(named("generate", 1))
+    await waitUntil("the first is in work", () => gate.inFlight === 1)
+    await ask(named("work", limit - 1))
+    await waitUntil("it is full", () => gate.inFlight === limit)
+    await ask(named("waiting", limit * 3))
+    await waitUntil("three times as many wait", () => gate.waiting === limit * 3)
+    await answerOne()
+    await waitUntil("its connection rests", () => gate.resting === 1)
+    await first!.answer()
+    first!.send("POST /api/generate/last HTTP/1.1\r\n")
+    gate.isEnding = true
+    await waitUntil("it is read", () => gate.resting === 0 && gate.waiting === limit * 3)
+    while (!seen.includes("/api/generate/last")) await answerOne()
+    const closed = new Promise((resolve) => first!.socket.on("close", resolve))
+    for (let left = limit; left > 0; left--) await answerOne()
+    assert.match((await first!.answer()).headers, /\r\nconnection: close(\r|$)/i)
+    await closed
   })
 
   it("always answers whether it is healthy", async () => {
