@@ -8,6 +8,23 @@ const atLeast = (minimum: number, name: string) =>
     name,
   )
 
+/** A length of time, as `Duration` reads it. */
+const duration = (name: string) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) =>
+        isLength(text) || "must be a length of time such as 500 millis, 5 seconds or 2 minutes"
+      ),
+    ),
+    name,
+  ).pipe(Config.map((text) => Duration.fromInputUnsafe(text as Duration.Input)))
+
+const isLength = (text: string): boolean =>
+  Option.exists(
+    Duration.fromInput(text as Duration.Input),
+    (length) => Duration.isFinite(length) && Duration.toMillis(length) >= 0,
+  )
+
 // Compose files and unit files pass on what is unset as an empty text.
 const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
@@ -97,7 +114,10 @@ const pairs = (name: string) =>
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
   /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
-  port: atLeast(0, "PORT").pipe(Config.withDefault(8080)),
+  port: Config.schema(
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })),
+    "PORT",
+  ).pipe(Config.withDefault(8080)),
   /** `HOST`: address the HTTP server binds to. Default 127.0.0.1; the container image sets 0.0.0.0. */
   host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
@@ -161,13 +181,13 @@ const config = {
   /** `DECISION_BUFFER_SIZE`: decisions kept in memory while the store is down. Default 10,000. */
   decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
   /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */
-  decisionBufferAge: Config.Duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
+  decisionBufferAge: duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
   /** `STORE_QUEUE_SIZE`: writes of one kind that wait for a commit at most; more are answered 503. Default 10,000. */
   storeQueueSize: atLeast(1, "STORE_QUEUE_SIZE").pipe(Config.withDefault(10_000)),
   /** `MAX_IN_FLIGHT`: requests in work at most, 32 or more; others wait, then are answered 503 (LoadShedding). Default 1,000. */
   maxInFlight: atLeast(32, "MAX_IN_FLIGHT").pipe(Config.withDefault(1000)),
   /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
-  storeTimeout: Config.Duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
+  storeTimeout: duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
   /** `DELIVERY_RATE`: messages a second that leave for one organization at most, 1 to 10,000. Default 100. */
   deliveryRate: Config.schema(
     Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 10_000 })),
@@ -176,7 +196,7 @@ const config = {
   /** `DELIVERY_ATTEMPTS`: attempts with one message before it has failed. Default 12. */
   deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(12)),
   /** `DELIVERY_RETRY_DELAY`: pause after the first attempt that failed; doubles with each, up to an hour. Default 5 seconds. */
-  deliveryRetryDelay: Config.Duration("DELIVERY_RETRY_DELAY").pipe(Config.withDefault(Duration.seconds(5))),
+  deliveryRetryDelay: duration("DELIVERY_RETRY_DELAY").pipe(Config.withDefault(Duration.seconds(5))),
   /**
    * `OUTBOUND_ALLOW`: address ranges that connections may reach although they are private or of this machine, such as
    * `10.0.0.0/8,127.0.0.1/32`. Default none.
@@ -193,16 +213,16 @@ const config = {
    */
   trustedProxies: ranges("TRUSTED_PROXIES"),
   /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
-  headersTimeout: Config.Duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
+  headersTimeout: duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
   /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */
-  requestTimeout: Config.Duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  requestTimeout: duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
   /**
    * `SHUTDOWN_DELAY`: how long SIGTERM lets everything be answered as before while `/readyz` says 503, so that a load balancer
    * takes this node out first. Default 0.
    */
-  shutdownDelay: Config.Duration("SHUTDOWN_DELAY").pipe(Config.withDefault(Duration.zero)),
+  shutdownDelay: duration("SHUTDOWN_DELAY").pipe(Config.withDefault(Duration.zero)),
   /** `SHUTDOWN_TIMEOUT`: how long SIGTERM waits for answers in flight and for the last commit. Default 10 seconds. */
-  shutdownTimeout: Config.Duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
+  shutdownTimeout: duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
 }
 
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
