@@ -98,15 +98,23 @@ const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, root:
       })))
 }
 
-/** A platform: what is wrong with an input, and what is right as `Settings` and `Secrets`. */
+/** The members of an input as far as they can be looked at beside each other, though some may be faulty or missing. */
+const membersOf = <A>(input: unknown, faults: Faults, root: string): Partial<A> =>
+  typeof input !== "object" || input === null ? {} : Object.fromEntries(
+    Object.entries(input).filter(([name, value]) =>
+      typeof value !== "object" || !faults.some(({ pointer }) => `${pointer}/`.startsWith(`${root}/${name}/`))
+    ),
+  ) as Partial<A>
+
+/** A platform: what is wrong with an input, all at once, and what is right as `Settings` and `Secrets`. */
 export const entry = <
   Settings extends Schema.ConstraintDecoder<unknown>,
   Secrets extends Schema.ConstraintDecoder<unknown>,
 >(
   settings: Settings,
   secrets: Secrets,
-  /** Faults between members, once each of them is right. */
-  further: (settings: Settings["Type"], secrets: Secrets["Type"]) => Faults = () => [],
+  /** Faults between members, of which some may be missing or faulty by themselves. */
+  further: (settings: Partial<Settings["Type"]>, secrets: Partial<Secrets["Type"]>) => Faults = () => [],
 ) => {
   const decodeSettings = decoderOf(settings, "/settings")
   const decodeSecrets = decoderOf(secrets, "/secrets")
@@ -115,15 +123,16 @@ export const entry = <
   ): Result.Result<{ readonly settings: Settings["Type"]; readonly secrets: Secrets["Type"] }, Faults> => {
     const first = decodeSettings(input.settings)
     const second = decodeSecrets(input.secrets)
-    if (Result.isFailure(first) || Result.isFailure(second)) {
-      return Result.fail([
-        ...(Result.isFailure(first) ? first.failure : []),
-        ...(Result.isFailure(second) ? second.failure : []),
-      ])
-    }
-    const faults = further(first.success, second.success)
-    return faults.length > 0
-      ? Result.fail(faults)
+    const single = [
+      ...(Result.isFailure(first) ? first.failure : []),
+      ...(Result.isFailure(second) ? second.failure : []),
+    ]
+    const between = further(
+      membersOf(input.settings, single, "/settings"),
+      membersOf(input.secrets, single, "/secrets"),
+    ).filter(({ pointer }) => !single.some((fault) => fault.pointer === pointer))
+    return Result.isFailure(first) || Result.isFailure(second) || between.length > 0
+      ? Result.fail([...single, ...between])
       : Result.succeed({ settings: first.success, secrets: second.success })
   }
 }

@@ -48,10 +48,13 @@ export const Secrets = Schema.Struct({ client_id: Secret, client_secret: Secret 
 export const decode = entry(
   Settings,
   Secrets,
-  (settings) =>
-    settings.subdomain !== undefined ? [] : (["auth_endpoint", "rest_endpoint"] as const)
-      .filter((name) => settings[name] === undefined)
-      .map((name) => ({ pointer: `/settings/${name}`, detail: "is required without subdomain" })),
+  (settings) => {
+    if (settings.subdomain !== undefined) return []
+    const missing = (["auth_endpoint", "rest_endpoint"] as const).filter((name) => settings[name] === undefined)
+    return missing.length === 2
+      ? [{ pointer: "/settings/subdomain", detail: "is required, or both auth_endpoint and rest_endpoint" }]
+      : missing.map((name) => ({ pointer: `/settings/${name}`, detail: "is required without subdomain" }))
+  },
 )
 
 const name = "Marketing Cloud"

@@ -48,6 +48,18 @@ const valid: Readonly<Record<PlatformName, ReadonlyArray<ConnectionInput>>> = {
 }
 
 const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArray<string>]> = [
+  ["sfmc", { settings: {}, secrets: {} }, [
+    "/settings/definition_key",
+    "/secrets/client_id",
+    "/secrets/client_secret",
+    "/settings/subdomain",
+  ]],
+  ["braze", { settings: {}, secrets: {} }, [
+    "/settings/endpoint",
+    "/secrets/api_key",
+    "/settings/app_id",
+    "/settings/from",
+  ]],
   ["smtp", { settings: {}, secrets: {} }, ["/settings/host", "/settings/from"]],
   [
     "smtp",
@@ -80,6 +92,7 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
       "/settings/hots",
       "/secrets/password",
       "/secrets/passwort",
+      "/settings/user",
     ],
   ],
   ["smtp", { settings: { host: "h.example", from: "a@b.example", user: "u" }, secrets: {} }, ["/secrets/password"]],
@@ -104,6 +117,8 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
   ["braze", { settings: { endpoint: "https://u:p@b.example" }, secrets: { api_key: "k\r\nx" } }, [
     "/settings/endpoint",
     "/secrets/api_key",
+    "/settings/app_id",
+    "/settings/from",
   ]],
   ["iterable", { settings: { campaign_id: "51" }, secrets: {} }, ["/settings/campaign_id", "/secrets/api_key"]],
   ["customerio", { settings: { region: "mars" }, secrets: {} }, [
@@ -112,9 +127,16 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
     "/secrets/app_api_key",
   ]],
   ["sfmc", { settings: { definition_key: "d" }, secrets: { client_id: "i", client_secret: "s" } }, [
-    "/settings/auth_endpoint",
-    "/settings/rest_endpoint",
+    "/settings/subdomain",
   ]],
+  [
+    "sfmc",
+    {
+      settings: { definition_key: "d", auth_endpoint: "https://a.example" },
+      secrets: { client_id: "i", client_secret: "s" },
+    },
+    ["/settings/rest_endpoint"],
+  ],
   ["webhook", { settings: { url: "file:///etc/passwd" }, secrets: { signing_secret: "whsec_short" } }, [
     "/settings/url",
     "/secrets/signing_secret",
