@@ -81,7 +81,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
         all: Schema.optionalKey(Schema.String).annotate({ description: "`true`: also what was understood" }),
       },
       success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
     }).annotate(
       OpenApi.Description,
       "Bodies that were not understood, wholly or in part, newest first. `next` is the value of `before` for the next page.",
@@ -89,7 +89,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
       params: { ...inboxPath, id: Schema.String },
       success: HttpApiSchema.NoContent,
-      error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound],
+      error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
     }).annotate(OpenApi.Description, "The body is looked at again. What was counted of it is not counted twice."),
     HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
       params: templatePath,

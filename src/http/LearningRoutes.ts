@@ -1,9 +1,8 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
-import { TemplateNotFound } from "../domain/Errors.ts"
+import { InboxEntryNotFound, TemplateNotFound } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
-import { segmentOf } from "../domain/Source.ts"
 import { DecisionHistory } from "../events/DecisionHistory.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { Rebuild } from "../events/Rebuild.ts"
@@ -11,12 +10,9 @@ import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
 import { rebuildBody } from "./LearningApi.ts"
-import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
+import { body, existing, invalid, limitOf, lookedUp, query, sourceOf, toProblems } from "./Requests.ts"
 
 const decodeRebuild = decoder(rebuildBody)
-
-/** A source by either of its names; one that does not exist has received nothing. */
-const sourceOf = (name: string): string => segmentOf(name) ?? lookedUp(name)
 
 const iso = (millis: number) => new Date(millis).toISOString()
 
@@ -34,6 +30,7 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listInbox", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
+          const source = yield* sourceOf(params.segment)
           const asked = query(request)
           const limit = limitOf(asked, 100, 20)
           const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
@@ -45,7 +42,7 @@ export const layer = HttpApiBuilder.group(
           ]
           if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
           const all = asked.get("all") === "true"
-          const found = yield* inbox.list(org, sourceOf(params.segment), { before, limit: limit.success + 1, all })
+          const found = yield* inbox.list(org, source, { before, limit: limit.success + 1, all })
           const page = found.slice(0, limit.success)
           return {
             inbox: page.map((entry) => ({
@@ -66,9 +63,9 @@ export const layer = HttpApiBuilder.group(
       .handle("replayInbox", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          // What is no number is the id of no body.
-          const id = /^\d{1,15}$/.test(params.id) ? Number(params.id) : 0
-          yield* inbox.replay(org, sourceOf(params.segment), id)
+          const source = yield* sourceOf(params.segment)
+          if (!/^\d{1,15}$/.test(params.id)) return yield* new InboxEntryNotFound({ id: params.id.slice(0, 100) })
+          yield* inbox.replay(org, source, Number(params.id))
         }).pipe(toProblems))
       .handleRaw("listDecisions", ({ params, request }) =>
         Effect.gen(function* () {

@@ -7,6 +7,7 @@ import { keptHours } from "../delivery/DeliveryRates.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import * as Errors from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { type Segment, segmentOf } from "../domain/Source.ts"
 import type { Organizations } from "../organizations/Organizations.ts"
 import type { Which } from "../templates/TemplateRows.ts"
 import * as Body from "./Body.ts"
@@ -37,6 +38,12 @@ export const existing = (
   params: { readonly org: string },
 ): Effect.Effect<OrgSlug, Errors.OrganizationNotFound> =>
   Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
+
+/** The source a management path names, by its neutral name or the platform's. */
+export const sourceOf = (name: string): Effect.Effect<Segment, Errors.SourceNotFound> => {
+  const segment = segmentOf(name)
+  return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+}
 
 /** Reads the body as JSON and decodes it, or fails with every fault. */
 export const body = <A>(

@@ -1,17 +1,17 @@
 import { Clock, Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
-import { type Fault, SourceNotFound } from "../domain/Errors.ts"
+import type { Fault } from "../domain/Errors.ts"
 import { categoryOf } from "../domain/Event.ts"
 import { decoder } from "../domain/Faults.ts"
-import { platforms, type Segment, segmentOf } from "../domain/Source.ts"
+import { platforms, type Segment } from "../domain/Source.ts"
 import { Erasures } from "../events/Erasures.ts"
 import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../events/EventHistory.ts"
 import { decode as decodeMapping, dryRun } from "../events/Mapping.ts"
 import { SourceInput, type SourceSetup, WebhookSources } from "../events/WebhookSources.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ServedApi } from "./Api.ts"
-import { body, existing, invalid, limitOf, query, toProblems } from "./Requests.ts"
+import { body, existing, invalid, limitOf, query, sourceOf, toProblems } from "./Requests.ts"
 import { DryRunBody, ErasureBody, type ListedEvent, type WebhookSource } from "./WebhooksApi.ts"
 
 const decodeSource = decoder(SourceInput)
@@ -69,11 +69,6 @@ export const layer = HttpApiBuilder.group(
     const erasures = yield* Erasures
     const clock = yield* Clock.Clock
 
-    const named = (name: string): Effect.Effect<Segment, SourceNotFound> => {
-      const segment = segmentOf(name)
-      return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
-    }
-
     return handlers
       .handle("listSources", ({ params }) =>
         Effect.gen(function* () {
@@ -90,7 +85,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const input = yield* body(request, decodeSource)
           const org = yield* existing(organizations, params)
-          const segment = yield* named(params.segment)
+          const segment = yield* sourceOf(params.segment)
           const setup = yield* sources.put(org, segment, input)
           const activity = (yield* history.activity(org)).find(({ source }) => source === segment)
           return toWire(org, segment, setup, activity)
@@ -98,7 +93,7 @@ export const layer = HttpApiBuilder.group(
       .handle("deleteSource", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          yield* sources.remove(org, yield* named(params.segment))
+          yield* sources.remove(org, yield* sourceOf(params.segment))
         }).pipe(toProblems))
       .handleRaw("dryRun", ({ params, request }) =>
         Effect.gen(function* () {

@@ -83,7 +83,7 @@ suiteOnServers("the management of learning", (server) => {
     assert.isNull((await org.list("?limit=4")).next)
     const other = await organization("pages-other")
     assert.deepStrictEqual(await other.list("?all=true"), { inbox: [], next: null })
-    assert.deepStrictEqual((await call("GET", "/organizations/pages/webhooks/other/inbox?all=true")).body.inbox, [])
+    assertProblem(await ask("GET", "/organizations/pages/webhooks/other/inbox"), 404, "source-not-found")
   })
 
   it("names every fault of a question about the inbox", async () => {
@@ -151,6 +151,9 @@ suiteOnServers("the management of learning", (server) => {
     ) {
       assertProblem(await ask("POST", path), 404, undefined, path)
     }
+    // What is told is the id that was given.
+    assert.include((await call("POST", `${org.inbox}/1e3/replay`)).body.detail, '"1e3"')
+    assertProblem(await ask("POST", "/organizations/replay/webhooks/none/inbox/1/replay"), 404, "source-not-found")
   })
 
   it("lists decisions with their probabilities and what came of them, page by page", async () => {
