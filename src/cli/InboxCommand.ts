@@ -1,13 +1,18 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { platforms, segmentOf } from "../domain/Source.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const source = Flag.String("source").pipe(
-  Flag.withDescription("Where it came in: events, or a platform's segment"),
-  Flag.withDefault("events"),
+  Flag.withDescription("Where it came in: events, or a platform's segment. Default: anywhere"),
+  Flag.optional,
 )
+
+/** The source that was named, or all there can be: what one that was removed sent is kept, too. */
+const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
+  Option.match(source, { onNone: () => Object.keys(platforms), onSome: (name) => [segmentOf(name) ?? name] })
 
 const list = Command.make(
   "list",
@@ -18,12 +23,20 @@ const list = Command.make(
   },
   Effect.fnUntraced(function* ({ all, limit, source }) {
     const client = yield* ManagementClient
-    const { inbox } = yield* client.learning.listInbox({
-      params: { org: yield* organization, segment: source },
-      query: { limit: String(limit), ...(all ? { all: "true" } : {}) },
-    })
+    const org = yield* organization
+    const inboxes = yield* Effect.forEach(sourcesOf(source), (segment) =>
+      Effect.map(
+        client.learning.listInbox({
+          params: { org, segment },
+          query: { limit: String(limit), ...(all ? { all: "true" } : {}) },
+        }),
+        ({ inbox }) => inbox.map((entry) => ({ source: segment, ...entry })),
+      ))
+    // Ids rise with the time of arrival, whatever the source.
+    const inbox = inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
     const rows = inbox.map((entry) => [
       entry.id,
+      entry.source,
       entry.received_at,
       entry.status,
       entry.bytes,
@@ -33,12 +46,9 @@ const list = Command.make(
       entry.faults.length === 0 ? null : entry.faults
         .map(({ pointer, reason }) => `${pointer === "" ? "body" : pointer}: ${reason}`).join("; ").slice(0, 120),
     ])
-    yield* print(
-      inbox,
-      rows.length === 0
-        ? all ? "Nothing has come in" : "Everything that came in was understood"
-        : table(["id", "received", "status", "bytes", "events", "duplicates", "ignored", "not understood"], rows),
-    )
+    const columns = ["id", "source", "received", "status", "bytes", "events", "duplicates", "ignored", "not understood"]
+    const nothing = all ? "Nothing has come in" : "There is nothing that was not understood"
+    yield* print(inbox, rows.length === 0 ? nothing : table(columns, rows))
   }),
 ).pipe(Command.withDescription("List webhook bodies that were not understood"))
 
@@ -48,7 +58,16 @@ const replay = Command.make(
   Effect.fnUntraced(function* ({ ids, source }) {
     const client = yield* ManagementClient
     const org = yield* organization
-    for (const id of ids) yield* client.learning.replayInbox({ params: { org, segment: source, id } })
+    const [first, ...others] = sourcesOf(source).map((segment) => (id: string) =>
+      client.learning.replayInbox({ params: { org, segment, id } })
+    )
+    for (const id of ids) {
+      // An id is that of one body, in whichever inbox it is.
+      yield* others.reduce(
+        (replay, next) => Effect.catchTag(replay, "InboxEntryNotFound", () => next(id)),
+        first!(id),
+      )
+    }
     yield* print({ replayed: ids }, `Looked at again: ${ids.join(", ")}`)
   }),
 ).pipe(Command.withDescription("Look at bodies again; what was counted is not counted twice"))

@@ -51,6 +51,7 @@ const history = Effect.gen(function* () {
   yield* makeTemplate("acme", "t", ["a", "b"])
   yield* plant("acme", { copy: "a", decisions: 120, outcomes: { click: 24 }, ago: 9 * day })
   yield* plant("acme", { copy: "b", decisions: 80, outcomes: { click: 4 }, ago: 4 * day })
+  yield* receive("acme", "no json", "provider_a")
   yield* receive("acme", [{ event: "click", tracking_id: "t/a/plan=pro/777600000/bandit/0" }, { odd: 1 }, null])
   yield* receive("acme", "no json")
   yield* settle("acme")
@@ -85,21 +86,28 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       yield* during(env, history)
       const { fails, json, text } = commands(env)
       const wrong = yield* json("inbox", "list")
-      assert.deepStrictEqual(wrong.map(({ status }: Json) => status), ["rejected", "partial"])
+      assert.deepStrictEqual(
+        wrong.map(({ source, status }: Json) => `${source} ${status}`),
+        ["events rejected", "events partial", "provider_a rejected"],
+      )
       const all = yield* json("inbox", "list", "--all")
       assert.isAbove(all.length, 2)
       assert.strictEqual((yield* json("inbox", "list", "--all", "--limit", "1")).length, 1)
       const shown = yield* text("inbox", "list")
       assert.match(shown, /\/1: .*; \/2: /)
       assert.match(shown, /body: .*not valid JSON/)
-      assert.include(yield* text("inbox", "list", "--source", "provider_a"), "understood")
-      const [rejected, partial] = wrong.map(({ id }: Json) => String(id))
-      assert.deepStrictEqual(yield* json("inbox", "replay", rejected, partial), { replayed: [rejected, partial] })
+      assert.match(shown, /provider_a +\S+ +rejected/)
+      const braze = yield* json("inbox", "list", "--source", "braze")
+      assert.deepStrictEqual(braze.map(({ source }: Json) => source), ["provider_a"])
+      assert.include(yield* text("inbox", "list", "--source", "provider_b"), "nothing that was not understood")
+      assert.include(yield* fails("inbox", "list", "--source", "nowhere"), 'no webhook source "nowhere"')
+      const ids = wrong.map(({ id }: Json) => String(id))
+      assert.deepStrictEqual(yield* json("inbox", "replay", ...ids), { replayed: ids })
       assert.deepStrictEqual(
-        (yield* json("inbox", "list", "--all", "--limit", "2")).map(({ status }: Json) => status),
-        ["pending", "pending"],
+        (yield* json("inbox", "list", "--all", "--limit", "3")).map(({ status }: Json) => status),
+        ["pending", "pending", "pending"],
       )
-      assert.include(yield* fails("inbox", "replay", "987654"), "987654")
+      assert.include(yield* fails("inbox", "replay", "abc"), 'no body "abc"')
       yield* fails("inbox", "list", "--limit", "1000")
       yield* during(
         env,
@@ -109,7 +117,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
           assert.include((yield* tallies("acme")).join("\n"), "a plan=pro learned: click 24, decisions 120")
         }),
       )
-      const again = yield* json("inbox", "list")
+      const again = yield* json("inbox", "list", "--source", "events")
       assert.deepStrictEqual(again.map(({ status }: Json) => status), ["rejected", "partial"])
       assert.deepInclude(again[1], { events: 0, duplicates: 1 })
     })), 600_000)

@@ -57,11 +57,11 @@ export const decide = Effect.fnUntraced(function* (
   yield* log.record(decision)
 })
 
-/** Stores a body of custom events. */
-export const receive = Effect.fnUntraced(function* (slug: string, body: unknown) {
+/** Stores a body of custom events, or of a platform. */
+export const receive = Effect.fnUntraced(function* (slug: string, body: unknown, source = "events") {
   const inbox = yield* Inbox
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
-  yield* inbox.store({ org: org(slug), source: "events", headers: {}, body: bytes })
+  yield* inbox.store({ org: org(slug), source, headers: {}, body: bytes })
 })
 
 /** Takes in everything and folds it. */
