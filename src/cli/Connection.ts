@@ -31,6 +31,10 @@ const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: ty
     ),
   )
 
+/** Address of the service that runs on `DATA_DIR` of this machine; undefined where none does, or `DATABASE_URL` is set. */
+export const urlOnDataDir = ({ databaseUrl, dataDir }: Settings["Service"]): string | undefined =>
+  Option.isNone(databaseUrl) && DataDirLock.isHeld(dataDir) ? DataDirLock.readHolder(dataDir)?.url : undefined
+
 /** Answers the API within this process, on the store of the settings. */
 const inProcess = Effect.gen(function* () {
   // Nobody but this process can ask, so the token need not outlive it.
@@ -81,11 +85,8 @@ export const layer = Layer.effect(
       }
       return yield* clientFor(url.value.href.replace(/\/$/, ""), settings.adminToken.value)
     }
-    if (Option.isNone(settings.databaseUrl)) {
-      const holder = DataDirLock.isHeld(settings.dataDir) ? DataDirLock.readHolder(settings.dataDir) : undefined
-      const token = readLocalToken(settings.dataDir)
-      if (holder?.url !== undefined && token !== undefined) return yield* clientFor(holder.url, token)
-    }
-    return yield* inProcess
+    const local = urlOnDataDir(settings)
+    const token = local === undefined ? undefined : readLocalToken(settings.dataDir)
+    return yield* local !== undefined && token !== undefined ? clientFor(local, token) : inProcess
   }),
 )

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { run } from "../support/service.ts"
+import { run, scopedProcess } from "../support/service.ts"
 import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 const parlance = (env: Environment, status: number, ...args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
-    const { child, ended, output } = run(args, { ...env, PUBLIC_URL: "https://words.example" })
+    const { child, ended, output } = run(args, env)
     child.stdin.end("")
     const { code } = await ended
     assert.strictEqual(code, status, output())
@@ -17,7 +17,7 @@ describe("parlance account", () => {
     "creates, invites, resets, lists and removes accounts, without a service that runs",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("embedded")
+        const env = { ...(yield* temporaryEnvironment("embedded")), PUBLIC_URL: "https://words.example" }
         yield* parlance(env, 0, "org", "create", "acme", "--name", "Acme")
         const created = yield* parlance(env, 0, "account", "create", "Ann@example.com", "--administrator")
         assert.match(created, /https:\/\/words\.example\/console\/password\?token=[\w-]{43}/)
@@ -32,6 +32,22 @@ describe("parlance account", () => {
         assert.include(yield* parlance(env, 1, "account", "remove", "ann@example.com"), "--yes")
         yield* parlance(env, 0, "account", "remove", "ann@example.com", "--yes")
         assert.include(yield* parlance(env, 1, "account", "remove", "ann@example.com", "--yes"), "no account")
+      })),
+    400_000,
+  )
+
+  it.live(
+    "prints links to the service that runs on the data directory, on whatever port that is",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* temporaryEnvironment("embedded")
+        const { url } = yield* scopedProcess(env)
+        assert.include(yield* parlance(env, 0, "account", "create", "ann@example.com"), `${url}/console/password?`)
+        const known = { ...env, PUBLIC_URL: "https://words.example" }
+        assert.include(
+          yield* parlance(known, 0, "account", "reset", "ann@example.com"),
+          "https://words.example/console/",
+        )
       })),
     400_000,
   )
