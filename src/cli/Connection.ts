@@ -1,4 +1,4 @@
-import { Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Config, Context, Effect, flow, Layer, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { randomBytes } from "node:crypto"
@@ -20,8 +20,12 @@ export class ManagementClient extends Context.Service<ManagementClient, HttpApiC
 
 const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: typeof globalThis.fetch) =>
   HttpApiClient.make(Api, {
-    transformClient: HttpClient.mapRequest((request) =>
-      request.pipe(HttpClientRequest.prependUrl(baseUrl), HttpClientRequest.bearerToken(token))
+    transformClient: flow(
+      HttpClient.mapRequest((request) =>
+        request.pipe(HttpClientRequest.prependUrl(baseUrl), HttpClientRequest.bearerToken(token))
+      ),
+      // Kept with its headers, declared or not: they say when to try again.
+      HttpClient.filterStatus((status) => status !== 503),
     ),
   }).pipe(
     Effect.provide(

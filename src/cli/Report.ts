@@ -1,32 +1,51 @@
 import { Console, Effect } from "effect"
+import { HttpClientError, type HttpClientResponse } from "effect/http"
 
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
 
-/** What a person should read of an error: what happened, where, and what to do. */
-export const messageOf = (error: unknown): string => {
-  const tag = member(error, "_tag")
-  const faults = member(error, "errors")
+/** What a problem says, each of its faults or else its detail; undefined for what is none. */
+const saidBy = (problem: unknown): string | undefined => {
+  const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
     return faults.map((fault) => `${String(member(fault, "pointer"))}: ${String(member(fault, "detail"))}`).join("\n")
   }
-  if (tag === "HttpClientError") {
-    const response = member(member(error, "reason"), "response")
-    if (response !== undefined) {
-      const requestId = member(member(response, "headers"), "x-request-id")
-      return `The service answered ${String(member(response, "status"))}, which it should not have; ` +
-        `its logs say why under the request id ${String(requestId)}.`
-    }
-    return `The service did not answer: ${String(member(error, "message"))}. ` +
-      "Is it running? Without PARLANCE_URL the command works on DATA_DIR or DATABASE_URL itself."
+  const detail = member(problem, "detail")
+  return typeof detail === "string" && detail !== "" ? detail : undefined
+}
+
+/** What is said of an answer that the contract does not have, such as that of a service with too much to do. */
+const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  const { headers, status } = response
+  const problem = headers["content-type"]?.startsWith("application/problem+json")
+    ? yield* Effect.orElseSucceed(response.json, () => undefined)
+    : undefined
+  const said = saidBy(problem)
+  if (status === 503) {
+    const seconds = /^\d+$/.exec(headers["retry-after"] ?? "")?.[0]
+    return `${said ?? "The service answered 503, it takes no requests now"}: try again ` +
+      (seconds === undefined ? "later." : `in ${seconds} s.`)
   }
-  const detail = member(error, "detail") ?? member(error, "message")
-  return typeof detail === "string" && detail !== "" ? detail : String(error)
+  return said ?? `The service answered ${status}, which it should not have; ` +
+      `its logs say why under the request id ${headers["x-request-id"]}.`
+})
+
+/** What a person should read of an error: what happened, where, and what to do. */
+export const messageOf = (error: unknown): Effect.Effect<string> => {
+  if (HttpClientError.isHttpClientError(error)) {
+    return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(
+      `The service did not answer: ${error.message}. ` +
+        "Is it running? Without PARLANCE_URL the command works on DATA_DIR or DATABASE_URL itself.",
+    )
+  }
+  const message = saidBy(error) ?? member(error, "message")
+  return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))
 }
 
 /** Prints the error of a command to standard error and makes the process end with status 1. */
 export const report = (error: unknown) =>
   // What is wrong with the command line has been printed, with the help.
-  member(error, "_tag") === "ShowHelp"
-    ? Effect.sync(() => void (process.exitCode = 1))
-    : Effect.andThen(Console.error(`parlance: ${messageOf(error)}`), Effect.sync(() => void (process.exitCode = 1)))
+  member(error, "_tag") === "ShowHelp" ? Effect.sync(() => void (process.exitCode = 1)) : Effect.flatMap(
+    messageOf(error),
+    (message) => Effect.andThen(Console.error(`parlance: ${message}`), Effect.sync(() => void (process.exitCode = 1))),
+  )

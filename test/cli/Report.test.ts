@@ -1,0 +1,54 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer } from "effect"
+import { createServer, type OutgoingHttpHeaders } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as Connection from "../../src/cli/Connection.ts"
+import { messageOf } from "../../src/cli/Report.ts"
+import { adminToken } from "../support/service.ts"
+import { layerSettings } from "../support/settings.ts"
+
+/** What a command says where everything is answered with `status`, `headers` and `body`. */
+const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpHeaders, body: string) {
+  const server = yield* Effect.acquireRelease(
+    Effect.callback<ReturnType<typeof createServer>>((resume) => {
+      const server = createServer((_, response) => response.writeHead(status, headers).end(body))
+      server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)).closeAllConnections()),
+  )
+  const { port } = server.address() as AddressInfo
+  const env = { PARLANCE_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: adminToken }
+  const error = yield* Effect.flatMap(Connection.ManagementClient, (client) => client.organizations.listOrganizations())
+    .pipe(
+      Effect.provide(Layer.provide(Connection.layer, layerSettings(env))),
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))),
+      Effect.flip,
+    )
+  return yield* messageOf(error)
+}, Effect.scoped)
+
+const problem = { "content-type": "application/problem+json", "x-request-id": "r-1" }
+
+describe("what a command says of an answer that is not the one it asked for", () => {
+  it.live("is the problem, with the time to try again where the service has too much to do", () =>
+    Effect.gen(function* () {
+      const full = JSON.stringify({ type: "/problems/unavailable", status: 503, detail: "There is too much to do" })
+      assert.strictEqual(
+        yield* said(503, { ...problem, "retry-after": "4" }, full),
+        "There is too much to do: try again in 4 s.",
+      )
+      assert.strictEqual(yield* said(503, problem, full), "There is too much to do: try again later.")
+      assert.match(yield* said(503, { "content-type": "text/html" }, "<p>no server</p>"), /503.*: try again later\.$/)
+      assert.strictEqual(
+        yield* said(500, problem, JSON.stringify({ detail: "It broke under r-1" })),
+        "It broke under r-1",
+      )
+    }))
+
+  it.live("names the status and the request where the answer says nothing that can be read", () =>
+    Effect.gen(function* () {
+      for (const headers of [problem, { ...problem, "content-type": "text/plain" }]) {
+        assert.match(yield* said(500, headers, "{"), /answered 500, .* request id r-1\.$/)
+      }
+    }))
+})
