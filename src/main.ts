@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Console, Effect, Layer, Logger, References } from "effect"
-import { Command } from "effect/cli"
+import { Cause, Console, Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
+import { Command, GlobalFlag } from "effect/cli"
 import { accountCommand } from "./cli/AccountCommand.ts"
 import { auditCommand } from "./cli/AuditCommand.ts"
 import * as Connection from "./cli/Connection.ts"
@@ -28,15 +28,26 @@ import { version } from "./domain/Version.ts"
 import { discreet } from "./telemetry/Discreet.ts"
 import * as Telemetry from "./telemetry/Telemetry.ts"
 
+/** What is logged from: what `--log-level` says, or else `level`. */
+const layerFrom = (level: LogLevel.LogLevel) =>
+  Layer.effect(
+    References.MinimumLogLevel,
+    // Every command has the flag's service, which only the types of handlers know.
+    Effect.map(
+      Effect.serviceOption(GlobalFlag.LogLevel),
+      (flag) => Option.getOrElse(Option.flatten(flag), () => level),
+    ),
+  )
+
 /** People read lines, machines JSON. */
 const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
   Layer.merge(
     Logger.layer([discreet(process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson)]),
-    Layer.succeed(References.MinimumLogLevel, logLevel),
+    layerFrom(logLevel),
   )))
 
 // A command prints its result; the log is for what went wrong.
-const layerQuiet = Layer.succeed(References.MinimumLogLevel, "Error")
+const layerQuiet = layerFrom("Error")
 
 const serveCommand = Command.make(
   "serve",

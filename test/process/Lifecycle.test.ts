@@ -145,6 +145,17 @@ describe("A data directory", () => {
     })))
 })
 
+describe("--log-level", () => {
+  it.live("wins over LOG_LEVEL", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment("embedded")
+      const service = yield* scopedProcess({ ...env, LOG_LEVEL: "Debug" }, { flags: ["--log-level", "error"] })
+      // All that it prints at its start is printed before it ends.
+      assert.strictEqual((yield* Effect.promise(() => terminate(service))).code, 0)
+      assert.notMatch(service.output(), /DEBUG|INFO|WARN/)
+    })))
+})
+
 describe("The first start", () => {
   it.live("prints a curl line that works as it stands, and the second start does not", () =>
     Effect.scoped(Effect.gen(function* () {

@@ -110,10 +110,11 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** How a process is run: another checkout than this one, and flags that go before the program. */
+/** How a process is run: another checkout than this one, flags that go before the program, and those of `serve`. */
 export interface Running {
   readonly folder?: string | undefined
   readonly denoFlags?: ReadonlyArray<string>
+  readonly flags?: ReadonlyArray<string>
 }
 
 /** Runs `src/main.ts` with `args` and nothing of this process's settings. */
@@ -148,7 +149,7 @@ export const run = (
 export const startProcess = async (environment: Environment, running?: Running): Promise<ServiceProcess> => {
   const port = await freePort()
   const settings = { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment }
-  const { child, ended, output } = run(["serve"], settings, running)
+  const { child, ended, output } = run(["serve", ...(running?.flags ?? [])], settings, running)
   const url = `http://127.0.0.1:${port}`
   let exited = false
   void ended.then(() => exited = true)
