@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync, spawn } from "node:child_process"
-import { cpSync, existsSync, mkdirSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { readmeCommands } from "../support/readme.ts"
@@ -55,6 +55,15 @@ describe("README.md", () => {
       "npx -y deno@2.9.6 task start",
       "npx -y deno@2.9.6 task test",
     ])
+  })
+
+  it("names every setting", () => {
+    const read = (file: string) => readFileSync(join(root, file), "utf8")
+    const readme = read("README.md")
+    const settings = [...read("src/Settings.ts").matchAll(/"([A-Z][A-Z_]+)"/g)].map(([, name]) => name!)
+    assert.include(settings, "PORT")
+    const missing = [...settings, "PARLANCE_URL"].filter((name) => !new RegExp(`^\\|.*\`${name}\``, "m").test(readme))
+    assert.deepStrictEqual(missing, [])
   })
 
   it.live(
