@@ -110,6 +110,8 @@ export const layer = HttpApiBuilder.group(
     }
 
     const openapiText = HttpServerResponse.jsonUnsafe(document)
+    const docsHtml = html(docsPage(document))
+    const problemsHtml = html(problemsPage(problemPages))
 
     return handlers
       .handle("healthz", () => Effect.succeed({ status: "ok" as const }))
@@ -151,8 +153,8 @@ export const layer = HttpApiBuilder.group(
           })
         }))
       .handleRaw("openapi", () => Effect.succeed(openapiText))
-      .handleRaw("docs", () => Effect.succeed(html(docsPage(document))))
-      .handleRaw("problems", () => Effect.succeed(html(problemsPage(problemPages))))
+      .handleRaw("docs", () => Effect.succeed(docsHtml))
+      .handleRaw("problems", () => Effect.succeed(problemsHtml))
       .handleRaw("problem", ({ params }) => {
         const page = problemPages.find(({ slug }) => slug === params.slug)
         return page === undefined

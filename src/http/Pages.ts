@@ -52,20 +52,30 @@ const operation = (method: string, path: string, spec: OpenApi.OpenAPISpecOperat
   const parameters = (spec.parameters ?? []).map((parameter) =>
     `<tr><td><code>${escape(parameter.name)}</code></td><td>${escape(parameter.in)}${
       parameter.required ? ", required" : ""
-    }</td><td>${escape(parameter.description ?? "")}</td></tr>`
+    }</td><td>${escape(parameter.description ?? descriptionOf(parameter.schema))}</td></tr>`
   ).join("")
   const body = spec.requestBody?.content["application/json"]?.schema
   const answers = Object.entries(spec.responses ?? {}).map(([status, response]) =>
     `<tr><td>${escape(status)}</td><td>${escape(response.description ?? "")}</td></tr>`
   ).join("")
+  const [success] = Object.entries(spec.responses ?? {}).flatMap(([status, { content }]) =>
+    status.startsWith("2") ? [content?.["application/json"]?.schema] : []
+  )
   return `<details><summary><span class="method">${method.toUpperCase()}</span> <code>${escape(path)}</code> ${
     escape(spec.summary ?? "")
   }</summary>
 ${spec.description === undefined ? "" : `<p>${escape(spec.description)}</p>`}
 ${parameters === "" ? "" : `<h3>Parameters</h3><table><tbody>${parameters}</tbody></table>`}
-${body === undefined ? "" : `<h3>Body</h3><pre>${escape(JSON.stringify(resolve(body, document), null, 2))}</pre>`}
-<h3>Answers</h3><table><tbody>${answers}</tbody></table></details>`
+${body === undefined ? "" : `<h3>Body</h3>${shape(body, document)}`}
+<h3>Answers</h3><table><tbody>${answers}</tbody></table>
+${success === undefined ? "" : `<h3>What a success answers</h3>${shape(success, document)}`}</details>`
 }
+
+const descriptionOf = (schema: object): string =>
+  "description" in schema && typeof schema.description === "string" ? schema.description : ""
+
+const shape = (schema: object, document: Document): string =>
+  `<pre>${escape(JSON.stringify(resolve(schema, document), null, 2))}</pre>`
 
 /** A schema with its top-level reference followed, so that its members can be read in place. */
 const resolve = (schema: object, document: Document): object => {
