@@ -18,6 +18,7 @@ import { AdminRequired } from "./AdminRequired.ts"
 import { DelayGroup } from "./DelayApi.ts"
 import { DeliverBody } from "./DeliverWire.ts"
 import { DeliveryGroup } from "./DeliveryApi.ts"
+import { finished } from "./FinishedDocument.ts"
 import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
@@ -407,18 +408,5 @@ export class Api extends HttpApi.make("parlance")
     description:
       "Selects the variant of a message that works best for a user's segment, renders it, and learns from what follows. " +
       "Errors are RFC 9457 problems; every answer carries X-Request-Id.",
-    transform: (document) => {
-      const components = document["components"] as { securitySchemes?: Record<string, unknown> }
-      return {
-        ...document,
-        components: {
-          ...components,
-          securitySchemes: {
-            ...components.securitySchemes,
-            ApiKeyHeader: { type: "apiKey", in: "header", name: "X-Api-Key" },
-            ApiKeyBearer: { type: "http", scheme: "bearer" },
-          },
-        },
-      }
-    },
+    transform: (document) => finished(document as OpenApi.OpenAPISpec),
   })) {}

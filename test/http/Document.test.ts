@@ -24,4 +24,11 @@ describe("The document of the API", () => {
     assert.notInclude(asked, "&quot;copy&quot;")
     assert.include(answered, "&quot;copy&quot;")
   })
+
+  it("lets members be added to what is asked and answered", () => {
+    const text = JSON.stringify(document)
+    assert.notInclude(text, '"additionalProperties":false')
+    // What a record's values are is still said.
+    assert.include(text, '"additionalProperties":{"type":"string"}')
+  })
 })
