@@ -31,4 +31,19 @@ describe("The document of the API", () => {
     // What a record's values are is still said.
     assert.include(text, '"additionalProperties":{"type":"string"}')
   })
+
+  it("names the headers of answers", () => {
+    const names = (path: string, method: "get" | "post", status: number) =>
+      Object.keys(document.paths[path]?.[method]?.responses[status]?.headers ?? {}).sort()
+    const limits = ["RateLimit", "RateLimit-Policy"]
+    for (const path of ["/api/generate/{org}", "/api/batch-generate/{org}"]) {
+      assert.deepStrictEqual(names(path, "post", 200), ["Decision-Durable", ...limits, "X-Request-Id"])
+    }
+    // A message is queued in the store or not at all.
+    assert.deepStrictEqual(names("/api/deliver/{org}", "post", 200), ["Idempotent-Replayed", ...limits, "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/delay/{org}", "get", 429), [...limits, "Retry-After", "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/delay/{org}", "get", 503), [...limits, "Retry-After", "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/generate/{org}", "get", 401), ["WWW-Authenticate", "X-Request-Id"])
+    assert.deepStrictEqual(names("/console/api/organizations", "get", 200), ["X-Request-Id"])
+  })
 })

@@ -213,11 +213,18 @@ suiteOnStores("Isolation", (bench) => {
       delivery: "00000000-0000-7000-8000-000000000000",
     }
     const found = await routes()
-    for (const { method, path } of found) {
+    const { components } = await document()
+    for (const { method, operation, path } of found) {
       // Without authentication, so that nothing changes: what matters is that the path is known.
       const answer = await call(fill(path, values), { method })
       assert.notStrictEqual(answer.json?.type, "/problems/not-found", `${method} ${path}`)
       assert.notStrictEqual(answer.status, 405, `${method} ${path}`)
+      const response = operation.responses[answer.status]
+      assert.isDefined(response, `${method} ${path} answers ${answer.status}`)
+      for (const [name, { required }] of Object.entries<Json>(components.headers)) {
+        const [isDeclared, isThere] = [response.headers[name] !== undefined, answer.headers.has(name)]
+        assert.isTrue(isDeclared ? isThere || required !== true : !isThere, `${method} ${path} ${name}`)
+      }
     }
     const listed = new Set(found.map(({ method, path }) => `${method} ${path}`))
     const promised = [
