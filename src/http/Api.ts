@@ -15,10 +15,12 @@ import {
 } from "../domain/Template.ts"
 import { AccountsGroup } from "./AccountsApi.ts"
 import { AdminRequired } from "./AdminRequired.ts"
+import { CustomEventsBody } from "./CustomEventsBody.ts"
 import { DelayGroup } from "./DelayApi.ts"
 import { DeliverBody } from "./DeliverWire.ts"
 import { DeliveryGroup } from "./DeliveryApi.ts"
 import { finished } from "./FinishedDocument.ts"
+import { GenerateTrace } from "./GenerateTrace.ts"
 import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
@@ -37,18 +39,20 @@ const variantPath = { ...templatePath, variant: Schema.String }
 
 const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
 
-/** What Generate answers. `copy` is empty and `message` present when no variant can be had. */
-export const Generated = Schema.Struct({
+const generated = {
   tracking_id: Schema.String,
   copy: Schema.Struct({
     id: Schema.optionalKey(Schema.String),
     vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   }),
   message: Schema.optionalKey(Schema.String).annotate({ description: "Present only when no variant is found" }),
-  trace: Schema.optionalKey(Schema.Unknown).annotate({
-    description: "With `trace: true`: how the decision came about",
-  }),
-})
+}
+
+/** What Generate answers. `copy` is empty and `message` present when no variant can be had. */
+export const Generated = Schema.Struct(generated)
+
+/** What Batch generate answers for an item. */
+export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.optionalKey(GenerateTrace) })
 
 const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
 
@@ -93,7 +97,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
     HttpApiEndpoint.post("batchGenerate", "/api/batch-generate/:org", {
       params: path,
       payload: BatchBody,
-      success: Schema.Record(Schema.String, Generated),
+      success: Schema.Record(Schema.String, BatchGenerated),
       error: [...bodyProblems, ...keyProblems, Problems.Unprocessable],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates"),
   )
@@ -104,18 +108,13 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.post("receiveEvents", "/api/webhook/events/:org", {
       params: path,
-      payload: Schema.Unknown.annotate({
-        description: "One event, an array of them, or an object with an array under `events`, `batch` or `data`. An " +
-          "event has `event` (sent, delivered, open, click, conversion, bounce, soft_bounce, failed, unsubscribe, " +
-          "spam), `tracking_id` (or `user_id` and `template_id`), and should have `event_id` and `occurred_at`; " +
-          "`automated: true` says that a machine did it.",
-      }),
+      payload: CustomEventsBody,
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [...bodyProblems, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },
-      payload: Schema.Unknown.annotate({ description: "Whatever the platform sends; stored as it came" }),
+      payload: Schema.Json.annotate({ description: "Whatever the platform sends; stored as it came" }),
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [Problems.Unauthorized, Problems.PayloadTooLarge, Problems.PathNotFound, Problems.Unavailable],
     }).annotate(OpenApi.Summary, "Webhooks of messaging platforms").annotate(

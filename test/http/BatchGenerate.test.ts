@@ -1,4 +1,6 @@
 import { assert, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { BatchGenerated } from "../../src/http/Api.ts"
 import { assertProblem, type Json, parallel, pointersOf, suiteOnStores, uuid, variants } from "./harness.ts"
 
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -241,6 +243,8 @@ suiteOnStores("Batch generate", (bench) => {
       user_id: "u",
       trace: true,
     })
+    // Nothing else than the document says.
+    Schema.decodeUnknownSync(Schema.Record(Schema.String, BatchGenerated))(json, { onExcessProperty: "error" })
     const { copy, trace } = json.t
     const eligible = trace.candidates.filter((candidate: Json) => candidate.eligible)
     const out = Object.fromEntries(

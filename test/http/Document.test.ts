@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { normalize } from "../../src/events/CustomEvents.ts"
 import { document } from "../../src/http/OperationsRoutes.ts"
 import { docsPage } from "../../src/http/Pages.ts"
 
@@ -45,5 +46,25 @@ describe("The document of the API", () => {
     assert.deepStrictEqual(names("/api/delay/{org}", "get", 503), [...limits, "Retry-After", "X-Request-Id"])
     assert.deepStrictEqual(names("/api/generate/{org}", "get", 401), ["WWW-Authenticate", "X-Request-Id"])
     assert.deepStrictEqual(names("/console/api/organizations", "get", 200), ["X-Request-Id"])
+  })
+
+  it("shows custom events that are understood, and how a decision came about", () => {
+    const schemaOf = (path: string) => {
+      const operation = document.paths[path]!.post!
+      return { asked: operation.requestBody!.content["application/json"]!.schema, answers: operation.responses }
+    }
+    const { asked } = schemaOf("/api/webhook/events/{org}")
+    assert.include(asked.description, "One event")
+    const read = (asked.examples as ReadonlyArray<unknown>).map((body) =>
+      normalize(body, { receivedAt: Date.UTC(2026, 1, 4), webhookId: undefined })
+    )
+    assert.deepStrictEqual(
+      read.map(({ events }) => events.map(({ event }) => event)),
+      [["click"], ["open", "conversion"]],
+    )
+    for (const { skipped } of read) assert.isEmpty(skipped)
+    const { answers } = schemaOf("/api/batch-generate/{org}")
+    const text = JSON.stringify(answers[200]?.content?.["application/json"]?.schema)
+    for (const name of ["trace", "candidates", "propensity", "examples"]) assert.include(text, `"${name}":`)
   })
 })
