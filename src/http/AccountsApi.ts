@@ -52,47 +52,65 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
   .add(
     HttpApiEndpoint.get("listAccounts", "/accounts", {
       success: Schema.Struct({ accounts: Schema.Array(Account) }),
-    }).annotate(OpenApi.Description, "All accounts of the installation, for its administrators."),
+    }).annotate(OpenApi.Summary, "All accounts").annotate(
+      OpenApi.Description,
+      "All accounts of the installation, for its administrators.",
+    ),
     HttpApiEndpoint.post("createAccount", "/accounts", {
       payload: AccountInput,
       success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.Conflict],
-    }).annotate(OpenApi.Description, "Without a password, `link` lets the person choose one."),
+    }).annotate(OpenApi.Summary, "Makes an account").annotate(
+      OpenApi.Description,
+      "Without a password, `link` lets the person choose one.",
+    ),
     HttpApiEndpoint.delete("removeAccount", "/accounts/:account", {
       params: { account: Schema.String },
       success: HttpApiSchema.NoContent,
       error: [Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Description, "With its memberships and sessions. What it did stays in the audit log."),
+    }).annotate(OpenApi.Summary, "Removes an account").annotate(
+      OpenApi.Description,
+      "With its memberships and sessions. What it did stays in the audit log.",
+    ),
     HttpApiEndpoint.post("resetAccount", "/accounts/:account/reset", {
       params: { account: Schema.String },
       success: Link,
       error: Problems.AccountNotFound,
-    }).annotate(OpenApi.Description, "A link to choose a new password; it works once, for one hour."),
-    HttpApiEndpoint.get("getSession", "/session", { success: SessionState }),
+    }).annotate(OpenApi.Summary, "Makes a link to choose a new password").annotate(
+      OpenApi.Description,
+      "A link to choose a new password; it works once, for one hour.",
+    ),
+    HttpApiEndpoint.get("getSession", "/session", { success: SessionState }).annotate(
+      OpenApi.Summary,
+      "Who asks, and what they may do",
+    ),
     HttpApiEndpoint.patch("updateOwnAccount", "/account", {
       payload: OwnAccountBody,
       success: Account,
       error: [...bodyProblems, Problems.Unprocessable, Problems.TooManyAttempts],
-    }),
+    }).annotate(OpenApi.Summary, "Changes the caller's own name or password"),
     HttpApiEndpoint.get("listSessions", "/sessions", {
       success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
-    }).annotate(OpenApi.Description, "Where the caller's own account is signed in."),
+    }).annotate(OpenApi.Summary, "The caller's own sessions").annotate(
+      OpenApi.Description,
+      "Where the caller's own account is signed in.",
+    ),
     HttpApiEndpoint.delete("revokeSession", "/sessions/:session", {
       params: { session: Schema.String },
       success: HttpApiSchema.NoContent,
       error: Problems.SessionNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "Ends one of the caller's own sessions"),
     HttpApiEndpoint.get("listMembers", "/organizations/:org/members", {
       params: path,
       success: Schema.Struct({ members: Schema.Array(Member) }),
       error: Problems.OrganizationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "The members of an organization and their roles"),
     HttpApiEndpoint.put("putMember", "/organizations/:org/members/:account", {
       params: memberPath,
       payload: MemberBody,
       success: Member,
       error: [...bodyProblems, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Gives a role in an organization").annotate(
       OpenApi.Description,
       "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
     ),
@@ -100,13 +118,13 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: memberPath,
       success: HttpApiSchema.NoContent,
       error: [Problems.AccountNotFound, Problems.Unprocessable],
-    }),
+    }).annotate(OpenApi.Summary, "Takes a member out of an organization"),
     HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
       params: path,
       payload: InvitationBody,
       success: Schema.Struct({ ...Invitation.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Invites a person into an organization").annotate(
       OpenApi.Description,
       "`path` is the link to send to the person: in this answer only, for 7 days, once.",
     ),
@@ -114,17 +132,17 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: path,
       success: Schema.Struct({ invitations: Schema.Array(Invitation) }),
       error: Problems.OrganizationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "Invitations that can still be accepted"),
     HttpApiEndpoint.delete("revokeInvitation", "/organizations/:org/invitations/:invitation", {
       params: { ...path, invitation: Schema.String },
       success: HttpApiSchema.NoContent,
       error: Problems.InvitationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "Withdraws an invitation"),
     HttpApiEndpoint.get("listInstallationAudit", "/audit", {
       query: auditQuery,
       success: AuditPage,
       error: Problems.InvalidRequest,
-    }).annotate(
+    }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
       OpenApi.Description,
       "What belongs to no organization, newest first, for administrators of the installation: accounts, sessions, links for " +
         "passwords, and that organizations were made.",
@@ -134,7 +152,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       query: auditQuery,
       success: AuditPage,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
       OpenApi.Description,
       "Who changed what, newest first. `next` is the value of `before` for the next page.",
     ),

@@ -162,21 +162,21 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
       payload: OrganizationInput,
       success: Organization.pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.Conflict],
-    }),
+    }).annotate(OpenApi.Summary, "Makes an organization"),
     HttpApiEndpoint.get("listOrganizations", "/organizations", {
       success: Schema.Struct({ organizations: Schema.Array(Organization) }),
-    }),
+    }).annotate(OpenApi.Summary, "The organizations that the caller may see"),
     HttpApiEndpoint.get("getOrganization", "/organizations/:org", {
       params: path,
       success: Organization,
       error: Problems.OrganizationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "One organization"),
     HttpApiEndpoint.patch("updateOrganization", "/organizations/:org", {
       params: path,
       payload: OrganizationPatch,
       success: Organization,
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}
@@ -202,7 +202,7 @@ class KeysGroup extends HttpApiGroup.make("keys")
       payload: KeyBody,
       success: Schema.Struct({ ...ApiKey.fields, key: Schema.String }).pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Makes an API key").annotate(
       OpenApi.Description,
       "`key` is the secret. It is in this answer only; the service keeps a digest of it.",
     ),
@@ -210,13 +210,13 @@ class KeysGroup extends HttpApiGroup.make("keys")
       params: path,
       success: Schema.Struct({ keys: Schema.Array(ApiKey) }),
       error: Problems.OrganizationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "The API keys of an organization, without their secrets"),
     HttpApiEndpoint.patch("updateKey", "/organizations/:org/keys/:key", {
       params: { ...path, key: Schema.String },
       payload: KeyPatch,
       success: ApiKey,
       error: [...bodyProblems, Problems.KeyNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Changes a key's name or limit").annotate(
       OpenApi.Description,
       "A limit is followed everywhere within 5 seconds. It holds for all nodes together; every item of a batch counts, " +
         "answers beyond it are 429 with Retry-After, and all answers to the key carry RateLimit-Policy and RateLimit. " +
@@ -226,7 +226,10 @@ class KeysGroup extends HttpApiGroup.make("keys")
       params: { ...path, key: Schema.String },
       success: HttpApiSchema.NoContent,
       error: Problems.KeyNotFound,
-    }).annotate(OpenApi.Description, "The key stops working everywhere within 5 seconds."),
+    }).annotate(OpenApi.Summary, "Revokes an API key").annotate(
+      OpenApi.Description,
+      "The key stops working everywhere within 5 seconds.",
+    ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}
@@ -240,7 +243,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       payload: TemplateInput,
       success: Template.pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Conflict],
-    }),
+    }).annotate(OpenApi.Summary, "Makes a template, with variants if given"),
     HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
       params: path,
       query: {
@@ -250,7 +253,10 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       },
       success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Description, "By id. `next` is the value of `after` for the next page, null on the last."),
+    }).annotate(OpenApi.Summary, "Templates with their variants").annotate(
+      OpenApi.Description,
+      "By id. `next` is the value of `after` for the next page, null on the last.",
+    ),
     HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
       params: path,
       payload: ImportBody,
@@ -260,23 +266,26 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
         unchanged: Schema.Array(Schema.String),
       }),
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Description, "All or nothing. Variants that the import does not name are left as they are."),
+    }).annotate(OpenApi.Summary, "Makes or changes many templates at once").annotate(
+      OpenApi.Description,
+      "All or nothing. Variants that the import does not name are left as they are.",
+    ),
     HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
       success: Template,
       error: Problems.TemplateNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "One template with its variants"),
     HttpApiEndpoint.patch("updateTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
       payload: TemplatePatch,
       success: Template,
       error: [...bodyProblems, Problems.TemplateNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "Changes a template; what is absent stays"),
     HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
       success: HttpApiSchema.NoContent,
       error: Problems.TemplateNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}
@@ -307,29 +316,29 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       payload: VariantInput,
       success: Variant.pipe(HttpApiSchema.status(201)),
       error: [...bodyProblems, Problems.TemplateNotFound, Problems.Conflict],
-    }),
+    }).annotate(OpenApi.Summary, "Adds a variant to a template"),
     HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
       success: Variant,
       error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "One variant"),
     HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
       payload: VariantPatch,
       success: Variant,
       error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "Changes a variant; what is absent stays"),
     HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
       success: HttpApiSchema.NoContent,
       error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "Deletes a variant"),
     HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
       params: templatePath,
       payload: PreviewBody,
       success: Preview,
       error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
-    }),
+    }).annotate(OpenApi.Summary, "Renders a variant for sample values, and tells who would get which"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}

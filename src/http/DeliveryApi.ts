@@ -106,13 +106,13 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       params: path,
       success: Schema.Struct({ connections: Schema.Array(Connection) }),
       error: Problems.OrganizationNotFound,
-    }),
+    }).annotate(OpenApi.Summary, "The connections of an organization"),
     HttpApiEndpoint.put("putConnection", "/organizations/:org/connections/:connection", {
       params: connectionPath,
       payload: ConnectionChange,
       success: Connection,
       error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Unprocessable],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Sets up or changes a connection").annotate(
       OpenApi.Description,
       "Sets a connection up or changes it; what is absent stays, `settings` are replaced whole, `secrets` are merged by " +
         "name (null takes one away), stored encrypted and never shown again. `paused: true` lets everything that is due wait.",
@@ -121,12 +121,18 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       params: connectionPath,
       success: HttpApiSchema.NoContent,
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Description, "What is queued waits for another connection."),
+    }).annotate(OpenApi.Summary, "Removes a connection").annotate(
+      OpenApi.Description,
+      "What is queued waits for another connection.",
+    ),
     HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
       params: connectionPath,
       success: Schema.Struct({ ok: Schema.Boolean, detail: Schema.String }),
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Description, "Tries credentials and settings against the platform, without sending anything."),
+    }).annotate(OpenApi.Summary, "Tries a connection").annotate(
+      OpenApi.Description,
+      "Tries credentials and settings against the platform, without sending anything.",
+    ),
     HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
       params: path,
       query: {
@@ -137,12 +143,15 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       },
       success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Description, "The latest first."),
+    }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "The latest first."),
     HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
       params: path,
       success: DeliverySummary,
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Description, "Counts by state, the age of the oldest due and the present rate."),
+    }).annotate(OpenApi.Summary, "How the queue stands").annotate(
+      OpenApi.Description,
+      "Counts by state, the age of the oldest due and the present rate.",
+    ),
     HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
       params: path,
       query: {
@@ -160,17 +169,23 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       params: deliveryPath,
       success: DeliveryDetail,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
-    }),
+    }).annotate(OpenApi.Summary, "One message with its words"),
     HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
       params: deliveryPath,
       success: Delivery,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
-    }).annotate(OpenApi.Description, "Keeps a queued message from leaving."),
+    }).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
+      OpenApi.Description,
+      "Keeps a queued message from leaving.",
+    ),
     HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
       params: deliveryPath,
       success: Delivery,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
-    }).annotate(OpenApi.Description, "Queues a failed message again, with all its attempts."),
+    }).annotate(OpenApi.Summary, "Sends a failed message again").annotate(
+      OpenApi.Description,
+      "Queues a failed message again, with all its attempts.",
+    ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}

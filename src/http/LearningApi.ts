@@ -82,7 +82,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       },
       success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "What a source sent").annotate(
       OpenApi.Description,
       "Bodies that were not understood, wholly or in part, newest first. `next` is the value of `before` for the next page.",
     ),
@@ -90,7 +90,10 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       params: { ...inboxPath, id: Schema.String },
       success: HttpApiSchema.NoContent,
       error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Description, "The body is looked at again. What was counted of it is not counted twice."),
+    }).annotate(OpenApi.Summary, "Reads a received body again").annotate(
+      OpenApi.Description,
+      "The body is looked at again. What was counted of it is not counted twice.",
+    ),
     HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
       params: templatePath,
       query: {
@@ -99,7 +102,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       },
       success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "The decisions on a template").annotate(
       OpenApi.Description,
       "By tracking id, with the probabilities they were drawn with: what off-policy evaluation needs.",
     ),
@@ -113,7 +116,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
         Problems.UnsupportedMediaType,
         Problems.OrganizationNotFound,
       ],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Recomputes what was learned").annotate(
       OpenApi.Description,
       "Recomputes tallies from decisions and events, of one template or all, and lists what had been counted otherwise. " +
         "Without `template_id` also the histories that send times are learned from. With `check` nothing is written. On the embedded store decisions wait while it runs.",

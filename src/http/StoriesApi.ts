@@ -103,7 +103,7 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
       },
       success: Story,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Everything about a message or a person").annotate(
       OpenApi.Description,
       "The whole story of a tracking id or of a person: decisions and why, what was delivered, events and what each did, " +
         "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is given. What nobody has heard of has an empty story.",
@@ -113,7 +113,10 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
       query: { limit: Schema.optionalKey(described(Schema.String, "1 to 200, default 50")) },
       success: Schema.Struct({ events: Schema.Array(RecentEvent) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Description, "The events in the latest 200 bodies of a source, the latest body first."),
+    }).annotate(OpenApi.Summary, "The latest events of a source").annotate(
+      OpenApi.Description,
+      "The events in the latest 200 bodies of a source, the latest body first.",
+    ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}

@@ -41,7 +41,10 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
       },
       success: Schema.Struct({ templates: Schema.Array(FoundTemplate), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Description, "Templates by id, without their content and with their traffic."),
+    }).annotate(OpenApi.Summary, "Finds templates").annotate(
+      OpenApi.Description,
+      "Templates by id, without their content and with their traffic.",
+    ),
     HttpApiEndpoint.get("templateHistory", "/organizations/:org/templates/:template/history", {
       params: { org: Schema.String, template: Schema.String },
       query: {
@@ -50,7 +53,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
       },
       success: Schema.Struct({ changes: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "What was changed of a template").annotate(
       OpenApi.Description,
       "What was changed of a template and its variants and by whom, newest first. `next` is the value of `before` for the " +
         "next page.",

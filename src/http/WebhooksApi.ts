@@ -75,13 +75,16 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       params: path,
       success: Schema.Struct({ webhooks: Schema.Array(WebhookSource) }),
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Description, "Sources that are set up or sent something, with their last 24 hours."),
+    }).annotate(OpenApi.Summary, "The webhook sources of an organization").annotate(
+      OpenApi.Description,
+      "Sources that are set up or sent something, with their last 24 hours.",
+    ),
     HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
       params: sourcePath,
       payload: SourceInput,
       success: WebhookSource,
       error: [...bodyProblems, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Sets up or changes a webhook source").annotate(
       OpenApi.Description,
       "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
         "the secret in use, given again, changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
@@ -92,13 +95,16 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       params: sourcePath,
       success: HttpApiSchema.NoContent,
       error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Description, "Its webhooks are refused from then on; what came in stays."),
+    }).annotate(OpenApi.Summary, "Removes a webhook source").annotate(
+      OpenApi.Description,
+      "Its webhooks are refused from then on; what came in stays.",
+    ),
     HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
       params: path,
       payload: DryRunBody,
       success: Schema.Unknown,
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Tries a mapping on a sample").annotate(
       OpenApi.Description,
       "What a mapping makes of a sample: per item the event that comes out and where its values were found, or why not. " +
         "Nothing is kept.",
@@ -114,7 +120,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
         bodies: Schema.Int,
       }),
       error: [...bodyProblems, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Forgets a person").annotate(
       OpenApi.Description,
       "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content, " +
         "deliveries their address and words; what is queued does not leave. Counts stay. It cannot be undone.",
@@ -128,7 +134,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       },
       success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(
+    }).annotate(OpenApi.Summary, "The events of an organization").annotate(
       OpenApi.Description,
       "Normalized events in the order in which their bodies came in; one per decision they belong to. `next` is null " +
         "while there is nothing; otherwise ask with it for what comes behind. Each event is shown as it is when it is asked " +

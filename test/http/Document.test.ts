@@ -3,20 +3,20 @@ import { normalize } from "../../src/events/CustomEvents.ts"
 import { document } from "../../src/http/OperationsRoutes.ts"
 import { docsPage } from "../../src/http/Pages.ts"
 
+const operations = Object.values(document.paths).flatMap(({ delete: deleted, get, patch, post, put }) =>
+  [get, post, put, patch, deleted].flatMap((operation) => operation ?? [])
+)
+
 describe("The document of the API", () => {
   it("has a page that tells what every parameter means, and what bodies and answers look like", () => {
     const page = docsPage(document)
     const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
     let described = 0
-    for (const item of Object.values(document.paths)) {
-      for (const { parameters } of [item.get, item.post].flatMap((operation) => operation ?? [])) {
-        for (const { description, schema } of parameters) {
-          const text = description ?? ("description" in schema ? String(schema.description) : undefined)
-          if (text === undefined) continue
-          described++
-          assert.include(page, `<td>${escaped(text)}</td>`)
-        }
-      }
+    for (const { description, schema } of operations.flatMap(({ parameters }) => parameters)) {
+      const text = description ?? ("description" in schema ? String(schema.description) : undefined)
+      if (text === undefined) continue
+      described++
+      assert.include(page, `<td>${escaped(text)}</td>`)
     }
     assert.isAbove(described, 40)
     const [, generate = ""] = page.split("POST</span> <code>/api/generate/{org}</code>")
@@ -66,5 +66,9 @@ describe("The document of the API", () => {
     const { answers } = schemaOf("/api/batch-generate/{org}")
     const text = JSON.stringify(answers[200]?.content?.["application/json"]?.schema)
     for (const name of ["trace", "candidates", "propensity", "examples"]) assert.include(text, `"${name}":`)
+  })
+
+  it("says of every operation in one line what it does", () => {
+    for (const { operationId, summary } of operations) assert.match(summary ?? "", /^[A-Z][^\n]{3,99}$/, operationId)
   })
 })
