@@ -10,7 +10,7 @@ import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { AdminAuth } from "../auth/AdminAuth.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
-import { Forbidden, Unauthorized } from "./Problems.ts"
+import { Forbidden, Unauthorized, Unavailable } from "./Problems.ts"
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
 export const sameText = (one: string, other: string): boolean => {
@@ -26,7 +26,8 @@ export const sameText = (one: string, other: string): boolean => {
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
   "parlance/http/AdminRequired",
   {
-    error: [Unauthorized, Forbidden],
+    // Unavailable is not answered here: it is what every request can get while the store is away or too much is asked.
+    error: [Unauthorized, Forbidden, Unavailable],
     security: {
       AdminToken: HttpApiSecurity.bearer,
       ConsoleSession: HttpApiSecurity.apiKey({ in: "cookie", key: "parlance_session" }),

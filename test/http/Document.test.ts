@@ -71,4 +71,12 @@ describe("The document of the API", () => {
   it("says of every operation in one line what it does", () => {
     for (const { operationId, summary } of operations) assert.match(summary ?? "", /^[A-Z][^\n]{3,99}$/, operationId)
   })
+
+  it("says of every operation with a key or a session that the service can be unable to answer", () => {
+    const guarded = operations.filter(({ security }) => security.length > 0)
+    assert.isAbove(guarded.length, 60)
+    for (const { operationId, responses } of guarded) {
+      assert.isDefined(responses[503]?.headers?.["Retry-After"], operationId)
+    }
+  })
 })

@@ -1,8 +1,14 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
+import { messageOf } from "../../src/cli/Report.ts"
+import { DisplayName } from "../../src/domain/Ids.ts"
+import { Api } from "../../src/http/Api.ts"
+import { Unavailable } from "../../src/http/Problems.ts"
 import { adminToken, makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
 import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
 
@@ -56,6 +62,19 @@ describe.runIf(hasPostgres())("A database that only reads, as one that follows a
         assert.strictEqual(await decide("second"), "false")
         assert.strictEqual((await service.request("/readyz?accept=memory")).status, 200)
       })
+      // What the document says, a client of it can tell from a fault of the service.
+      const client = yield* HttpApiClient.make(Api, {
+        baseUrl: service.url,
+        transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(adminToken)),
+      }).pipe(Effect.provide(FetchHttpClient.layer))
+      const refused = yield* Effect.flip(
+        client.organizations.updateOrganization({
+          params: { org: "acme" },
+          payload: { name: DisplayName.make("Refused") },
+        }),
+      )
+      assert.instanceOf(refused, Unavailable)
+      assert.strictEqual(messageOf(refused), "The store is away")
 
       yield* setReadOnly(false)
       yield* Effect.promise(async () => {
