@@ -105,27 +105,59 @@ const failureOf = (error: SqlError, address: string): Effect.Effect<never, Store
   return new StoreUnreachable({ address, reason: why })
 }
 
+/** The migration applied last; undefined before the first, and where there is no table of them. */
+const latestApplied = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tables = yield* sql`SELECT true AS found WHERE to_regclass(${table}) IS NOT NULL`
+  if (tables.length === 0) return { hasTable: false, latest: undefined }
+  const [row] = yield* sql<{ latest: number | null }>`SELECT max(m.migration_id) AS latest FROM ${sql(table)} m`
+  return { hasTable: true, latest: row?.latest ?? undefined }
+})
+
+const migrator = Migrator.make({})({ loader, table })
+
+/**
+ * The Migrator locks the table of migrations whether or not something is pending, and whoever reads all tables, as a backup
+ * does until it ends, is in the way of that: it is asked only where something is, and gives way as the migrations do.
+ */
+const applyPending = Effect.fnUntraced(function* (known: number) {
+  const { hasTable, latest } = yield* latestApplied
+  if (latest !== undefined && latest >= known) return []
+  if (!hasTable) return yield* migrator
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql.withTransaction(Effect.andThen(sql`SET LOCAL lock_timeout = '2s'`, migrator))
+})
+
 /**
  * Applies what is pending, all in one transaction under an exclusive lock on the table of migrations, so that of several
  * nodes starting at once one migrates and the others wait. A database newer than this release is worked with as long as
  * nothing has been taken away that the release needs, so that nodes of two releases run side by side during an upgrade.
  */
 export const migrate = Effect.gen(function* () {
-  const applied = yield* Migrator.make({})({ loader, table }).pipe(
+  const known = Math.max(...files().map(({ id }) => id))
+  let isWaiting = false
+  const applied = yield* applyPending(known).pipe(
+    Effect.tapError((error) => {
+      if (isWaiting || !isInTheWay(error)) return Effect.void
+      isWaiting = true
+      return Effect.logWarning(
+        "Migrating the database waits for other sessions that use its tables, as a backup does until it ends",
+        { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
+      )
+    }),
     Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
   )
   const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ latest: number }>`SELECT max(m.migration_id) AS latest FROM ${sql(table)} m`
-  const known = Math.max(...files().map(({ id }) => id))
-  if (row !== undefined && row.latest > known) {
+  const { latest } = yield* latestApplied
+  if (latest !== undefined && latest > known) {
     const [compatible] = yield* sql<{ worksFrom: number }>`SELECT c.works_from FROM schema_compatibility c`
     if (compatible === undefined || compatible.worksFrom > known) {
-      return yield* new SchemaTooNew({ found: row.latest, known })
+      return yield* new SchemaTooNew({ found: latest, known })
     }
     yield* Effect.logWarning(
       "The database has been migrated by a newer release, which this one works with until it is replaced",
       {
-        found: row.latest,
+        found: latest,
         known,
       },
     )

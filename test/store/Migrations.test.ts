@@ -1,5 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Exit, Layer, Ref } from "effect"
+import { Deferred, Effect, Exit, Fiber, Latch, Layer, Logger, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
@@ -64,6 +64,51 @@ describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
       }))
       yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })
       assert.strictEqual(yield* Ref.get(applied), Migrations.files().length)
+    })))
+
+  /** Reads the table of migrations in a transaction; answers how to end that, which fails where it was broken before. */
+  const scopedReader = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+    const reading = yield* Latch.make(false)
+    const ended = yield* Latch.make(false)
+    const reader = yield* Effect.forkScoped(sql.withTransaction(
+      sql`LOCK TABLE schema_migrations IN ACCESS SHARE MODE`.pipe(
+        Effect.andThen(reading.open),
+        Effect.andThen(ended.await),
+      ),
+    ))
+    yield* Effect.raceFirst(reading.await, Fiber.join(reader))
+    return { end: Effect.andThen(ended.open, Fiber.join(reader)) }
+  })
+
+  it.live("are not in the way of a backup when nothing is pending, nor is that in theirs", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const store = StoreFromSettings.layerMigrated.pipe(
+        Layer.provide(layerSettings(yield* temporaryEnvironment("postgres"))),
+      )
+      const context = yield* Layer.build(store)
+      const reader = yield* scopedReader(yield* Effect.provideContext(SqlClient.SqlClient, context))
+      yield* build(Layer.fresh(store))
+      yield* reader.end
+    })))
+
+  it.live("say that they wait for a backup where something is pending, and are applied once it has ended", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* emptyEnvironment("postgres")
+      const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
+      const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
+      yield* sql`CREATE TABLE schema_migrations (
+        migration_id integer primary key, created_at timestamptz not null default now(), name text not null)`
+      const reader = yield* scopedReader(sql)
+      const said = yield* Deferred.make<string>()
+      const logger = Logger.make(({ message }) => Deferred.doneUnsafe(said, Effect.succeed(JSON.stringify(message))))
+      const migrating = yield* Migrations.migrate.pipe(
+        Effect.provideContext(context),
+        Effect.provide(Logger.layer([logger])),
+        Effect.forkScoped,
+      )
+      assert.include(yield* Deferred.await(said), "schema_migrations")
+      yield* reader.end
+      assert.lengthOf(yield* Fiber.join(migrating), Migrations.files().length)
     })))
 })
 
