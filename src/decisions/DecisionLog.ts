@@ -350,7 +350,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         state: () => ({
           pending: commit.size(),
           down: commit.isDown(),
-          hasRoom: commit.size() < settings.decisionBufferSize,
+          hasRoom: commit.hasRoom(),
         }),
       })
     }),

@@ -59,6 +59,8 @@ export interface GroupCommit<A, B> {
   readonly size: () => number
   /** Whether the last commit failed: answers are then given from memory. */
   readonly isDown: () => boolean
+  /** Whether an entry may be answered from memory; true while the store is not known to be down. */
+  readonly hasRoom: () => boolean
 }
 
 /**
@@ -78,6 +80,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
+  // When the oldest of those in flight came in; they are older than all in the queue. Unit: milliseconds since 1970.
+  let inFlightSince = 0
   let heldWeight = 0
   // The last commit failed.
   let failing = false
@@ -117,7 +121,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
     const wasFailing = failing
     failing = true
-    const waiting = group.concat(queue)
+    // Oldest first, also where the halves of a group come back one after the other.
+    const waiting = group.concat(queue).sort((a, b) => a.atMillis - b.atMillis)
     if (keepsNone) {
       queue = []
       for (const ticket of waiting) settle(ticket, full)
@@ -197,6 +202,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     queue = queue.slice(group.length)
     if (group.length === 0) return
     inFlight += group.length
+    inFlightSince = group[0]!.atMillis
     yield* writeGroup(group)
     if (size() === 0) drained?.()
   })
@@ -218,9 +224,11 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     )
   )
 
-  const isFull = () =>
-    size() >= bufferSize ||
-    (queue.length > 0 && clock.currentTimeMillisUnsafe() - queue[0]!.atMillis > bufferAgeMillis)
+  const oldest = () => inFlight > 0 ? inFlightSince : queue[0]?.atMillis ?? Infinity
+
+  const isFull = () => size() >= bufferSize || clock.currentTimeMillisUnsafe() - oldest() > bufferAgeMillis
+
+  const hasRoom = () => !keepsNone && !(down && isFull())
 
   const submit = (entry: A): Ticket<A, B> | undefined => {
     if (down ? isFull() : queue.length >= options.maxWaiting) return undefined
@@ -252,5 +260,5 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       return Effect.sync(() => waiters.delete(resume))
     })
 
-  return { submit, settled, size, isDown: () => down } satisfies GroupCommit<A, B>
+  return { submit, settled, size, isDown: () => down, hasRoom } satisfies GroupCommit<A, B>
 })

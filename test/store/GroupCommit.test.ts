@@ -156,6 +156,26 @@ describe("GroupCommit", () => {
       assert.strictEqual((yield* Effect.flip(put("b")))._tag, "BufferFull")
     }))
 
+  it.effect("counts the age of what it tries to write, and has room again once the store has taken it", () =>
+    Effect.gen(function* () {
+      const { commit, gate, put } = yield* makeStore()
+      yield* gate.close
+      const first = yield* Effect.forkChild(put("a"))
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(first)
+      // From here on "a" is tried for three seconds and waits a quarter of one: it is on its way when it gets too old.
+      yield* TestClock.adjust("55 seconds")
+      assert.isTrue(commit.hasRoom())
+      assert.deepStrictEqual(yield* put("b"), { durable: false })
+      yield* TestClock.adjust("3 seconds")
+      assert.isFalse(commit.hasRoom())
+      assert.strictEqual((yield* Effect.flip(put("c")))._tag, "BufferFull")
+      yield* gate.open
+      yield* TestClock.adjust("4 seconds")
+      assert.isTrue(commit.hasRoom())
+      assert.strictEqual(commit.size(), 0)
+    }))
+
   it.effect("never gives up what it has answered from memory, however the store comes and goes", () =>
     Effect.gen(function* () {
       const { commit, gate, put, state, written } = yield* makeStore()
