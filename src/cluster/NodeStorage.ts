@@ -1,7 +1,8 @@
-import { Clock, Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
+import { Clock, Deferred, Duration, Effect, Exit, Layer } from "effect"
 import { ClusterError, RunnerStorage } from "effect/cluster"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
+import { bounded } from "../store/bounded.ts"
 import type { Seen } from "./Shards.ts"
 
 /** How often a lease is renewed. */
@@ -74,16 +75,10 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         renewedAt = at
       })
 
-      /** Given up after a while, and not awaited further: on a connection that is cut even giving up takes its time. */
-      const bounded = <A, E>(effect: Effect.Effect<A, E>) =>
-        Effect.flatMap(Effect.forkIn(effect, scope, { startImmediately: true }), (fiber) =>
-          Fiber.join(fiber).pipe(
-            Effect.timeout(Duration.seconds(leaseSeconds / 2)),
-            Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
-            ClusterError.PersistenceError.refail,
-          ))
+      const inTime = <A, E>(effect: Effect.Effect<A, E>) =>
+        effect.pipe(bounded(Duration.seconds(leaseSeconds / 2)), ClusterError.PersistenceError.refail)
 
-      yield* bounded(renew).pipe(
+      yield* inTime(renew).pipe(
         Effect.catchCause((cause) => Effect.logDebug("The lease of this node was not renewed", cause)),
         Effect.andThen(Effect.sleep(renewEvery)),
         Effect.forever,
@@ -101,7 +96,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         const { done, shardIds } = release!
         release = undefined
         return sql`DELETE FROM cluster_shards s WHERE s.session = ${session} AND s.shard_id = ANY(${shardIds})`.pipe(
-          bounded,
+          inTime,
           Effect.exit,
           Effect.flatMap((exit) => Deferred.done(done, Exit.asVoid(exit))),
         )
@@ -127,7 +122,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
             seen.at = clock.currentTimeMillisUnsafe()
             return rows.map(({ runner }) => [runner, true] as const)
           }),
-          bounded,
+          inTime,
         ),
         register: (address, runner) =>
           sql<{ machineId: number }>`
@@ -135,13 +130,13 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
             VALUES (${address}, ${session}, ${runner}, now())
             ON CONFLICT (address) DO UPDATE
             SET session = EXCLUDED.session, runner = EXCLUDED.runner, seen_at = EXCLUDED.seen_at
-            RETURNING n.machine_id`.pipe(Effect.map(([row]) => row!.machineId), bounded),
+            RETURNING n.machine_id`.pipe(Effect.map(([row]) => row!.machineId), inTime),
         unregister: () =>
           sql`
             DELETE FROM cluster_nodes n
             WHERE n.session = ${session} OR n.seen_at < now() - ${forgottenAfter}::interval`.pipe(
             Effect.asVoid,
-            bounded,
+            inTime,
           ),
         // Whoever renews its lease is well.
         setRunnerHealth: () => Effect.void,
@@ -152,11 +147,11 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
               for (const id of ids) held.set(id, monotonic())
               return ids
             }),
-            bounded,
+            inTime,
           ),
         refresh: (_, shardIds) => ClusterError.PersistenceError.refail(refresh(shardIds)),
         release: (_, shardId) => giveUp(shardId),
-        releaseAll: () => sql`DELETE FROM cluster_shards s WHERE s.session = ${session}`.pipe(Effect.asVoid, bounded),
+        releaseAll: () => sql`DELETE FROM cluster_shards s WHERE s.session = ${session}`.pipe(Effect.asVoid, inTime),
       })
     }),
   )

@@ -1,9 +1,10 @@
-import { Cache, Clock, Context, Duration, Effect, Exit, Fiber, Layer, type Tracer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Layer, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
 import { Cluster } from "../cluster/Cluster.ts"
+import { bounded } from "../store/bounded.ts"
 import { actorId, BanditActor } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Inflow } from "./Inflow.ts"
@@ -65,12 +66,7 @@ export class Learning extends Context.Service<Learning, {
       const scope = yield* Effect.scope
 
       /** Fails once a caller has waited long enough: a node that hangs may be long in taking note that nobody waits. */
-      const patiently = <A, E>(effect: Effect.Effect<A, E>) =>
-        Effect.flatMap(Effect.forkIn(effect, scope, { startImmediately: true }), (fiber) =>
-          Fiber.join(fiber).pipe(
-            Effect.timeout(patience),
-            Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
-          ))
+      const patiently = bounded(patience)
 
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
         Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Attributes from "../domain/Attributes.ts"
 import type { ProfileUpdate } from "../domain/Event.ts"
+import { bounded } from "../store/bounded.ts"
 
 /** For how long what is known of a user is used without asking the store. Unit: milliseconds. */
 const freshMillis = 30_000
@@ -118,7 +119,7 @@ export class Profiles extends Context.Service<Profiles, {
           return Effect.succeed(joined(known.traits, attrs))
         }
         return read(org, user).pipe(
-          Effect.timeout("1 second"),
+          bounded("1 second"),
           Effect.map((traits) => joined(traits, attrs)),
           // Without the store the last that was known is better than nothing, and nothing is better than no answer.
           Effect.catchCause(() => Effect.succeed(known === undefined ? attrs : joined(known.traits, attrs))),

@@ -1,5 +1,6 @@
-import { Clock, Duration, Effect, Schema } from "effect"
+import { Cause, Clock, Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { bounded } from "./bounded.ts"
 import { isDataFault } from "./DataFault.ts"
 
 /** Too many writes wait for the store, or while it is down the oldest of them has waited too long. */
@@ -22,7 +23,10 @@ export class Ticket<A, B> {
 }
 
 export interface GroupCommitOptions<A, B> {
-  /** Writes a group in one commit and answers per entry, in order. Must be idempotent: a group may be written again. */
+  /**
+   * Writes a group in one commit and answers per entry, in order. Must be idempotent: a group may be written again, even
+   * while it is given up and has not ended yet; what it answers then is not listened to.
+   */
   readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
   /** Runs when an entry has left memory: committed, or refused by the store. */
   readonly onSettled: (entry: A) => void
@@ -145,28 +149,30 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
     options.write(group.map((ticket) => ticket.entry)).pipe(
-      Effect.timeoutOption(options.timeout),
+      bounded(options.timeout),
       Effect.matchEffect({
         onSuccess: (values) =>
           Effect.suspend(() => {
             inFlight -= group.length
-            if (values._tag === "None") return keep(group, "a commit did not end in time")
             const wasFailing = failing
             failing = false
             if (down) down = queue.some((ticket) => ticket.promised)
             for (let i = 0; i < group.length; i++) {
-              settle(group[i]!, Effect.succeed({ durable: true, value: values.value[i]! }))
+              settle(group[i]!, Effect.succeed({ durable: true, value: values[i]! }))
             }
             return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
-          if (isDataFault(error) && group.length > 1) {
+          const isFault = !Cause.isTimeoutError(error) && isDataFault(error)
+          if (isFault && group.length > 1) {
             const half = group.length >> 1
             return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
           }
           return Effect.suspend(() => {
             inFlight -= group.length
-            if (!isDataFault(error)) return keep(group, error.message)
+            if (!isFault) {
+              return keep(group, Cause.isTimeoutError(error) ? "a commit did not end in time" : error.message)
+            }
             settle(group[0]!, Effect.die(error))
             return Effect.void
           })

@@ -1,5 +1,6 @@
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { createConnection, type Socket } from "node:net"
+import { bounded } from "./bounded.ts"
 import { Store } from "./Store.ts"
 
 /** A Postgres that was reached. */
@@ -123,17 +124,9 @@ const patience = "3 seconds"
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const { look } = yield* Store
   if (look === undefined) return
-  const scope = yield* Effect.scope
-  // Not awaited when it is given up: on a connection that is silent even that takes its time.
-  const bounded = Effect.flatMap(
-    Effect.forkIn(look, scope, { startImmediately: true }),
-    (fiber) =>
-      Fiber.join(fiber).pipe(
-        Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.succeed(false) }),
-        Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
-      ),
-  )
-  yield* bounded.pipe(
+  yield* look.pipe(
+    bounded(patience),
+    Effect.orElseSucceed(() => false),
     Effect.flatMap((isThere) => Effect.sleep(isThere ? "5 seconds" : "1 second")),
     Effect.forever,
     Effect.forkScoped,

@@ -227,6 +227,44 @@ describe("GroupCommit", () => {
       yield* gate.open
     }))
 
+  it.effect("does not wait for a commit that it has given up, and settles each entry once and in order", () =>
+    Effect.gen(function* () {
+      const ended: Array<string> = []
+      const settled: Array<string> = []
+      let tries = 0
+      const commit = yield* GroupCommit.make<string, string>({
+        // The first cannot be interrupted, as a statement on a connection that is cut, and succeeds all the same.
+        write: (entries) =>
+          Effect.uninterruptible(Effect.gen(function* () {
+            const name = `try ${++tries}`
+            if (tries === 1) yield* Effect.sleep("8 seconds")
+            ended.push(name)
+            return entries.map((entry) => `${entry} of ${name}`)
+          })),
+        onSettled: (entry) => settled.push(entry),
+        maxGroup: 10,
+        maxWaiting: 30,
+        bufferSize: 5,
+        bufferAge: Duration.seconds(60),
+        timeout: Duration.seconds(3),
+        drainTimeout: Duration.seconds(10),
+      })
+      const first = commit.submit("a")!
+      const writer = yield* Effect.forkChild(commit.settled(first))
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(writer), { durable: false })
+      commit.submit("b")
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(settled, ["a", "b"])
+      assert.deepStrictEqual(ended, ["try 2"])
+      assert.deepStrictEqual(yield* commit.settled(first), durable("a of try 2"))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(ended, ["try 2", "try 1"])
+      assert.deepStrictEqual(settled, ["a", "b"])
+      assert.deepStrictEqual(yield* commit.settled(first), durable("a of try 2"))
+      assert.strictEqual(commit.size(), 0)
+    }))
+
   it.effect("does not let one entry that the store refuses for good sink the others of its group", () =>
     Effect.gen(function* () {
       const { gate, put, written } = yield* makeStore()
