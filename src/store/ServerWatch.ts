@@ -34,7 +34,8 @@ export interface ServerWatchOptions {
  * Connections to one address, broken when it has come to lead to another server. A machine that dies says nothing to those
  * connected to it: where its address is not taken over they hear of it from TCP after a quarter of an hour, and a statement
  * that they wait for may be a long one as far as they know. A server that was replaced without dying would even go on
- * answering.
+ * answering. Where the network alone was cut, what was under way is lost or comes as late again: of the connections that
+ * were open then, those break that have been used since the server was last seen, and stay silent after it is back.
  */
 export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptions): ServerWatch => {
   /** Open connections, with the bytes that had arrived at the last look; undefined for those that are newer. */
@@ -43,6 +44,10 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
   let older = new Set<Socket>()
   /** Those that may have been opened to the server before: opened between the last look at it and the first at this one. */
   let doubtful = new Set<Socket>()
+  /** Bytes sent over each by the last look at the server that is there now. */
+  let sent = new Map<Socket, number>()
+  /** Bytes that had arrived over each before the first of the looks that have failed since, or the one under way. */
+  let unseen: ReadonlyMap<Socket, number> | undefined
   let current: string | undefined
   const replaced = new Set<string>()
 
@@ -58,6 +63,7 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
     socket.once("close", () => {
       connections.delete(socket)
       older.delete(socket)
+      sent.delete(socket)
       doubtful.delete(socket)
     })
     return socket
@@ -65,7 +71,7 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
 
   const breakOff = (sockets: Iterable<Socket>) => {
     for (const socket of [...sockets]) {
-      socket.destroy(new Error("The database's address leads to another server now"))
+      socket.destroy(new Error("The connection does not lead to the database any more"))
     }
   }
 
@@ -81,6 +87,8 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
 
   const look = Effect.suspend(() => {
     const before = new Set(connections.keys())
+    const wasAway = unseen !== undefined
+    const seen = unseen ??= new Map([...before].map((socket) => [socket, socket.bytesRead]))
     return Effect.matchEffect(identify, {
       onFailure: () => Effect.sync(() => (sample(), false)),
       onSuccess: ({ isStandby, server }) =>
@@ -91,9 +99,21 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
           const lost = [...doubtful].filter((socket) => silent.has(socket))
           doubtful = new Set()
           breakOff(lost)
+          unseen = undefined
           if (current === undefined || current === server) {
             current = server
             older = before
+            // A long statement from before is left alone, and what was just late is heard before the next look.
+            if (wasAway) {
+              doubtful = new Set(
+                [...seen].flatMap(([socket, bytesRead]) =>
+                  connections.has(socket) && socket.bytesRead === bytesRead && socket.bytesWritten !== sent.get(socket)
+                    ? [socket]
+                    : []
+                ),
+              )
+            }
+            sent = new Map([...connections.keys()].map((socket) => [socket, socket.bytesWritten]))
             return Effect.succeed(true)
           }
           // An address of several servers; a server that comes back has been restarted.

@@ -1,8 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
+import { bounded } from "../../src/store/bounded.ts"
 import { make, type Reached } from "../../src/store/ServerWatch.ts"
+import { Store } from "../../src/store/Store.ts"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import { relayTo } from "../process/relay.ts"
+import { emptyEnvironment, hasPostgres, layerSettings } from "../support/stores.ts"
 
 /** An address, and a watch of what is said of it: `reached` is who answers there now, undefined for nobody. */
 const scopedAddress = Effect.gen(function* () {
@@ -42,7 +48,13 @@ const scopedAddress = Effect.gen(function* () {
       ;(far[0] as Socket).write("something")
       await heard
     })
-    return { near, speak }
+    /** Asks over it, and comes back once that has arrived. */
+    const ask = Effect.promise(async () => {
+      const arrived = once(far[0] as Socket, "data")
+      near.write("something")
+      await arrived
+    })
+    return { near, speak, ask }
   })
   return { lookAt, connect }
 })
@@ -88,6 +100,41 @@ describe("ServerWatch", () => {
       assert.isFalse(later.near.destroyed)
     }))
 
+  it.effect("breaks what was asked while the network was cut and is not answered once it is back", () =>
+    Effect.gen(function* () {
+      const { connect, lookAt } = yield* scopedAddress
+      const [long, before, during, late, idle] = yield* Effect.all([connect, connect, connect, connect, connect])
+      yield* long.ask
+      yield* lookAt("first")
+      yield* before.ask
+      yield* lookAt(undefined)
+      yield* during.ask
+      yield* late.ask
+      yield* lookAt(undefined)
+      const after = yield* connect
+      yield* after.ask
+      assert.isTrue(yield* lookAt("first"))
+      for (const { near } of [before, during, late]) assert.isFalse(near.destroyed)
+      yield* late.speak
+      yield* lookAt("first")
+      assert.isTrue(before.near.destroyed)
+      assert.isTrue(during.near.destroyed)
+      // A long statement from before, one that was only late, one that was not asked, and one that is new.
+      for (const { near } of [long, late, idle, after]) assert.isFalse(near.destroyed)
+      yield* lookAt("first")
+      for (const { near } of [long, late, idle, after]) assert.isFalse(near.destroyed)
+    }))
+
+  it.effect("leaves long statements alone while the server answers", () =>
+    Effect.gen(function* () {
+      const { connect, lookAt } = yield* scopedAddress
+      const long = yield* connect
+      yield* lookAt("first")
+      yield* long.ask
+      for (const server of ["first", "first", undefined, "first", "first"]) yield* lookAt(server)
+      assert.isFalse(long.near.destroyed)
+    }))
+
   it.effect("waits for a standby to take over, and leaves an address of several servers alone", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
@@ -102,4 +149,32 @@ describe("ServerWatch", () => {
       for (const server of ["first", "second", "first"]) assert.isTrue(yield* lookAt(server))
       assert.isFalse(either.near.destroyed)
     }))
+})
+
+describe.runIf(hasPostgres())("A Postgres that is cut off without a word", () => {
+  it.live("fails what was asked meanwhile soon after it is back", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* emptyEnvironment("postgres")
+      const url = new URL(env["DATABASE_URL"]!)
+      const port = Number(url.port || 5432)
+      const relay = yield* relayTo(port)
+      url.port = String(relay.port)
+      const context = yield* Layer.build(
+        StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ ...env, DATABASE_URL: url.href }))),
+      )
+      const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
+      const { look } = yield* Effect.provideContext(Store, context)
+      yield* sql`SELECT 1`
+      assert.isTrue(yield* look!)
+      relay.block()
+      const asked = yield* Effect.forkScoped(Effect.flip(sql`SELECT 2`), { startImmediately: true })
+      assert.strictEqual((yield* Effect.flip(bounded("200 millis")(look!)))._tag, "TimeoutError")
+      // What was under way is lost and nobody says so; new connections get through.
+      relay.redirect(port)
+      assert.isTrue(yield* look!)
+      assert.isUndefined(asked.pollUnsafe())
+      assert.isTrue(yield* look!)
+      assert.strictEqual((yield* Fiber.join(asked))._tag, "SqlError")
+      yield* sql`SELECT 3`
+    })))
 })
