@@ -99,7 +99,7 @@ export class Models extends Context.Service<Models, {
 
       yield* poll
       yield* poll.pipe(
-        Effect.catch((error) => Effect.logDebug("Poll for models failed", error.message)),
+        Effect.catchCause((cause) => Effect.logDebug("Poll for models failed", cause)),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.delay("1 second"),
         Effect.forkScoped,

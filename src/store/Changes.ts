@@ -54,7 +54,7 @@ export class Changes extends Context.Service<Changes, {
 
       // Failures are frequent while a database restarts and every one is followed by another try.
       yield* poll.pipe(
-        Effect.catch((error) => Effect.logDebug("Poll for changes failed", error.message)),
+        Effect.catchCause((cause) => Effect.logDebug("Poll for changes failed", cause)),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.forkScoped,
       )
