@@ -65,7 +65,8 @@ const differencesOf = (
 /**
  * Recomputes the tallies of an organization from its decisions and events, which are the truth, and tells where they
  * differed. Runs in one transaction, from one picture of the data; decisions and events that come in meanwhile wait in
- * the ledger and are added afterwards.
+ * the ledger and are added afterwards. Nothing is folded or published meanwhile, in any organization; a mere check holds
+ * nothing up.
  */
 export class Rebuild extends Context.Service<Rebuild, {
   /** Of all templates or one; with `check` nothing is written. */
@@ -155,10 +156,16 @@ export class Rebuild extends Context.Service<Rebuild, {
       ) {
         const rebuilt = yield* sql.withTransaction(Effect.gen(function* () {
           yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-          // Taken before the picture of the data is: folds that are under way end first, later ones wait.
-          yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
-          // So do publications of models: a state that has changed since the picture was taken could not be written.
-          if (!check) yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+          if (check) {
+            // The picture of the data, taken before the time is: nothing in it has been put into the buckets of a later
+            // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
+            yield* sql`SELECT 1`
+          } else {
+            // Taken before the picture of the data is: folds that are under way end first, later ones are tried again.
+            yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
+            // So are publications of models: a state that has changed since the picture was taken could not be written.
+            yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+          }
           const now = clock.currentTimeMillisUnsafe()
           const { decisions, sums } = yield* recount(org, template, now)
           const known = yield* sql<{ templateId: string }>`

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Latch, Metric, Schema, Semaphore, type Tracer } from "effect"
+import { Clock, Duration, Effect, Latch, Metric, Schedule, Schema, Semaphore, type Tracer } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import { SqlClient } from "effect/sql"
@@ -163,7 +163,12 @@ export const layer = BanditActor.toLayer(
             WHERE s.org_slug = ${org} AND s.template_id = ${template}`
         }
         return { folded, revision: row!.revision }
-      }))
+      })).pipe(Effect.tapError((error) =>
+        Effect.sync(() => {
+          // Nothing has been folded: no reason to read everything again as long as a rebuild takes.
+          if (Tallies.isLocked(error)) opened = known
+        })
+      ))
       if (folded.rows === 0) {
         opened = known
         return false
@@ -235,6 +240,7 @@ export const layer = BanditActor.toLayer(
     const store = Effect.fnUntraced(function* (answer: FitAnswer, { revision, version }: Prepared) {
       const publication = { org, template, version, model: answer.model }
       const written = yield* sql.withTransaction(Effect.gen(function* () {
+        yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
         if (!(yield* models.write(publication))) return false
         yield* sql`
           UPDATE bandit_states s SET fitted_revision = ${revision},
@@ -309,7 +315,10 @@ export const layer = BanditActor.toLayer(
         Effect.gen(function* () {
           let answer: FitAnswer
           yield* budget.turn(Effect.map(run(prepared.request), (fitted) => (answer = fitted).millis))
-          yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared)))
+          // The actor's lock is free in between, and so is the connection.
+          yield* one.withPermits(1)(Effect.suspend(() => publish(answer, prepared))).pipe(
+            Effect.retry({ while: Tallies.isLocked, schedule: Schedule.spaced("1 second") }),
+          )
         }),
       )
     })).pipe(Effect.ensuring(Effect.sync(() => void (fitting = false))))
@@ -341,6 +350,8 @@ export const layer = BanditActor.toLayer(
       Wake: ({ payload: { stale } }) =>
         // What it learns from may just have been changed through another node.
         Effect.andThen(stale ? changes.refresh : Effect.void, one.withPermits(1)(fold)).pipe(
+          Effect.catchIf(Tallies.isLocked, () =>
+            Effect.logDebug("The ledger waits for the end of a rebuild", { template: key })),
           Effect.andThen(stale ? dirty.open : Effect.void),
           Effect.catch((error) =>
             Effect.logWarning("The ledger could not be folded, it waits", { template: key, reason: error.message })
@@ -350,7 +361,11 @@ export const layer = BanditActor.toLayer(
         one.withPermits(1)(Effect.andThen(
           Effect.andThen(fold, catchUp),
           Effect.suspend(() => dirty.isOpen() || fitting ? fitNow : Effect.void),
-        )).pipe(Effect.orDie),
+        )).pipe(
+          // About as long as somebody waits for the answer.
+          Effect.retry({ while: Tallies.isLocked, schedule: Schedule.spaced("20 millis"), times: 100 }),
+          Effect.orDie,
+        ),
       Windowed: ({ payload: { window } }) =>
         one.withPermits(1)(
           // While the store is down a window can still be fitted from what is in memory.

@@ -1,4 +1,4 @@
-import { Cache, Clock, Context, Duration, Effect, Exit, Layer, type Tracer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Schedule, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { emptyScheme } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
@@ -9,6 +9,7 @@ import { actorId, BanditActor } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Inflow } from "./Inflow.ts"
 import { Models } from "./Models.ts"
+import { isLocked } from "./Tallies.ts"
 
 /** How long a caller waits for a template's actor before it makes do with what is in memory. */
 const patience = "2 seconds"
@@ -133,11 +134,22 @@ export class Learning extends Context.Service<Learning, {
 
       const relearn = Effect.fnUntraced(function* (org: string, template: string) {
         // What the message does not reach, the sweep of models finds.
-        yield* sql`
-          UPDATE bandit_states s SET fitted_revision = NULL
-          WHERE s.org_slug = ${org} AND s.template_id = ${template}`.pipe(
-          Effect.catch((error) => Effect.logDebug("A model was not marked as stale", error.message)),
-        )
+        const mark = sql.withTransaction(Effect.andThen(
+          sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`,
+          sql`
+            UPDATE bandit_states s SET fitted_revision = NULL
+            WHERE s.org_slug = ${org} AND s.template_id = ${template}`,
+        ))
+        const marking = (effect: typeof mark) =>
+          Effect.catch(effect, (error) => Effect.logDebug("A model was not marked as stale", error.message))
+        yield* marking(Effect.catchIf(mark, isLocked, () =>
+          // After the rebuild, which nobody has to wait for.
+          mark.pipe(
+            Effect.retry({ while: isLocked, schedule: Schedule.spaced("1 second") }),
+            marking,
+            Effect.forkIn(scope),
+            Effect.as([]),
+          )))
         yield* Effect.forkIn(send(org, template, true), scope)
       })
 

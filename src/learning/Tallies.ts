@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import type { Counted, HourDelays } from "./Engine.ts"
@@ -38,6 +38,12 @@ const countsOf = (row: TallyRow): TallyCounts => {
   }
   return counts
 }
+
+/**
+ * Whether something failed since a rebuild (or a migration) keeps a table to itself, which may take minutes. Who waited for
+ * it in the store would keep a connection from everybody else: try again later.
+ */
+export const isLocked = (error: unknown): boolean => isSqlError(error) && error.reason._tag === "LockTimeoutError"
 
 /** All tallies of a template, in no particular order. */
 export const readTallies = (
@@ -242,7 +248,7 @@ export class TallySum {
 /**
  * Takes what the ledger holds of a template and adds it to the tallies; call it inside a transaction. Answers what is
  * learned from of it, and how many rows there were, at most 5,000: call it again while there are as many; with
- * `isTraced`, also which traces they came with.
+ * `isTraced`, also which traces they came with. Fails at once, `isLocked`, while a rebuild is under way.
  */
 export const fold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -252,7 +258,7 @@ export const fold = Effect.fnUntraced(function* (
   isTraced = false,
 ): Effect.fn.Return<Folded, SqlError> {
   // First, in the order of a rebuild: otherwise each could hold what the other waits for.
-  yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE`
+  yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
   const rows = yield* sql<LedgerRow>`
     DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
       SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
