@@ -40,12 +40,17 @@ const sweptBlocks = 128
 /** Pause between two such statements. */
 const sweepPause = "5 millis"
 
+/** A job that has failed is due again after so long, at whichever node comes first. */
+const untilNextTry = "10 minutes"
+
 /** What one run removed. */
 export interface Removed {
   /** Partitions dropped or emptied as a whole. */
   readonly partitions: ReadonlyArray<string>
   /** Rows removed one by one, by table; tables without any are left out. */
   readonly rows: Readonly<Record<string, number>>
+  /** Tables that something could not be removed from; why is in the logs. */
+  readonly failed: ReadonlyArray<string>
 }
 
 const retained = (days: string) => `now() - (${days}) * interval '1 day'`
@@ -88,8 +93,9 @@ interface Kept {
 export class Retention extends Context.Service<Retention, {
   /** Makes the partitions that are needed now and soon. */
   readonly prepare: Effect.Effect<void, SqlError>
+  /** Goes on with the next table where one fails. */
   readonly remove: Effect.Effect<Removed, SqlError>
-  /** Does both, if no node has of late. */
+  /** Does both, if no node has of late; again after ten minutes if something fails. */
   readonly runIfDue: Effect.Effect<void, SqlError>
 }>()("parlance/retention/Retention") {
   static readonly layer = Layer.effect(
@@ -191,19 +197,32 @@ export class Retention extends Context.Service<Retention, {
       const remove = Effect.gen(function* () {
         const partitions: Array<string> = []
         const rows: Record<string, number> = {}
+        const failed: Array<string> = []
         const days = yield* kept
-        if (days === undefined) return { partitions, rows }
+        if (days === undefined) return { partitions, rows, failed }
         const now = yield* storeNow
+        const attempt = (table: string, effect: Effect.Effect<number, SqlError>) =>
+          effect.pipe(
+            Effect.map((count) => {
+              if (count > 0) rows[table] = count
+            }),
+            Effect.catch((error) => {
+              failed.push(table)
+              return Effect.logWarning(
+                `What has been kept long enough was not all removed, it is tried again in ${untilNextTry}`,
+                { table, reason: error.message },
+              )
+            }),
+          )
         for (const one of partitionedTables) {
-          const removed = yield* removeFrom(one, days[one.table], now)
-          partitions.push(...removed.gone)
-          if (removed.rows > 0) rows[one.table] = removed.rows
+          const removal = Effect.map(removeFrom(one, days[one.table], now), ({ gone, rows }) => {
+            partitions.push(...gone)
+            return rows
+          })
+          yield* attempt(one.table, removal)
         }
-        for (const [table, expired] of swept) {
-          const count = yield* sweep(table, expired)
-          if (count > 0) rows[table] = count
-        }
-        return { partitions, rows }
+        for (const [table, expired] of swept) yield* attempt(table, sweep(table, expired))
+        return { partitions, rows, failed }
       }).pipe(Effect.withSpan("Retention.remove"))
 
       /** Whether a job is due, in which case it is this node's, and due again after `hours`. */
@@ -215,15 +234,34 @@ export class Retention extends Context.Service<Retention, {
           ({ length }) => length > 0,
         )
 
-      const runIfDue = Effect.gen(function* () {
-        if (yield* isDue("prepare", 1)) yield* prepare
-        if (yield* isDue("remove", 24)) {
-          const removed = yield* remove
-          if (removed.partitions.length > 0 || Object.keys(removed.rows).length > 0) {
-            yield* Effect.logInfo("Removed what has been kept long enough", removed)
-          }
-        }
+      /** Does a job that is due, which answers whether all of it was done: if not, it is due again soon. */
+      const whenDue = Effect.fnUntraced(function* (job: string, hours: number, work: Effect.Effect<boolean, SqlError>) {
+        if (!(yield* isDue(job, hours))) return
+        const dueSoon = sql`
+          UPDATE upkeep_runs r SET due_at = now() + ${untilNextTry}::interval WHERE r.job = ${job}`
+        // What it failed for may have been the store.
+        const dueSoonCertainly = Effect.retry(dueSoon, { schedule: Schedule.spaced("10 seconds"), times: 60 })
+        const isDone = yield* work.pipe(
+          Effect.tapError(() => dueSoonCertainly),
+          Effect.onInterrupt(() => dueSoon.pipe(Effect.timeout("1 second"), Effect.ignore)),
+        )
+        if (!isDone) yield* dueSoonCertainly
       })
+
+      const runIfDue = Effect.andThen(
+        whenDue("prepare", 1, Effect.as(prepare, true)),
+        whenDue(
+          "remove",
+          24,
+          Effect.gen(function* () {
+            const { failed, partitions, rows } = yield* remove
+            if (partitions.length > 0 || Object.keys(rows).length > 0) {
+              yield* Effect.logInfo("Removed what has been kept long enough", { partitions, rows })
+            }
+            return failed.length === 0
+          }),
+        ),
+      )
 
       return Retention.of({ prepare, remove, runIfDue })
     }),

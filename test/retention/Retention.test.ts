@@ -149,7 +149,7 @@ describeOnStores("Growth", (_, environment) => {
         assert.strictEqual(yield* count("events", "t.org_slug = 'long'"), 4)
         assert.strictEqual(yield* count("decision_keys", "t.org_slug = 'short'"), 3)
         // A second time there is nothing left to remove.
-        assert.deepStrictEqual(yield* retention.remove, { partitions: [], rows: {} })
+        assert.deepStrictEqual(yield* retention.remove, { partitions: [], rows: {}, failed: [] })
 
         for (const slug of ["short", "long"]) {
           assert.deepStrictEqual((yield* rebuild.run(org(slug), { check: true })).differences, [])
@@ -219,6 +219,38 @@ describeOnStores("Growth", (_, environment) => {
           deliveries: 1,
           audit_entries: 1,
         })
+      }))
+
+    it.effect("goes on with the next table where one fails, and comes again soon instead of the next day", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("failing")
+        const sql = yield* SqlClient.SqlClient
+        const { runIfDue } = yield* Retention
+        const at = new Date(Date.now() - 1000 * day)
+        yield* sql`INSERT INTO tracking_aliases VALUES ('failing', 'x', 't', 'x', ${at})`
+        yield* sql`
+          INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
+          VALUES ('failing', ${at}, 'x', 'y', 'z', '{}')`
+        const left = Effect.all([
+          count("tracking_aliases", "t.org_slug = 'failing'"),
+          count("audit_entries", "t.org_slug = 'failing'"),
+        ])
+        const isDueSoon = Effect.map(
+          sql`SELECT r.due_at < now() + interval '11 minutes' AS soon FROM upkeep_runs r WHERE r.job = 'remove'`,
+          ([row]) => row!["soon"],
+        )
+        yield* sql`
+          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'`
+        yield* sql`
+          CREATE TRIGGER refuse BEFORE DELETE ON tracking_aliases FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
+        yield* runIfDue
+        assert.deepStrictEqual(yield* left, [1, 0])
+        assert.isTrue(yield* isDueSoon)
+        yield* sql`DROP TRIGGER refuse ON tracking_aliases`
+        yield* sql`UPDATE upkeep_runs r SET due_at = now() WHERE r.job = 'remove'`
+        yield* runIfDue
+        assert.deepStrictEqual(yield* left, [0, 0])
+        assert.isFalse(yield* isDueSoon)
       }))
   })
 })
