@@ -280,6 +280,8 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const pending = new Map<string, GroupCommit.Ticket<Keyed, CopyId>>()
       // Whoever consumes it looks for waiting events from time to time as well: dropping some only makes them late.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
+      yield* Metric.update(stored, 0)
+      yield* Metric.update(commits, 0)
 
       const commit = yield* GroupCommit.make<Keyed, CopyId>({
         write: (entries) =>

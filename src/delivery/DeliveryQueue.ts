@@ -207,6 +207,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       const sendTime = yield* SendTime
       // Whoever consumes it looks for what is due from time to time as well.
       const due = yield* Queue.sliding<OrgSlug>(1000)
+      yield* Metric.update(queued, 0)
 
       const commit = yield* GroupCommit.make<Entry, Stored>({
         write: (entries) => sql.withTransaction(insert(sql, entries)),

@@ -25,6 +25,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
   const due = new Map<OrgSlug, Latch.Latch>()
+  yield* Lane.showCounters
 
   const surroundings: Lane.Surroundings = {
     outbox,

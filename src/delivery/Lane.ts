@@ -14,6 +14,11 @@ const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: tru
 const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
 const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
 
+/** Shows them before the first message: a share of what is not there is not there either. */
+export const showCounters = Effect.forEach([sent, failed, repeated], (counter) => Metric.update(counter, 0), {
+  discard: true,
+})
+
 /** How often the lease is renewed. */
 const renewEvery = "1 second"
 

@@ -66,6 +66,8 @@ export class Inbox extends Context.Service<Inbox, {
       const settings = yield* Settings
       const clock = yield* Clock.Clock
       const arrived = yield* Queue.sliding<void>(1)
+      // There from the start: an alert that nothing comes in has no rate of what is not there.
+      yield* Metric.update(stored, 0)
 
       const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
         const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({

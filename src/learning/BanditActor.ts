@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Latch, Metric, Schedule, Schema, Semaphore, type Tracer } from "effect"
+import { Clock, Duration, Effect, Latch, Layer, Metric, Schedule, Schema, Semaphore, type Tracer } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import { SqlClient } from "effect/sql"
@@ -76,7 +76,7 @@ interface Others {
  * One per template with traffic, wherever in the cluster. Everything it knows can be read again from the store: it is
  * dropped after ten idle minutes, and begins anew after a crash, a move, or when it was overtaken.
  */
-export const layer = BanditActor.toLayer(
+const layerActor = BanditActor.toLayer(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
@@ -376,4 +376,10 @@ export const layer = BanditActor.toLayer(
     })
   }),
   { maxIdleTime: "10 minutes", disableFatalDefects: true },
+)
+
+/** The actors of this node, and their counters from the start. */
+export const layer = Layer.merge(
+  layerActor,
+  Layer.effectDiscard(Effect.andThen(Metric.update(fits, 0), Metric.update(fitTime, 0))),
 )
