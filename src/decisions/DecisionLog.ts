@@ -24,6 +24,15 @@ const stored = Metric.counter("parlance_decisions_stored_total", { incremental: 
 /** Commits that stored them: decisions per commit is the size of a group. */
 const commits = Metric.counter("parlance_decision_commits_total", { incremental: true })
 
+/** Counts decisions whose transaction has been committed; call it once for each commit. */
+export const countStored = (decisions: number): Effect.Effect<void> =>
+  decisions === 0 ? Effect.void : Effect.andThen(Metric.update(stored, decisions), Metric.update(commits, 1))
+
+/** Who decides inside a transaction of their own provides a place for what they `countStored` when it is committed. */
+export const Uncommitted = Context.Reference<{ decisions: number }>("parlance/decisions/Uncommitted", {
+  defaultValue: () => ({ decisions: 0 }),
+})
+
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
@@ -286,7 +295,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const commit = yield* GroupCommit.make<Keyed, CopyId>({
         write: (entries) =>
           insertDecisions(sql, entries.map(({ decision }) => decision)).pipe(
-            Effect.tap(Effect.andThen(Metric.update(stored, entries.length), Metric.update(commits, 1))),
+            Effect.tap(countStored(entries.length)),
             Effect.map((inserted) => {
               for (const one of inserted.awaited) Queue.offerUnsafe(awaited, one)
               return inserted.copyIds

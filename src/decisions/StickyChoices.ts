@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Decision } from "./Decision.ts"
-import { insertDecisions } from "./DecisionLog.ts"
+import { countStored, insertDecisions, Uncommitted } from "./DecisionLog.ts"
 
 /** The variant a user keeps getting, and the decision that gave it first. */
 export interface StickyChoice {
@@ -93,6 +93,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
         replaces: StickyChoice | undefined,
       ) {
         const { org, templateId, userId } = decision
+        let isRecorded = false
         const standing = yield* sql.withTransaction(Effect.gen(function* () {
           const won = yield* sql<Row>`
             INSERT INTO sticky_choices AS s (org_slug, template_id, user_id, copy_id, tracking_id, expires_at)
@@ -105,6 +106,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
             RETURNING s.copy_id, s.tracking_id, s.expires_at`
           if (won[0] === undefined) return yield* read(org, templateId, userId)
           const { copyIds: [copyId] } = yield* insertDecisions(sql, [decision])
+          isRecorded = true
           if (copyId === decision.copyId) return fromRow(won[0])
           // A retry of a tracking id whose decision chose another variant: that decision stands.
           yield* sql`
@@ -115,7 +117,12 @@ export class StickyChoices extends Context.Service<StickyChoices, {
         const choice = standing ?? { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis }
         // Inside a caller's transaction nobody knows yet whether it will stand.
         const isOpen = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
-        return isOpen ? choice : remember(keyOf(org, templateId, userId), choice)
+        if (isOpen) {
+          if (isRecorded) (yield* Uncommitted).decisions++
+          return choice
+        }
+        if (isRecorded) yield* countStored(1)
+        return remember(keyOf(org, templateId, userId), choice)
       })
 
       const alias = (org: OrgSlug, template: TemplateId, alias: string, trackingId: string) =>

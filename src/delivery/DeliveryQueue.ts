@@ -6,7 +6,7 @@ import type { Decision } from "../decisions/Decision.ts"
 import { type Ask, Decider } from "../decisions/Decider.ts"
 import { NotRendered, type Outcome } from "../decisions/Outcome.ts"
 import { SendTime } from "../delay/SendTime.ts"
-import { insertDecisions } from "../decisions/DecisionLog.ts"
+import { countStored, insertDecisions, Uncommitted } from "../decisions/DecisionLog.ts"
 import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
@@ -210,7 +210,14 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       yield* Metric.update(queued, 0)
 
       const commit = yield* GroupCommit.make<Entry, Stored>({
-        write: (entries) => sql.withTransaction(insert(sql, entries)),
+        write: (entries) =>
+          sql.withTransaction(insert(sql, entries)).pipe(
+            Effect.tap((results) =>
+              countStored(
+                entries.filter(({ decision }, place) => decision !== undefined && results[place] === "queued").length,
+              )
+            ),
+          ),
         onSettled: () => {},
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
@@ -357,8 +364,9 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         ask: DeliverAsk,
         decided: Ask,
         named: Pick<Entry, "id" | "traceparent">,
-      ) =>
-        sql.withTransaction(Effect.gen(function* () {
+      ) => {
+        const uncommitted = { decisions: 0 }
+        return sql.withTransaction(Effect.gen(function* () {
           const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
           if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
           if (!outcome.durable) return yield* new GroupCommit.BufferFull()
@@ -370,9 +378,12 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
           if (result !== "queued") return yield* new Repetition({ result: result! })
           return result
         })).pipe(
+          Effect.tap(() => countStored(uncommitted.decisions)),
+          Effect.provideService(Uncommitted, uncommitted),
           Effect.catchTag("Repetition", ({ result }) => Effect.succeed(result)),
           Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
         )
+      }
 
       const enqueue = Effect.fn("DeliveryQueue.enqueue")(function* (org: OrgSlug, ask: DeliverAsk) {
         if (connections.active(org) === undefined) return yield* new NotEnabled({ org })

@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Queue } from "effect"
+import { Effect, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
+import { Decider } from "../../src/decisions/Decider.ts"
 import { DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
 import { Connections } from "../../src/delivery/Connections.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
@@ -76,7 +77,12 @@ describeOnStores("DeliveryQueue", (_, environment) => {
         yield* sql.unsafe(
           `CREATE TRIGGER refuse_poison BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION refuse_poison()`,
         )
+        const stored = Effect.map(
+          Metric.value(Metric.counter("parlance_decisions_stored_total", { incremental: true })),
+          ({ count }) => count,
+        )
         for (const slug of ["poison", "poison-sticky"]) {
+          const before = yield* stored
           const answers = yield* Effect.all(
             Array.from(
               { length: 20 },
@@ -89,11 +95,23 @@ describeOnStores("DeliveryQueue", (_, environment) => {
           assert.strictEqual((yield* deliveriesOf(slug)).length, good)
           const decided = yield* decisionsOf(slug)
           assert.strictEqual(decided.length, good)
+          assert.strictEqual((yield* stored) - before, good, "each is counted when it is committed")
           assert.notInclude(decided.map(({ userId }) => userId), "poison@example.com")
         }
         yield* sql.unsafe(`DROP TRIGGER refuse_poison ON deliveries`)
         yield* enqueue("poison-sticky", "poison@example.com")
         assert.strictEqual((yield* decisionsOf("poison-sticky")).length, 20, "the choice was not kept either")
+        const before = yield* stored
+        for (const trackingId of ["one", "two"]) {
+          yield* (yield* Decider).decide("poison-sticky", {
+            templateId: "t" as TemplateId,
+            trackingId,
+            userId: "somebody",
+            fields: { name: "Ada" },
+            attrs: new Map(),
+          })
+        }
+        assert.strictEqual((yield* stored) - before, 1, "the second repeats the first")
       }))
 
     it.effect("refuses while the store does not take messages, and sends nothing of that later", () =>
