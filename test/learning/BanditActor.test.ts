@@ -106,7 +106,7 @@ describeOnStores("BanditActor", (store, environment) => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("race"), { check: true })).differences, [])
       }))
 
-    it.effect("is recomputed while models are published", () =>
+    it.effect("is checked and recomputed while models are published", () =>
       Effect.gen(function* () {
         yield* makeOrg("recomputed")
         const learning = yield* Learning
@@ -116,8 +116,8 @@ describeOnStores("BanditActor", (store, environment) => {
           (n) => Effect.andThen(decide("recomputed", `d${n}`), learning.refresh("recomputed", "t")),
           { discard: true },
         ).pipe(Effect.forkChild)
-        while (publishing.pollUnsafe() === undefined) {
-          assert.deepStrictEqual((yield* rebuild.run(org("recomputed"), { check: false })).differences, [])
+        for (let check = true; publishing.pollUnsafe() === undefined; check = !check) {
+          assert.deepStrictEqual((yield* rebuild.run(org("recomputed"), { check })).differences, [])
         }
         yield* Fiber.join(publishing)
         yield* settle("recomputed")
