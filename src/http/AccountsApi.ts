@@ -10,7 +10,12 @@ import * as Problems from "./Problems.ts"
 
 const path = { org: Schema.String }
 const memberPath = { ...path, account: Schema.String }
-const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+const bodyProblems = [
+  Problems.InvalidRequest,
+  Problems.PayloadTooLarge,
+  Problems.UnsupportedMediaType,
+  Problems.Unavailable,
+] as const
 
 /** A link that works once. Prefix its path with the address of the console. */
 export const Link = Schema.Struct({

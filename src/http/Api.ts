@@ -37,7 +37,12 @@ const path = { org: Schema.String }
 const templatePath = { ...path, template: Schema.String }
 const variantPath = { ...templatePath, variant: Schema.String }
 
-const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+const bodyProblems = [
+  Problems.InvalidRequest,
+  Problems.PayloadTooLarge,
+  Problems.UnsupportedMediaType,
+  Problems.Unavailable,
+] as const
 
 const generated = {
   tracking_id: Schema.String,

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { IncomingMessage } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType } from "./Problems.ts"
+import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "./Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
 export const maxBodyBytes = 1024 * 1024
@@ -20,38 +20,102 @@ const isJson = (contentType: string): boolean => {
 
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
 
+/** Memory that all bodies on their way may take together; webhooks, which are sent again, leave a quarter to the others. */
+const roomBytes = 64 * 1024 * 1024
+const webhookRoomBytes = 48 * 1024 * 1024
+
 /**
- * The bytes of the body; fails past the limit. Reads Node's stream by its events: the general way through a pipeline costs
- * a fifth of a whole Generate call (measured), and nearly every body is a single chunk.
+ * A body up to this size needs no room: its request takes as much memory without it, and calls of the API are to be
+ * answered however much of large bodies is on its way.
+ */
+const smallBytes = 16 * 1024
+
+let held = 0
+
+/** Memory that is taken now by bodies that have not come to their end. Unit: bytes. */
+export const heldBytes = (): number => held
+
+const noBytes = Buffer.alloc(0)
+
+/**
+ * The bytes of the body; fails past the limit, and where there is no room for it beside the others that are on their way.
+ * Reads Node's stream by its events: the general way through a pipeline costs a fifth of a whole Generate call (measured),
+ * and nearly every body is a single chunk.
  */
 const bytesOf = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<ArrayBuffer | Uint8Array, unknown> => {
+): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable> => {
   const { source } = request
   if (!(source instanceof IncomingMessage)) {
-    return Effect.flatMap(
-      request.arrayBuffer,
-      (bytes) => bytes.byteLength > limit ? Effect.fail("too large") : Effect.succeed(bytes),
-    )
+    return Effect.matchEffect(request.arrayBuffer, {
+      onFailure: () => tooLarge(limit),
+      onSuccess: (bytes) => bytes.byteLength > limit ? tooLarge(limit) : Effect.succeed(new Uint8Array(bytes)),
+    })
   }
   return Effect.callback((resume) => {
-    const chunks: Array<Buffer> = []
-    let size = 0
-    source.on("data", (chunk: Buffer) => {
-      size += chunk.length
-      if (size > limit) {
-        source.removeAllListeners("data")
-        // What is still coming is read and dropped, so that the answer reaches a client that is still sending.
-        source.resume()
-        resume(Effect.fail("too large"))
-      } else {
-        chunks.push(chunk)
+    const announced = Number(source.headers["content-length"] ?? 0)
+    // How large the body may become without asking for room again, and what is counted for it.
+    let room = 0
+    let counted = 0
+    const makesRoom = (bytes: number): boolean => {
+      if (bytes > smallBytes) {
+        const after = held - counted + bytes
+        if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
+        held = after
+        counted = bytes
       }
+      room = bytes
+      return true
+    }
+    const release = () => {
+      held -= counted
+      counted = 0
+    }
+
+    if (!makesRoom(announced)) return resume(noRoom)
+    let bytes: Uint8Array = noBytes
+    let size = 0
+    const add = (chunk: Buffer) => {
+      const before = size
+      size += chunk.length
+      if (size > limit) return refuse(tooLarge(limit))
+      // Without a length: twice as much each time.
+      if (size > room && !makesRoom(Math.min(limit, Math.max(size, 2 * room)))) return refuse(noRoom)
+      if (before === 0) {
+        bytes = chunk
+        return
+      }
+      // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
+      if (size > bytes.length) {
+        const larger = Buffer.allocUnsafe(room)
+        larger.set(bytes.subarray(0, before))
+        bytes = larger
+      }
+      bytes.set(chunk, before)
+    }
+    const stop = () => {
+      release()
+      source.off("data", add)
+      bytes = noBytes
+      // What is still coming is read and dropped, so that the answer reaches a client that is still sending.
+      source.resume()
+    }
+    const refuse = (problem: PayloadTooLarge | Unavailable) => {
+      stop()
+      resume(problem)
+    }
+    source.on("data", add)
+    source.on("end", () => {
+      release()
+      resume(Effect.succeed(size === bytes.length ? bytes : bytes.subarray(0, size)))
     })
-    source.on("end", () => resume(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))))
     // A client that went away is answered by nobody; the server interrupts its request.
-    source.on("error", (error) => resume(Effect.fail(error)))
+    source.on("error", () => {
+      release()
+      resume(tooLarge(limit))
+    })
+    return announced > smallBytes || source.headers["transfer-encoding"] !== undefined ? Effect.sync(stop) : undefined
   })
 }
 
@@ -73,6 +137,10 @@ const refusal = (
 
 const tooLarge = (limit: number) => new PayloadTooLarge({ detail: `The body is larger than ${limit} bytes` })
 
+const noRoom = new Unavailable({
+  detail: "The service is reading as much of other requests as it has memory for and took nothing of this one",
+})
+
 /** A body's bytes as they came, and what they are as JSON. */
 export interface RawJson {
   readonly bytes: Uint8Array
@@ -81,47 +149,38 @@ export interface RawJson {
 
 /**
  * The request's body, raw and as JSON. Fails for a body over `limit` bytes, one that is declared to be anything but JSON
- * in UTF-8 (a missing Content-Type is taken for JSON), and one that does not parse.
+ * in UTF-8 (a missing Content-Type is taken for JSON), one that does not parse, and one there is no room for.
  */
 export const rawJson = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<RawJson, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> => {
+): Effect.Effect<RawJson, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
   const refused = refusal(request, limit)
   if (refused !== undefined) return Effect.fail(refused)
-  return Effect.matchEffect(bytesOf(request, limit), {
-    onFailure: () => tooLarge(limit),
-    onSuccess: (read) => {
-      const bytes = read instanceof Uint8Array ? read : new Uint8Array(read)
-      let text: string
-      try {
-        text = utf8.decode(bytes)
-      } catch {
-        return invalid("The body is not valid UTF-8")
-      }
-      try {
-        return Effect.succeed<RawJson>({ bytes, json: JSON.parse(text) })
-      } catch (error) {
-        return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
-      }
-    },
+  return Effect.flatMap(bytesOf(request, limit), (bytes) => {
+    let text: string
+    try {
+      text = utf8.decode(bytes)
+    } catch {
+      return invalid("The body is not valid UTF-8")
+    }
+    try {
+      return Effect.succeed<RawJson>({ bytes, json: JSON.parse(text) })
+    } catch (error) {
+      return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
+    }
   })
 }
 
-/** The request's body as it came, of whatever type. Fails past `limit` bytes. */
+/** The request's body as it came, of whatever type. Fails past `limit` bytes, and without room for it. */
 export const raw = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<Uint8Array, PayloadTooLarge> =>
-  Number(request.headers["content-length"] ?? 0) > limit
-    ? tooLarge(limit)
-    : Effect.matchEffect(bytesOf(request, limit), {
-      onFailure: () => tooLarge(limit),
-      onSuccess: (read) => Effect.succeed(read instanceof Uint8Array ? read : new Uint8Array(read)),
-    })
+): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable> =>
+  Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(request, limit)
 
 /** The request's body as JSON, of at most 1 MiB, for what is read once and forgotten. Fails as `rawJson` does. */
 export const json = (
   request: HttpServerRequest.HttpServerRequest,
-): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | UnsupportedMediaType> =>
+): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> =>
   Effect.map(rawJson(request, maxBodyBytes), ({ json }) => json)

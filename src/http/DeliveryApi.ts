@@ -10,7 +10,12 @@ import * as Problems from "./Problems.ts"
 const path = { org: Schema.String }
 const connectionPath = { ...path, connection: Schema.String }
 const deliveryPath = { ...path, delivery: Schema.String }
-const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+const bodyProblems = [
+  Problems.InvalidRequest,
+  Problems.PayloadTooLarge,
+  Problems.UnsupportedMediaType,
+  Problems.Unavailable,
+] as const
 
 /** A connection without its secrets. */
 export const Connection = Schema.Struct({

@@ -114,6 +114,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
         Problems.InvalidRequest,
         Problems.PayloadTooLarge,
         Problems.UnsupportedMediaType,
+        Problems.Unavailable,
         Problems.OrganizationNotFound,
       ],
     }).annotate(OpenApi.Summary, "Recomputes what was learned").annotate(

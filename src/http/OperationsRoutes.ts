@@ -9,6 +9,7 @@ import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../telemetry/Exported.ts"
 import { Api, ServedApi } from "./Api.ts"
+import * as Body from "./Body.ts"
 import { Drain } from "./Drain.ts"
 import { LoadGate } from "./LoadGate.ts"
 import { docsPage, problemPage, problemsPage } from "./Pages.ts"
@@ -29,6 +30,9 @@ const clusterRunners = Metric.gauge("parlance_cluster_runners")
 const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
 const clusterShards = Metric.gauge("parlance_cluster_shards")
 const clusterActors = Metric.gauge("parlance_cluster_actors")
+
+/** Memory taken by bodies on their way. */
+const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
 
 /** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
 const deliveriesDue = Metric.gauge("parlance_deliveries_due")
@@ -95,6 +99,7 @@ export const layer = HttpApiBuilder.group(
       const state = decisions.state()
       yield* Metric.update(pending, state.pending)
       yield* Metric.update(storeDown, state.down ? 1 : 0)
+      yield* Metric.update(bodiesBytes, Body.heldBytes())
       yield* load.report
       const membership = yield* cluster.membership
       yield* Metric.update(clusterRunners, membership.runners)

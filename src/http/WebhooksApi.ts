@@ -10,7 +10,12 @@ import * as Problems from "./Problems.ts"
 
 const path = { org: Schema.String }
 const sourcePath = { ...path, segment: Schema.String }
-const bodyProblems = [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.UnsupportedMediaType] as const
+const bodyProblems = [
+  Problems.InvalidRequest,
+  Problems.PayloadTooLarge,
+  Problems.UnsupportedMediaType,
+  Problems.Unavailable,
+] as const
 
 /** A source and how busy it was in the last 24 hours. */
 export const WebhookSource = Schema.Struct({

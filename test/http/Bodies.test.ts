@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { connect } from "node:net"
+import { aroundTests } from "../support/aroundTests.ts"
+import { makeOrganization, type Service, waitUntil } from "../support/service.ts"
+import { startWith } from "../support/servicesOf.ts"
+import { variants } from "./harness.ts"
+
+const mebibyte = 1024 * 1024
+
+/** The most that a webhook may have, and not a byte more than the service has room for six times. */
+const whole = 8 * mebibyte
+
+describe("Bodies on their way", () => {
+  let service: Service
+  let impatient: Service
+  let key: string
+  aroundTests(startWith("embedded"), async (started) => {
+    service = started.service
+    key = await makeOrganization(service, "acme")
+    await service.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
+    await service.manage("POST", "/organizations/acme/templates", { id: "t", name: "T", variants: variants("a") })
+  })
+  aroundTests(startWith("embedded", { HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "1 second" }), async (started) => {
+    impatient = started.service
+    await makeOrganization(impatient, "acme")
+    await impatient.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
+  })
+
+  /** A request that goes on as the test says, and what came back. */
+  const begin = async (path: string, headers: ReadonlyArray<string>, body = "", to = service) => {
+    const { hostname, port } = new URL(to.url)
+    const socket = connect(Number(port), hostname)
+    let received = ""
+    socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
+    await new Promise((resolve) => socket.once("connect", resolve))
+    socket.write(
+      [`POST ${path} HTTP/1.1`, "Host: x", "Content-Type: application/json", ...headers, "", body].join("\r\n"),
+    )
+    return {
+      write: (text: string | Uint8Array) => void socket.write(text),
+      received: () => received,
+      status: async () => {
+        await waitUntil("there is an answer", () => /^HTTP\/1\.1 [2-5]/m.test(received))
+        return Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(received)![1])
+      },
+      destroy: () => void socket.destroy(),
+    }
+  }
+  const signed = "/api/webhook/provider_c/acme"
+  const announce = (bytes: number, to = service) => begin(signed, [`Content-Length: ${bytes}`], "", to)
+  const isHeld = (bytes: number) =>
+    waitUntil(`${bytes} bytes are held`, async () => {
+      const text = await (await service.request("/metrics")).text()
+      return text.split("\n").includes(`parlance_bodies_bytes ${bytes}`)
+    })
+  const post = (path: string, body: string) =>
+    service.request(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key },
+      body,
+    })
+  const statusOf = async (answer: Promise<Response>) => {
+    const { body, status } = await answer
+    await body?.cancel()
+    return status
+  }
+
+  it("take 48 MiB at most for webhooks, beyond which large ones are refused and small ones are not", async () => {
+    const many = await Promise.all(Array.from({ length: 6 }, () => announce(whole)))
+    await isHeld(6 * whole)
+    const late = await announce(17 * 1024)
+    assert.strictEqual(await late.status(), 503)
+    assert.match(late.received(), /\r\nretry-after: [1-5]\r\n/i)
+    assert.match(late.received(), /"type":"\/problems\/unavailable"/)
+    const chunked = await begin(signed, ["Transfer-Encoding: chunked"], `4400\r\n${" ".repeat(0x4400)}\r\n`)
+    assert.strictEqual(await chunked.status(), 503)
+    assert.strictEqual(await statusOf(post(signed, "[]")), 401, "a small one is looked at")
+    const generate = (more: unknown) =>
+      post("/api/generate/acme", JSON.stringify({ template_id: "t", fields: { more } }))
+    assert.strictEqual(await statusOf(generate("")), 200)
+    assert.strictEqual(await statusOf(generate("x".repeat(mebibyte / 2))), 200, "a quarter is left to the API")
+    await isHeld(6 * whole)
+    for (const one of [...many, late, chunked]) one.destroy()
+    await isHeld(0)
+    assert.strictEqual(await statusOf(post(signed, " ".repeat(whole))), 401)
+    await isHeld(0)
+  })
+
+  it("give their room back when they are refused, cut or too slow", async () => {
+    const over = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"])
+    const part = `${mebibyte.toString(16)}\r\n${" ".repeat(mebibyte)}\r\n`
+    over.write(part)
+    await isHeld(mebibyte)
+    over.write(part)
+    assert.strictEqual(await over.status(), 413)
+    await isHeld(0)
+    const cut = await announce(whole)
+    cut.write("[")
+    await isHeld(whole)
+    cut.destroy()
+    await isHeld(0)
+    const slow = await announce(whole, impatient)
+    slow.write("[")
+    await isHeld(whole)
+    assert.strictEqual(await slow.status(), 408)
+    await isHeld(0)
+  })
+
+  it("are read as they came in however many pieces", async () => {
+    const text = JSON.stringify({ template_id: "t", fields: { name: "ä".repeat(30_000) }, tracking_id: "pieces" })
+    const bytes = new TextEncoder().encode(text)
+    const size = 777
+    const pieces = Array.from(
+      { length: Math.ceil(bytes.length / size) },
+      (_, n) => bytes.subarray(n * size, (n + 1) * size),
+    )
+    for (const length of [`Content-Length: ${bytes.length}`, "Transfer-Encoding: chunked"]) {
+      const request = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, length])
+      for (const piece of pieces) {
+        if (length.startsWith("Content")) request.write(piece)
+        else {
+          request.write(`${piece.length.toString(16)}\r\n`)
+          request.write(piece)
+          request.write("\r\n")
+        }
+      }
+      if (!length.startsWith("Content")) request.write("0\r\n\r\n")
+      assert.strictEqual(await request.status(), 200, request.received())
+      assert.include(request.received(), '"tracking_id":"pieces"')
+      request.destroy()
+    }
+    await isHeld(0)
+  })
+})
