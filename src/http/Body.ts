@@ -1,3 +1,4 @@
+import { toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import { Buffer } from "node:buffer"
 import { IncomingMessage } from "node:http"
 import { Effect } from "effect"
@@ -36,6 +37,15 @@ let held = 0
 export const heldBytes = (): number => held
 
 const noBytes = Buffer.alloc(0)
+
+/** Answers `Expect: 100-continue`, which Node leaves to Effect, and Effect to its own ways of reading a body. */
+const askForBody = (request: HttpServerRequest.HttpServerRequest, source: IncomingMessage): void => {
+  if (
+    source.complete || source.httpVersion !== "1.1" || !/(?:^|\W)100-continue(?:$|\W)/i.test(source.headers.expect!)
+  ) return
+  const response = toServerResponse(request)
+  if (!response.headersSent) response.writeContinue()
+}
 
 /**
  * The bytes of the body; fails past the limit, and where there is no room for it beside the others that are on their way.
@@ -105,6 +115,7 @@ const bytesOf = (
       stop()
       resume(problem)
     }
+    if (source.headers.expect !== undefined) askForBody(request, source)
     source.on("data", add)
     source.on("end", () => {
       release()

@@ -106,6 +106,22 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
+  it("are asked for where the client waits for it, unless the request is refused without them", async () => {
+    const body = JSON.stringify({ template_id: "t", tracking_id: "asked" })
+    const headers = [`X-Api-Key: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"]
+    const asked = await begin("/api/generate/acme", headers)
+    await waitUntil("it is asked for", () => asked.received() === "HTTP/1.1 100 Continue\r\n\r\n")
+    asked.write(body)
+    assert.strictEqual(await asked.status(), 200)
+    assert.strictEqual(asked.received().match(/HTTP\/1\.1/g)!.length, 2)
+    asked.destroy()
+    const refused = await begin("/api/generate/acme", headers.slice(1))
+    assert.strictEqual(await refused.status(), 401)
+    assert.notInclude(refused.received(), "100 Continue")
+    assert.match(refused.received(), /\r\nconnection: close\r\n/i)
+    refused.destroy()
+  })
+
   it("are read as they came in however many pieces", async () => {
     const text = JSON.stringify({ template_id: "t", fields: { name: "ä".repeat(30_000) }, tracking_id: "pieces" })
     const bytes = new TextEncoder().encode(text)
