@@ -10,7 +10,7 @@ import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
-import { type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
+import { readsBody, type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
 import { type Normalize, normalizer } from "./Sources.ts"
 import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
 
@@ -89,8 +89,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
   ) => Verdict | undefined
-  /** Whether a source is set up and switched on. */
-  readonly isEnabled: (org: string, segment: Segment) => boolean
+  /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
+  readonly readsBody: (org: string, segment: Segment) => boolean | undefined
   /** How bodies of a source are read for an organization. */
   readonly normalize: (org: string, segment: Segment) => Normalize
 }>()("parlance/events/WebhookSources") {
@@ -249,7 +249,10 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         put,
         list,
         remove,
-        isEnabled: (org, segment) => enabled(org, segment) !== undefined,
+        readsBody: (org, segment) => {
+          const source = enabled(org, segment)
+          return source && readsBody(platforms[segment], source.settings)
+        },
         verify: (org, segment, headers, body) => {
           const source = enabled(org, segment)
           if (source === undefined) return undefined

@@ -8,6 +8,7 @@ import { Inbox } from "../events/Inbox.ts"
 import { countItems } from "../events/CustomEvents.ts"
 import { parseJson } from "../events/Reading.ts"
 import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
+import type { Verdict } from "../events/signatures/Verdict.ts"
 import { WebhookSources } from "../events/WebhookSources.ts"
 import { carried, step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
@@ -49,6 +50,16 @@ const countOf = (body: Uint8Array): number => {
   return "json" in parsed ? countItems(parsed.json) : 1
 }
 
+const noBytes = new Uint8Array(0)
+
+const noSignedEvents = "No secret for signed events has been set up here"
+
+/** The same for an organization that does not exist. */
+const notSetUp = "This source has not been set up for this organization, or is switched off"
+
+const refusal = (verdict: Exclude<Verdict, { readonly ok: true }> | undefined, otherwise: string): Unauthorized =>
+  new Unauthorized({ detail: verdict?.reason ?? otherwise })
+
 /** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
@@ -86,6 +97,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
       headers["authorization"] === undefined
     if (!signed) yield* step("auth")(authorize(keys, request, org, "events"))
+    // Nobody's body is read for nothing.
+    else if (sources.readsBody(org, "events") === undefined) return yield* refusal(undefined, noSignedEvents)
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
     const { bytes, items } = signed || binary
@@ -99,11 +112,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       }))
     if (signed) {
       const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
-      if (verdict?.ok !== true) {
-        return yield* new Unauthorized({
-          detail: verdict === undefined ? "No secret for signed events has been set up here" : verdict.reason,
-        })
-      }
+      if (verdict?.ok !== true) return yield* refusal(verdict, noSignedEvents)
       // The caller's own code, which a 400 helps.
       const parsed = binary ? { json: undefined } : parseJson(bytes)
       if (!("json" in parsed)) return yield* invalid([{ pointer: "", detail: parsed.reason }])
@@ -120,9 +129,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     org: string,
     segment: Exclude<Segment, "events">,
   ) {
-    const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
     const headers = request.headers as Record<string, string>
-    if (segment === "provider_e" && sources.isEnabled(org, segment) && handshakeOf(headers, bytes) !== undefined) {
+    const readsBody = sources.readsBody(org, segment)
+    if (readsBody !== true) {
+      const verdict = sources.verify(org, segment, headers, noBytes)
+      // Before the body, which then need not be read.
+      if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
+    }
+    const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
+    if (segment === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
       const now = clock.currentTimeMillisUnsafe()
       if (now - (shaken.get(org) ?? 0) < handshakeEvery) {
         return HttpServerResponse.jsonUnsafe({ status: "ok", received: 0 })
@@ -131,14 +146,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       shaken.set(org, now)
       return answer
     }
-    const verdict = sources.verify(org, segment, headers, bytes)
-    if (verdict?.ok !== true) {
-      return yield* new Unauthorized({
-        detail: verdict === undefined
-          // The same for an organization that does not exist.
-          ? "This source has not been set up for this organization, or is switched off"
-          : verdict.reason,
-      })
+    if (readsBody === true) {
+      const verdict = sources.verify(org, segment, headers, bytes)
+      if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
     }
     return yield* store(request, org, segment, bytes, countOf(bytes))
   })

@@ -18,6 +18,7 @@ describe("Bodies on their way", () => {
     service = started.service
     key = await makeOrganization(service, "acme")
     await service.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
+    await service.manage("PUT", "/organizations/acme/webhooks/provider_a", { secret: "token-0123456789" })
     await service.manage("POST", "/organizations/acme/templates", { id: "t", name: "T", variants: variants("a") })
   })
   aroundTests(startWith("embedded", { HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "1 second" }), async (started) => {
@@ -104,6 +105,33 @@ describe("Bodies on their way", () => {
     await isHeld(whole)
     assert.strictEqual(await slow.status(), 408)
     await isHeld(0)
+  })
+
+  it("are not read where no body can make a webhook authentic, and the connection goes on", async () => {
+    const signature = "Webhook-Signature: v1,x"
+    const hopeless: ReadonlyArray<readonly [path: string, headers: ReadonlyArray<string>, detail: RegExp]> = [
+      [signed.replace("acme", "nobody"), [], /has not been set up/],
+      [signed.replace("provider_c", "provider_d"), [], /has not been set up/],
+      [signed.replace("provider_c", "events"), [signature], /No secret for signed events/],
+      [signed.replace("provider_c", "provider_a"), [], /header authorization is missing/],
+      [signed.replace("provider_c", "provider_a"), ["Authorization: Bearer other"], /not the one that was set up/],
+    ]
+    for (const [path, headers, detail] of hopeless) {
+      const large = await begin(path, [`Content-Length: ${whole}`, ...headers])
+      assert.strictEqual(await large.status(), 401, path)
+      assert.match(large.received(), detail)
+      assert.match(large.received(), /\r\nwww-authenticate: Bearer realm="parlance"\r\n/i)
+      assert.match(large.received(), /\r\nconnection: close\r\n/i)
+      large.destroy()
+      const small = await begin(path, ["Content-Length: 2", ...headers])
+      assert.strictEqual(await small.status(), 401, path)
+      small.write(`[]GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+      await waitUntil("the next request is answered", () => small.received().includes('{"status":"ok"}'))
+      small.destroy()
+    }
+    const token = { "content-type": "application/json", authorization: "Bearer token-0123456789" }
+    const path = signed.replace("provider_c", "provider_a")
+    assert.strictEqual(await statusOf(service.request(path, { method: "POST", headers: token, body: "{}" })), 200)
   })
 
   it("are asked for where the client waits for it, unless the request is refused without them", async () => {

@@ -43,6 +43,10 @@ const checks: { readonly [source in Source]: Check<Settings> } = {
   events: StandardWebhooks.check,
 }
 
+/** Whether `verify` looks at the body of a source at all: a token says nothing about it. */
+export const readsBody = (source: Source, { scheme }: Pick<Settings, "scheme">): boolean =>
+  source !== "braze" && source !== "iterable" && !(source === "segment" && scheme === "token")
+
 /**
  * Whether a request comes from the source it is addressed to, by the bytes of its body as they came (empty ones too) and
  * its headers by lowercase name. `now` is in Unix milliseconds. Pure and never throws; without a secret nothing passes.

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { createHmac } from "node:crypto"
-import { type Settings, settingsOf, Source, verify } from "../../../src/events/signatures/Verify.ts"
+import { readsBody, type Settings, settingsOf, Source, verify } from "../../../src/events/signatures/Verify.ts"
 
 // Forgery, the same ways for every source. What is peculiar to one is in its own test.
 
@@ -105,6 +105,16 @@ for (const source of Source.literals) {
       const empty = new Uint8Array()
       assert.isTrue(verify(source, settings, sign(secret("a"), empty, now), empty, now).ok)
       assert.isFalse(verify(source, settings, {}, empty, now).ok)
+    })
+
+    it("are told to need their body only if it is looked at", () => {
+      assert.strictEqual(readsBody(source, settings), coversBody)
+      for (const scheme of ["signature", "token"] as const) {
+        const withScheme = { ...settings, scheme }
+        const headers = scheme === "token" && source === "segment" ? { authorization: secret("a") } : genuine
+        const differs = verify(source, withScheme, headers, new Uint8Array(), now).ok !== true
+        assert.strictEqual(readsBody(source, withScheme), differs)
+      }
     })
 
     it("are accepted when the body is part of a larger buffer", () => {
