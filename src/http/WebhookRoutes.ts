@@ -66,7 +66,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const inbox = yield* Inbox
   const sources = yield* WebhookSources
   const clock = yield* Clock.Clock
-  const shaken = new Map<string, number>()
+  /** When a handshake of an organization was last taken, and what became of it. */
+  const shaken = new Map<string, {
+    readonly at: number
+    readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, Unavailable>
+  }>()
 
   const store = (
     request: HttpServerRequest.HttpServerRequest,
@@ -139,12 +143,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
     if (segment === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
       const now = clock.currentTimeMillisUnsafe()
-      if (now - (shaken.get(org) ?? 0) < handshakeEvery) {
-        return HttpServerResponse.jsonUnsafe({ status: "ok", received: 0 })
-      }
-      const answer = yield* store(request, org, segment, bytes, 0)
-      shaken.set(org, now)
-      return answer
+      const last = shaken.get(org)
+      if (last !== undefined && now - last.at < handshakeEvery) return yield* last.answer
+      const answer = yield* store(request, org, segment, bytes, 0).pipe(
+        Effect.tap((stored) => Effect.sync(() => shaken.set(org, { at: now, answer: Effect.succeed(stored) }))),
+        Effect.onError(() => Effect.sync(() => shaken.delete(org))),
+        Effect.cached,
+      )
+      // Before it is stored, so that of those that come together one is, and all hear what became of it.
+      shaken.set(org, { at: now, answer })
+      return yield* answer
     }
     if (readsBody === true) {
       const verdict = sources.verify(org, segment, headers, bytes)
