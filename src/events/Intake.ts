@@ -208,8 +208,8 @@ export class Intake extends Context.Service<Intake, {
         return { bodies, templates, span }
       })
 
-      /** Takes one batch of at most so many bodies; answers how many there were. */
-      const takeBodies = (most: number) =>
+      /** Takes one batch of at most so many bodies, which it tells before; answers how many there were. */
+      const takeBodies = (most: number, tell?: (bodies: ReadonlyArray<Body>) => void) =>
         Effect.flatMap(
           sql.withTransaction(Effect.gen(function* () {
             const bodies = yield* sql<Body>`
@@ -220,6 +220,7 @@ export class Intake extends Context.Service<Intake, {
                 FROM (SELECT q.id, q.body FROM inbox q WHERE q.status = 'pending' ORDER BY q.id LIMIT ${most}) p
               ) s WHERE s.before < ${batchBytes[kind]})
             ORDER BY i.id FOR UPDATE SKIP LOCKED`
+            tell?.(bodies)
             if (bodies.length === 0) return { bodies, templates: new Map(), span: undefined } satisfies Taken
             // A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others.
             const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
@@ -232,15 +233,15 @@ export class Intake extends Context.Service<Intake, {
           finish,
         )
 
-      /** Sets the first body aside that the store will not have: it must not hold up the others for ever. */
-      const setAside = (error: SqlError) => {
+      /** Sets a body aside that the store will not have: it must not hold up the others for ever. */
+      const setAside = (id: number, error: SqlError) => {
         const faults = [{ pointer: "", reason: `It could not be stored: ${error.message}` }]
         return Effect.andThen(
           Effect.logError("A body of the inbox could not be taken in and was set aside", error),
           sql`
             UPDATE inbox i SET status = 'rejected', events = 0, duplicates = 0, ignored = 0,
               faults = ${JSON.stringify(faults)}::text::json
-            WHERE i.id = (SELECT min(p.id) FROM inbox p WHERE p.status = 'pending')`,
+            WHERE i.id = ${id} AND i.status = 'pending'`,
         )
       }
 
@@ -253,7 +254,11 @@ export class Intake extends Context.Service<Intake, {
       /** Takes as many bodies as a batch has, but each in a transaction of its own; answers 0 when none are left. */
       const takeSingly = Effect.gen(function* () {
         for (let i = 0; i < batchBodies; i++) {
-          const taken = yield* takeBodies(1).pipe(onDataFault((error) => Effect.as(setAside(error), 1)))
+          // Not whichever is first afterwards: another node may have been at it meanwhile.
+          let id: number | undefined
+          const taken = yield* takeBodies(1, ([body]) => id = body?.id).pipe(
+            onDataFault((error) => id === undefined ? Effect.fail(error) : Effect.as(setAside(id, error), 1)),
+          )
           if (taken === 0) return 0
         }
         return batchBodies

@@ -1,5 +1,5 @@
 import { assert, it, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { StickyChoices } from "../../src/decisions/StickyChoices.ts"
@@ -303,5 +303,53 @@ describeOnStores("Intake", (store, environment) => {
           assert.strictEqual(variant!.sends, 300 - bounced)
         }
       })), 180_000)
+
+    it.live(
+      "sets aside the body that failed and no other, also when another node was faster",
+      () =>
+        Effect.scoped(Effect.gen(function* () {
+          const context = yield* Layer.build(layerQuiet(yield* temporaryEnvironment("postgres")))
+          const on = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+            Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
+          const sql = yield* on(SqlClient.SqlClient)
+          // The store will not have one event: at once in a batch, and after the lock below in a transaction of its own.
+          yield* sql`CREATE SEQUENCE tries`
+          yield* sql.unsafe(`
+          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('tries') > 1 THEN PERFORM pg_advisory_xact_lock(7); END IF;
+            RAISE 'refused' USING ERRCODE = '22000';
+          END $$`)
+          yield* sql`CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.tracking_id = 'bad')
+          EXECUTE FUNCTION refuse()`
+          yield* on(makeOrg("nodes"))
+          yield* on(receive("nodes", { event: "click", tracking_id: "bad" }))
+          yield* on(receive("nodes", { event: "click", tracking_id: "good" }))
+          const waits = (query: string) =>
+            Effect.gen(function* () {
+              for (;;) {
+                const rows = yield* sql`SELECT 1 FROM pg_stat_activity a
+                WHERE a.datname = current_database() AND a.wait_event_type = 'Lock' AND a.query LIKE ${query}`
+                if (rows.length > 0) return
+              }
+            })
+          const held = yield* Deferred.make<void>()
+        const taking = yield* Deferred.make<void>()
+          const holder = yield* Effect.forkChild(sql.withTransaction(Effect.gen(function* () {
+            yield* sql`SELECT pg_advisory_xact_lock(7)`
+            yield* Deferred.await(taking)
+          })))
+          const drain = yield* Effect.forkChild(on(Effect.flatMap(Intake, (intake) => intake.drain)))
+          yield* waits("%events%")
+          // The other node waits for the body that is tried here, and has it as soon as that has failed.
+          const other = yield* Effect.forkChild(sql`
+          UPDATE inbox i SET status = 'rejected' WHERE i.id = (SELECT min(p.id) FROM inbox p)`)
+          yield* waits("%UPDATE inbox%")
+          yield* Deferred.succeed(taking, undefined)
+          yield* Effect.all([holder, other, drain].map((fiber) => Fiber.join<unknown, unknown>(fiber)))
+          const rows = yield* sql<{ status: string }>`SELECT i.status FROM inbox i ORDER BY i.id`
+          assert.deepStrictEqual(rows.map(({ status }) => status), ["rejected", "done"])
+        })),
+      60_000,
+    )
   }
 })
