@@ -1,4 +1,4 @@
-import { Effect, Metric, Option } from "effect"
+import { type Duration, Effect, Fiber, Metric, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
@@ -64,15 +64,28 @@ export const layer = HttpApiBuilder.group(
     const load = yield* LoadGate
     const cluster = yield* Cluster
 
+    const scope = yield* Effect.scope
+
+    /**
+     * What the store is asked for anybody who asks: once for all who ask at the same time and for a moment after, and to
+     * its end also when they have gone, so that not even those who ask and go away get more statements out of it.
+     */
+    const shared = <A, E>(asked: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
+      Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
+
     // The tables are there since migrations ran before anything listens; what can go is the store itself.
-    const storeAnswers = sql`SELECT 1`.pipe(
-      Effect.timeoutOption("2 seconds"),
-      Effect.map(Option.isSome),
-      Effect.catch(() => Effect.succeed(false)),
+    const storeAnswers = yield* shared(
+      sql`SELECT 1`.pipe(
+        Effect.timeoutOption("2 seconds"),
+        Effect.map(Option.isSome),
+        Effect.catch(() => Effect.succeed(false)),
+      ),
+      "500 millis",
     )
 
     /** What waits in the store; as last known while that does not answer. */
-    const measureBacklog = sql<{ inbox: number; waiting: number; ledger: number; due: number; oldest: number }>`
+    const measureBacklog = yield* shared(
+      sql<{ inbox: number; waiting: number; ledger: number; due: number; oldest: number }>`
       SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
         (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
         (SELECT count(*)::int FROM tally_ledger) AS ledger,
@@ -81,17 +94,19 @@ export const layer = HttpApiBuilder.group(
         (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
           SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
           ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`.pipe(
-      Effect.tap(([row]) =>
-        Effect.all([
-          Metric.update(inboxPending, row!.inbox),
-          Metric.update(eventsWaiting, row!.waiting),
-          Metric.update(ledgerRows, row!.ledger),
-          Metric.update(deliveriesDue, row!.due),
-          Metric.update(oldestDue, row!.oldest),
-        ])
+        Effect.tap(([row]) =>
+          Effect.all([
+            Metric.update(inboxPending, row!.inbox),
+            Metric.update(eventsWaiting, row!.waiting),
+            Metric.update(ledgerRows, row!.ledger),
+            Metric.update(deliveriesDue, row!.due),
+            Metric.update(oldestDue, row!.oldest),
+          ])
+        ),
+        Effect.timeoutOption("1 second"),
+        Effect.ignore,
       ),
-      Effect.timeoutOption("1 second"),
-      Effect.ignore,
+      "1 second",
     )
 
     /** Brings the gauges up to date. */
