@@ -333,11 +333,13 @@ describeOnStores("Intake", (store, environment) => {
               }
             })
           const held = yield* Deferred.make<void>()
-        const taking = yield* Deferred.make<void>()
+          const taking = yield* Deferred.make<void>()
           const holder = yield* Effect.forkChild(sql.withTransaction(Effect.gen(function* () {
             yield* sql`SELECT pg_advisory_xact_lock(7)`
+            yield* Deferred.succeed(held, undefined)
             yield* Deferred.await(taking)
           })))
+          yield* Deferred.await(held)
           const drain = yield* Effect.forkChild(on(Effect.flatMap(Intake, (intake) => intake.drain)))
           yield* waits("%events%")
           // The other node waits for the body that is tried here, and has it as soon as that has failed.
