@@ -21,9 +21,12 @@ const isJson = (contentType: string): boolean => {
 
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
 
-/** Memory that all bodies on their way may take together; webhooks, which are sent again, leave a quarter to the others. */
-const roomBytes = 64 * 1024 * 1024
-const webhookRoomBytes = 48 * 1024 * 1024
+/**
+ * Memory that all bodies on their way may take together; webhooks, which are sent again, leave a third to the others. As much
+ * as half of it comes on top, in sockets and garbage (measured).
+ */
+const roomBytes = 48 * 1024 * 1024
+const webhookRoomBytes = 32 * 1024 * 1024
 
 /**
  * A body up to this size needs no room: its request takes as much memory without it, and calls of the API are to be

@@ -66,9 +66,9 @@ describe("Bodies on their way", () => {
     return status
   }
 
-  it("take 48 MiB at most for webhooks, beyond which large ones are refused and small ones are not", async () => {
-    const many = await Promise.all(Array.from({ length: 6 }, () => announce(whole)))
-    await isHeld(6 * whole)
+  it("take 32 MiB at most for webhooks, beyond which large ones are refused and small ones are not", async () => {
+    const many = await Promise.all(Array.from({ length: 4 }, () => announce(whole)))
+    await isHeld(4 * whole)
     const late = await announce(17 * 1024)
     assert.strictEqual(await late.status(), 503)
     assert.match(late.received(), /\r\nretry-after: [1-5]\r\n/i)
@@ -79,8 +79,8 @@ describe("Bodies on their way", () => {
     const generate = (more: unknown) =>
       post("/api/generate/acme", JSON.stringify({ template_id: "t", fields: { more } }))
     assert.strictEqual(await statusOf(generate("")), 200)
-    assert.strictEqual(await statusOf(generate("x".repeat(mebibyte / 2))), 200, "a quarter is left to the API")
-    await isHeld(6 * whole)
+    assert.strictEqual(await statusOf(generate("x".repeat(mebibyte / 2))), 200, "a third is left to the API")
+    await isHeld(4 * whole)
     for (const one of [...many, late, chunked]) one.destroy()
     await isHeld(0)
     assert.strictEqual(await statusOf(post(signed, " ".repeat(whole))), 401)
