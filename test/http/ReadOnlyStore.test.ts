@@ -74,7 +74,7 @@ describe.runIf(hasPostgres())("A database that only reads, as one that follows a
         }),
       )
       assert.instanceOf(refused, Unavailable)
-      assert.strictEqual(messageOf(refused), "The store is away")
+      assert.strictEqual(yield* messageOf(refused), "The store is away")
 
       yield* setReadOnly(false)
       yield* Effect.promise(async () => {
