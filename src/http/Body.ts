@@ -140,11 +140,16 @@ const refusal = (
 ): PayloadTooLarge | UnsupportedMediaType | undefined => {
   const contentType = headers["content-type"]
   if (contentType !== undefined && contentType !== "application/json" && !isJson(contentType)) {
-    return new UnsupportedMediaType({ detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}` })
+    return new UnsupportedMediaType({
+      detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}: send JSON with Content-Type: ` +
+        "application/json",
+    })
   }
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && encoding !== "identity") {
-    return new UnsupportedMediaType({ detail: `The body is encoded with ${JSON.stringify(encoding.slice(0, 100))}` })
+    return new UnsupportedMediaType({
+      detail: `The body is encoded with ${JSON.stringify(encoding.slice(0, 100))}: send it as it is`,
+    })
   }
   return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined
 }
