@@ -1,5 +1,5 @@
 import { Cause, Clock, Duration, Effect, Schema } from "effect"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { bounded } from "./bounded.ts"
 import { isDataFault } from "./DataFault.ts"
 
@@ -10,6 +10,9 @@ export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {
 export type Committed<B> = { readonly durable: true; readonly value: B } | { readonly durable: false }
 
 type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
+
+/** A write that went wrong in a way nobody has thought of. */
+class Defective extends Schema.TaggedError<Defective>()("Defective", { defect: Schema.Defect() }) {}
 
 /** One write on its way, with everybody who waits for it. */
 export class Ticket<A, B> {
@@ -150,6 +153,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
     options.write(group.map((ticket) => ticket.entry)).pipe(
       bounded(options.timeout),
+      // It would end the writer, and with it every write from then on.
+      Effect.catchDefect((defect) => Effect.fail(isSqlError(defect) ? defect : new Defective({ defect }))),
       Effect.matchEffect({
         onSuccess: (values) =>
           Effect.suspend(() => {
@@ -163,7 +168,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
           }),
         onFailure: (error) => {
-          const isFault = !Cause.isTimeoutError(error) && isDataFault(error)
+          const isFault = error._tag === "Defective" || (error._tag === "SqlError" && isDataFault(error))
           if (isFault && group.length > 1) {
             const half = group.length >> 1
             return Effect.andThen(writeGroup(group.slice(0, half)), writeGroup(group.slice(half)))
@@ -173,8 +178,12 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             if (!isFault) {
               return keep(group, Cause.isTimeoutError(error) ? "a commit did not end in time" : error.message)
             }
-            settle(group[0]!, Effect.die(error))
-            return Effect.void
+            if (error._tag !== "Defective") {
+              settle(group[0]!, Effect.die(error))
+              return Effect.void
+            }
+            settle(group[0]!, Effect.die(error.defect))
+            return Effect.logError("A write failed in an unexpected way and was given up", error.defect)
           })
         },
       }),

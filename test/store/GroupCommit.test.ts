@@ -23,6 +23,7 @@ const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
       yield* gate.await
       if (state.isDown) return yield* down
       if (entries.includes("poison")) return yield* poison
+      if (entries.includes("bug")) throw new TypeError("nobody thought of this")
       groups.push(entries.length)
       written.push(...entries)
       return entries.map((entry) => entry.toUpperCase())
@@ -276,6 +277,20 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(yield* Fiber.join(good), ["A", "B", "C"].map(durable))
       assert.strictEqual((yield* Fiber.join(bad))._tag, "Failure")
       assert.deepStrictEqual([...written].sort(), ["a", "b", "c"])
+    }))
+
+  it.effect("goes on after one entry that fails in a way nobody thought of", () =>
+    Effect.gen(function* () {
+      const { gate, put, settled } = yield* makeStore()
+      yield* gate.close
+      const good = yield* Effect.forkChild(Effect.all(["a", "b", "c"].map(put), { concurrency: "unbounded" }))
+      const bad = yield* Effect.forkChild(Effect.exit(put("bug")))
+      yield* TestClock.adjust("1 millis")
+      yield* gate.open
+      assert.deepStrictEqual(yield* Fiber.join(good), ["A", "B", "C"].map(durable))
+      assert.include(String(yield* Fiber.join(bad)), "nobody thought of this")
+      assert.deepStrictEqual(yield* put("d"), durable("D"))
+      assert.deepStrictEqual([...settled].sort(), ["a", "b", "bug", "c", "d"])
     }))
 
   it.effect("writes what is queued before it closes", () =>
