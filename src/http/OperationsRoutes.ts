@@ -1,10 +1,11 @@
-import { type Duration, Effect, Fiber, Metric, Option } from "effect"
+import { type Duration, Effect, Fiber, Metric } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import { Cluster } from "../cluster/Cluster.ts"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
+import { bounded } from "../store/bounded.ts"
 import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../telemetry/Exported.ts"
@@ -76,9 +77,9 @@ export const layer = HttpApiBuilder.group(
     // The tables are there since migrations ran before anything listens; what can go is the store itself.
     const storeAnswers = yield* shared(
       sql`SELECT 1`.pipe(
-        Effect.timeoutOption("2 seconds"),
-        Effect.map(Option.isSome),
-        Effect.catch(() => Effect.succeed(false)),
+        bounded("2 seconds"),
+        Effect.as(true),
+        Effect.orElseSucceed(() => false),
       ),
       "500 millis",
     )
@@ -103,7 +104,7 @@ export const layer = HttpApiBuilder.group(
             Metric.update(oldestDue, row!.oldest),
           ])
         ),
-        Effect.timeoutOption("1 second"),
+        bounded("1 second"),
         Effect.ignore,
       ),
       "1 second",
