@@ -65,6 +65,8 @@ export class Gate {
   isEnding = false
   /** The least lateness of the last looks. Unit: milliseconds. */
   late = 0
+  /** Requests answered per millisecond of late, while it is looked at. */
+  rate = 0
   readonly shed: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
   #left = 0
   #looked: Array<{ readonly late: number; readonly passed: number; readonly left: number }> = []
@@ -97,6 +99,8 @@ export class Gate {
   /** Takes note of how late the event loop runs, `passed` after the last look. Unit: milliseconds. */
   look(late: number, passed: number): void {
     this.#looked.push({ late, passed, left: this.#left })
+    // Over some ten looks: answers come in groups.
+    this.rate += (this.#left / passed - this.rate) * 0.1
     this.#left = 0
     if (this.#looked.length > looks) this.#looked.shift()
     this.late = this.#looked.length < looks ? 0 : Math.min(...this.#looked.map(({ late }) => late))

@@ -71,8 +71,8 @@ const heldBy = (request: IncomingMessage): number => {
 
 /**
  * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. What refusing
- * costs decides how much is left for those who are served: so, while as many wait as may be in work, connections that were
- * just answered are not read. What they ask for next waits in the system's own buffers, which costs nothing here.
+ * costs decides how much is left for those who are served: so, while many wait, connections that were just answered are not
+ * read. What they ask for next waits in the system's own buffers, which costs nothing here.
  */
 export const install = (server: Server, gate: Gate, longest = { waitMillis, restMillis }): void => {
   // Those that count as in work.
@@ -101,9 +101,12 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
 
   const emit = server.emit as (this: Server, ...args: ReadonlyArray<unknown>) => boolean
 
-  const answered = ({ kind, request: { socket } }: Asked) => {
+  /** How many are to wait: so many that there is always something to do, and no more than are let in by half of their time. */
+  const enough = () => Math.max(watchedFrom, Math.min(2 * gate.limit, gate.rate * waitMillis / 2))
+
+  const rest = ({ kind, request: { socket } }: Asked) => {
     // Platforms and people make little load, and need not make up for others.
-    if (kind !== "api" || socket.destroyed || gate.isEnding || waiting.api.size < gate.limit) return
+    if (kind !== "api" || socket.destroyed || gate.isEnding) return
     socket.pause()
     resting.enter(socket, performance.now())
     gate.resting = resting.size
@@ -118,7 +121,7 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
     response.on("close", () => {
       done(asked)
       letIn()
-      answered(asked)
+      if (waiting.api.size >= enough() / 2) rest(asked)
     })
     // So that no client sends its next request just as the connection closes.
     if (gate.isEnding) response.shouldKeepAlive = false
@@ -128,7 +131,8 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
 
   const turnAway = (asked: Asked) => {
     gate.refused(asked.kind)
-    asked.response.on("close", () => answered(asked))
+    // However many wait now: it was told to come back later.
+    asked.response.on("close", () => rest(asked))
     refuse(asked)
   }
 
@@ -177,7 +181,7 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
 
   /** Reads so many connections again that there is enough to do until the next look, and those that rested long. */
   const wake = (now: number) => {
-    for (let room = gate.isEnding ? Infinity : 2 * gate.limit - waiting.api.size;; room--) {
+    for (let room = gate.isEnding ? Infinity : enough() - waiting.api.size;; room--) {
       const socket = resting.next(room > 0 ? now : now - longest.restMillis)
       if (socket === undefined) break
       socket.resume()
