@@ -158,6 +158,7 @@ describe.runIf(hasPostgres())("A Postgres that is cut off without a word", () =>
       const url = new URL(env["DATABASE_URL"]!)
       const port = Number(url.port || 5432)
       const relay = yield* relayTo(port)
+      url.hostname = "127.0.0.1"
       url.port = String(relay.port)
       const context = yield* Layer.build(
         StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ ...env, DATABASE_URL: url.href }))),
