@@ -110,6 +110,8 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
     socket.pause()
     resting.enter(socket, performance.now())
     gate.resting = resting.size
+    // Whoever looks at the load wakes it, also where nothing else is left to look at.
+    watch()
   }
 
   const work = (asked: Asked): boolean => {
