@@ -111,6 +111,17 @@ const gated = async (longest: { readonly waitMillis: number; readonly restMillis
 }
 
 const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `/api/${kind}/${i}`)
+/** Fills a server, and lets three times as many wait; answers the connection of the first that is in work. */
+const crowded = async ({ ask, gate }: Awaited<ReturnType<typeof gated>>): Promise<Line> => {
+  const [first] = await ask(named("generate", 1))
+  await waitUntil("the first is in work", () => gate.inFlight === 1)
+  await ask(named("work", limit - 1))
+  await waitUntil("it is full", () => gate.inFlight === limit)
+  await ask(named("waiting", limit * 3))
+  await waitUntil("three times as many wait", () => gate.waiting === limit * 3)
+  return first!
+}
+
 const forever = { waitMillis: Infinity, restMillis: Infinity }
 
 describe("A server behind a gate", () => {
@@ -170,23 +181,18 @@ describe("A server behind a gate", () => {
 
   it("reads every connection again once the process ends, and closes those it answers", async () => {
     await using server = await gated(forever)
-    const { answerOne, ask, gate, seen } = server
-    const [first] = await ask(named("generate", 1))
-    await waitUntil("the first is in work", () => gate.inFlight === 1)
-    await ask(named("work", limit - 1))
-    await waitUntil("it is full", () => gate.inFlight === limit)
-    await ask(named("waiting", limit * 3))
-    await waitUntil("three times as many wait", () => gate.waiting === limit * 3)
+    const { answerOne, gate, seen } = server
+    const first = await crowded(server)
     await answerOne()
     await waitUntil("its connection rests", () => gate.resting === 1)
-    await first!.answer()
-    first!.send("POST /api/generate/last HTTP/1.1\r\n")
+    await first.answer()
+    first.send("POST /api/generate/last HTTP/1.1\r\n")
     gate.isEnding = true
     await waitUntil("it is read", () => gate.resting === 0 && gate.waiting === limit * 3)
     while (!seen.includes("/api/generate/last")) await answerOne()
-    const closed = new Promise((resolve) => first!.socket.on("close", resolve))
+    const closed = new Promise((resolve) => first.socket.on("close", resolve))
     for (let left = limit; left > 0; left--) await answerOne()
-    assert.match((await first!.answer()).headers, /\r\nconnection: close(\r|$)/i)
+    assert.match((await first.answer()).headers, /\r\nconnection: close(\r|$)/i)
     await closed
   })
 
@@ -252,15 +258,10 @@ describe("A server behind a gate", () => {
   it("does not read connections it just answered while many wait, until there is room for them", async () => {
     await using server = await gated(forever)
     const { answerOne, ask, gate, seen } = server
-    const lines = await ask(named("generate", 1))
-    await waitUntil("the first is in work", () => gate.inFlight === 1)
-    await ask(named("work", limit - 1))
-    await waitUntil("it is full", () => gate.inFlight === limit)
-    await ask(named("waiting", limit * 3))
-    await waitUntil("three times as many wait", () => gate.waiting === limit * 3)
+    const first = await crowded(server)
     assert.strictEqual(await answerOne(), "/api/generate/0")
     await waitUntil("its connection rests", () => gate.resting === 1)
-    lines[0]!.send("POST /api/generate/again HTTP/1.1\r\n")
+    first.send("POST /api/generate/again HTTP/1.1\r\n")
     await ask(["/api/generate/other"])
     await waitUntil("what came later over another one waits", () => gate.waiting === limit * 3)
     while (!seen.includes("/api/generate/again")) await answerOne()
@@ -270,15 +271,10 @@ describe("A server behind a gate", () => {
 
   it("reads them again after a while, however many wait", async () => {
     await using server = await gated({ waitMillis: Infinity, restMillis: 0 })
-    const { answerOne, ask, gate } = server
-    const lines = await ask(named("generate", 1))
-    await waitUntil("the first is in work", () => gate.inFlight === 1)
-    await ask(named("work", limit - 1))
-    await waitUntil("it is full", () => gate.inFlight === limit)
-    await ask(named("waiting", limit * 3))
-    await waitUntil("three times as many wait", () => gate.waiting === limit * 3)
+    const { answerOne, gate } = server
+    const first = await crowded(server)
     await answerOne()
-    lines[0]!.send("POST /api/generate/again HTTP/1.1\r\n")
+    first.send("POST /api/generate/again HTTP/1.1\r\n")
     await waitUntil("it waits with the others", () => gate.waiting === limit * 3)
   })
 
