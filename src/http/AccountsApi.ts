@@ -10,13 +10,6 @@ import * as Problems from "./Problems.ts"
 
 const path = { org: Schema.String }
 const memberPath = { ...path, account: Schema.String }
-const bodyProblems = [
-  Problems.InvalidRequest,
-  Problems.PayloadTooLarge,
-  Problems.UnsupportedMediaType,
-  Problems.Unavailable,
-] as const
-
 /** A link that works once. Prefix its path with the address of the console. */
 export const Link = Schema.Struct({
   path: Schema.String.annotate({ description: "Path with the secret token: in this answer only" }),
@@ -64,7 +57,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("createAccount", "/accounts", {
       payload: AccountInput,
       success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.Conflict],
+      error: [...Problems.ofBody, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Makes an account").annotate(
       OpenApi.Description,
       "Without a password, `link` lets the person choose one.",
@@ -92,7 +85,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.patch("updateOwnAccount", "/account", {
       payload: OwnAccountBody,
       success: Account,
-      error: [...bodyProblems, Problems.Unprocessable, Problems.TooManyAttempts],
+      error: [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts],
     }).annotate(OpenApi.Summary, "Changes the caller's own name or password"),
     HttpApiEndpoint.get("listSessions", "/sessions", {
       success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
@@ -114,7 +107,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: memberPath,
       payload: MemberBody,
       success: Member,
-      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Gives a role in an organization").annotate(
       OpenApi.Description,
       "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
@@ -128,7 +121,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: path,
       payload: InvitationBody,
       success: Schema.Struct({ ...Invitation.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Invites a person into an organization").annotate(
       OpenApi.Description,
       "`path` is the link to send to the person: in this answer only, for 7 days, once.",

@@ -37,13 +37,6 @@ const path = { org: Schema.String }
 const templatePath = { ...path, template: Schema.String }
 const variantPath = { ...templatePath, variant: Schema.String }
 
-const bodyProblems = [
-  Problems.InvalidRequest,
-  Problems.PayloadTooLarge,
-  Problems.UnsupportedMediaType,
-  Problems.Unavailable,
-] as const
-
 const generated = {
   tracking_id: Schema.String,
   copy: Schema.Struct({
@@ -70,7 +63,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       payload: GenerateBody,
       success: Generated,
       error: [
-        ...bodyProblems,
+        ...Problems.ofBody,
         ...keyProblems,
         Problems.TemplateNotFound,
         Problems.TemplateArchived,
@@ -103,7 +96,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       params: path,
       payload: BatchBody,
       success: Schema.Record(Schema.String, BatchGenerated),
-      error: [...bodyProblems, ...keyProblems, Problems.Unprocessable],
+      error: [...Problems.ofBody, ...keyProblems, Problems.Unprocessable],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates"),
   )
   .annotate(OpenApi.Description, "Content selection") {}
@@ -115,7 +108,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       params: path,
       payload: CustomEventsBody,
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
-      error: [...bodyProblems, ...keyProblems],
+      error: [...Problems.ofBody, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },
@@ -143,7 +136,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
       payload: DeliverBody,
       success: Schema.Struct({ status: Schema.Literal("ok") }),
       error: [
-        ...bodyProblems,
+        ...Problems.ofBody,
         ...keyProblems,
         Problems.TemplateNotFound,
         Problems.TemplateArchived,
@@ -166,7 +159,7 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
     HttpApiEndpoint.post("createOrganization", "/organizations", {
       payload: OrganizationInput,
       success: Organization.pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.Conflict],
+      error: [...Problems.ofBody, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Makes an organization"),
     HttpApiEndpoint.get("listOrganizations", "/organizations", {
       success: Schema.Struct({ organizations: Schema.Array(Organization) }),
@@ -180,7 +173,7 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
       params: path,
       payload: OrganizationPatch,
       success: Organization,
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings"),
   )
   .middleware(AdminRequired)
@@ -206,7 +199,7 @@ class KeysGroup extends HttpApiGroup.make("keys")
       params: path,
       payload: KeyBody,
       success: Schema.Struct({ ...ApiKey.fields, key: Schema.String }).pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Makes an API key").annotate(
       OpenApi.Description,
       "`key` is the secret. It is in this answer only; the service keeps a digest of it.",
@@ -220,7 +213,7 @@ class KeysGroup extends HttpApiGroup.make("keys")
       params: { ...path, key: Schema.String },
       payload: KeyPatch,
       success: ApiKey,
-      error: [...bodyProblems, Problems.KeyNotFound],
+      error: [...Problems.ofBody, Problems.KeyNotFound],
     }).annotate(OpenApi.Summary, "Changes a key's name or limit").annotate(
       OpenApi.Description,
       "A limit is followed everywhere within 5 seconds. It holds for all nodes together; every item of a batch counts, " +
@@ -247,7 +240,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       params: path,
       payload: TemplateInput,
       success: Template.pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Conflict],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Makes a template, with variants if given"),
     HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
       params: path,
@@ -270,7 +263,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
         updated: Schema.Array(Schema.String),
         unchanged: Schema.Array(Schema.String),
       }),
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Makes or changes many templates at once").annotate(
       OpenApi.Description,
       "All or nothing. Variants that the import does not name are left as they are.",
@@ -284,7 +277,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       params: templatePath,
       payload: TemplatePatch,
       success: Template,
-      error: [...bodyProblems, Problems.TemplateNotFound],
+      error: [...Problems.ofBody, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Changes a template; what is absent stays"),
     HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
@@ -320,7 +313,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       params: templatePath,
       payload: VariantInput,
       success: Variant.pipe(HttpApiSchema.status(201)),
-      error: [...bodyProblems, Problems.TemplateNotFound, Problems.Conflict],
+      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Adds a variant to a template"),
     HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
@@ -331,7 +324,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       params: variantPath,
       payload: VariantPatch,
       success: Variant,
-      error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound],
+      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound],
     }).annotate(OpenApi.Summary, "Changes a variant; what is absent stays"),
     HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
@@ -342,7 +335,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       params: templatePath,
       payload: PreviewBody,
       success: Preview,
-      error: [...bodyProblems, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
+      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Renders a variant for sample values, and tells who would get which"),
   )
   .middleware(AdminRequired)

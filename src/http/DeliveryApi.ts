@@ -10,13 +10,6 @@ import * as Problems from "./Problems.ts"
 const path = { org: Schema.String }
 const connectionPath = { ...path, connection: Schema.String }
 const deliveryPath = { ...path, delivery: Schema.String }
-const bodyProblems = [
-  Problems.InvalidRequest,
-  Problems.PayloadTooLarge,
-  Problems.UnsupportedMediaType,
-  Problems.Unavailable,
-] as const
-
 /** A connection without its secrets. */
 export const Connection = Schema.Struct({
   name: Schema.String,
@@ -116,7 +109,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       params: connectionPath,
       payload: ConnectionChange,
       success: Connection,
-      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.Unprocessable],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Sets up or changes a connection").annotate(
       OpenApi.Description,
       "Sets a connection up or changes it; what is absent stays, `settings` are replaced whole, `secrets` are merged by " +

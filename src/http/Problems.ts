@@ -330,3 +330,6 @@ export class Unavailable extends HttpApiError.Problem<Unavailable>()(
     "Try again after the seconds in Retry-After. /readyz says what is wrong.",
   ),
 ) {}
+
+/** What can be wrong with the body of a request. */
+export const ofBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType, Unavailable] as const

@@ -10,13 +10,6 @@ import * as Problems from "./Problems.ts"
 
 const path = { org: Schema.String }
 const sourcePath = { ...path, segment: Schema.String }
-const bodyProblems = [
-  Problems.InvalidRequest,
-  Problems.PayloadTooLarge,
-  Problems.UnsupportedMediaType,
-  Problems.Unavailable,
-] as const
-
 /** A source and how busy it was in the last 24 hours. */
 export const WebhookSource = Schema.Struct({
   segment: Schema.String.annotate({ description: "Its neutral name, such as provider_a" }),
@@ -88,7 +81,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       params: sourcePath,
       payload: SourceInput,
       success: WebhookSource,
-      error: [...bodyProblems, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Sets up or changes a webhook source").annotate(
       OpenApi.Description,
       "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
@@ -108,7 +101,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       params: path,
       payload: DryRunBody,
       success: Schema.Unknown,
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Tries a mapping on a sample").annotate(
       OpenApi.Description,
       "What a mapping makes of a sample: per item the event that comes out and where its values were found, or why not. " +
@@ -124,7 +117,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
         deliveries: Schema.Int,
         bodies: Schema.Int,
       }),
-      error: [...bodyProblems, Problems.OrganizationNotFound],
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Forgets a person").annotate(
       OpenApi.Description,
       "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content, " +
