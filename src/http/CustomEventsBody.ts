@@ -1,6 +1,6 @@
 import { Schema } from "effect"
+import { described } from "../domain/described.ts"
 
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
 const text = (description: string) => Schema.optionalKey(described(Schema.String, description))
 
 const CustomEvent = Schema.Struct({

@@ -4,6 +4,7 @@ import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import { CopyId, TemplateId, UserId } from "../domain/Ids.ts"
 import * as Problems from "./Problems.ts"
+import { described } from "../domain/described.ts"
 
 /** A question about a send time, decoded. */
 export interface DelayAsk {
@@ -51,8 +52,6 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayAsk, Read
   }
   return Result.fail(faults)
 }
-
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
 
 /** How an answer of Delay came about. */
 export const DelayTrace = Schema.Struct({

@@ -1,6 +1,5 @@
 import { Schema } from "effect"
-
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
+import { described } from "../domain/described.ts"
 
 const Candidate = Schema.Struct({
   id: Schema.String,

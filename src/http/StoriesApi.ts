@@ -4,12 +4,11 @@ import { EventName } from "../domain/Event.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import { Delivery } from "./DeliveryApi.ts"
 import * as Problems from "./Problems.ts"
+import { described } from "../domain/described.ts"
 
 // The part of the management API that tells what became of one message or one person, and what a source sent last.
 
 const path = { org: Schema.String }
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
-
 /** An event, and what it did. */
 export const StoryEvent = Schema.Struct({
   source: Schema.String,

@@ -1,9 +1,8 @@
 import { Schema } from "effect"
 import { Objective } from "../domain/Template.ts"
+import { described } from "../domain/described.ts"
 
 // What is known of a template's variants, as the API answers it and people read it.
-
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
 
 /** How many decisions had each outcome, once each however often it came. */
 export const OutcomeCounts = Schema.Struct({

@@ -2,10 +2,9 @@ import { Schema } from "effect"
 import { QuietHours } from "../domain/Organization.ts"
 import { DayOfWeek } from "../domain/Season.ts"
 import { TimingResults } from "./TemplateResults.ts"
+import { described } from "../domain/described.ts"
 
 // When the people who get a template look at it, as the API answers it and people read it.
-
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
 
 const place = {
   day: described(Schema.Int, "1 is Monday, 7 is Sunday"),

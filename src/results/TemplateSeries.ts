@@ -1,9 +1,9 @@
 import { Schema } from "effect"
 import { Objective } from "../domain/Template.ts"
+import { described } from "../domain/described.ts"
 
 // How a template did over time, as the API answers it and charts show it.
 
-const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
 export const SeriesVariant = Schema.Struct({
