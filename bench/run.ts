@@ -1,4 +1,5 @@
 // `deno task bench NAME …` runs bench/NAME.ts; without a name it lists them.
+import "../src/runtime/leakGuard.ts"
 import { readdirSync } from "node:fs"
 
 const names = readdirSync(new URL(".", import.meta.url))

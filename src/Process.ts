@@ -1,3 +1,4 @@
+import "./runtime/leakGuard.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, type Effect, Exit } from "effect"
 import process from "node:process"

@@ -1,3 +1,4 @@
+import "./runtime/leakGuard.ts"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
 import { Command, GlobalFlag } from "effect/cli"

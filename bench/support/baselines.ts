@@ -2,6 +2,7 @@
 // events (bench/learn.ts, mode `effect`).
 //
 //   deno run -A bench/support/baselines.ts bare|effect     (PORT from the environment)
+import "../../src/runtime/leakGuard.ts"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

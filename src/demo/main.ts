@@ -1,3 +1,4 @@
+import "../runtime/leakGuard.ts"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"

@@ -1,3 +1,4 @@
+import "../runtime/leakGuard.ts"
 import { Effect } from "effect"
 
 // A thread of its own for arithmetic that would hold up the event loop that answers requests.

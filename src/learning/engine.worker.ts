@@ -1,4 +1,5 @@
 // Fits take milliseconds of arithmetic: off the event loop that answers requests.
+import "../runtime/leakGuard.ts"
 import { Engine } from "./Engine.ts"
 import type { EngineRequest } from "./EngineWorker.ts"
 import { answerAsWorker } from "./WorkerThread.ts"

@@ -1,4 +1,5 @@
 // The process behind `SourceCheck`.
+import "../runtime/leakGuard.ts"
 import { Result } from "effect"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import { parseVars, render, type SourceFault } from "./Renderer.ts"

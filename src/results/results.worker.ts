@@ -1,3 +1,4 @@
+import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedSegment, prepare } from "./Composition.ts"

@@ -1,4 +1,5 @@
 // Stands in for `check.process.ts`: reports its pid or its permissions, hangs or ends, as the first source says.
+import "../../src/runtime/leakGuard.ts"
 import type { CheckRequest } from "../../src/rendering/SourceCheck.ts"
 import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"
 

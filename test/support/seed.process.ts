@@ -1,6 +1,7 @@
 // Makes the databases that those of tests are copies of: in the folder it is given an embedded one without tables and a
 // migrated one, and with the URL of a Postgres database the tables there. A process of its own, since PGlite leaves its own exit
 // code behind, which hid from whoever ran the tests that some had failed.
+import "../../src/runtime/leakGuard.ts"
 import { PGlite } from "@electric-sql/pglite"
 import { Effect, Layer } from "effect"
 import { cpSync } from "node:fs"
