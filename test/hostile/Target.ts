@@ -1,0 +1,44 @@
+import { sinkEnvironment } from "../process/deliverSink.ts"
+import { makeOrganization, type ServiceProcess, waitUntil } from "../support/service.ts"
+import type { Target } from "./Attack.ts"
+
+/** Settings of the service under attack: it may send to this machine, and store secrets. */
+export const connectionSettings = sinkEnvironment
+
+const org = "attacker"
+
+const send = (service: ServiceProcess, key: string): Target["send"] => async (method, path, body, headers = {}) => {
+  try {
+    const response = await service.request(path, {
+      method,
+      headers: { "x-api-key": key, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: body as BodyInit }),
+    })
+    await response.arrayBuffer()
+    return response.status
+  } catch {
+    return 0
+  }
+}
+
+/** An organization with a key and a template, in the hands of an attacker. */
+export const makeTarget = async (service: ServiceProcess): Promise<Target> => {
+  const key = await makeOrganization(service, org, ["generate", "deliver", "events"])
+  const made = await service.manage("POST", `/organizations/${org}/templates`, {
+    id: "welcome",
+    name: "Welcome",
+    variants: ["a", "b"].map((id) => ({ id, vars: { subject: `Hi {{ name }} ${id}`, body: "{{ a | join: ',' }}" } })),
+  })
+  if (made.status !== 201 && made.status !== 200) throw new Error(`No template: ${JSON.stringify(made)}`)
+  return {
+    service,
+    org,
+    key,
+    send: send(service, key),
+    drained: () =>
+      waitUntil("every body of the inbox is processed", async () => {
+        const { body } = await service.manage("GET", `/organizations/${org}/webhooks`)
+        return body.webhooks.every(({ pending }: { pending: number }) => pending === 0)
+      }, 120),
+  }
+}
