@@ -12,6 +12,7 @@ export default defineConfig({
       "test/process/DeliverStorm.test.ts",
       "test/process/Cluster.test.ts",
       "test/http/Fuzz.test.ts",
+      "test/hostile/Hostile.test.ts",
     ],
     env: {
       KILLS: "50",

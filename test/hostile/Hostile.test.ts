@@ -20,7 +20,7 @@ const tries = 3
 const afterwards = 40
 
 const attacks: ReadonlyArray<Attack> = (await Promise.all(
-  readdirSync(new URL("attacks/", import.meta.url)).sort().map((file) => import(`./attacks/${file}`)),
+  readdirSync(new URL("attacks/", import.meta.url)).sort().map((file) => import(`./attacks/${file.slice(0, -3)}.ts`)),
 )).flatMap((module: { readonly attacks: ReadonlyArray<Attack> }) => module.attacks)
 const wanted = new RegExp(process.env.HOSTILE ?? "", "i")
 

@@ -1,0 +1,42 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { risersOf } from "../../bench/support/Heap.ts"
+import { soak, type SoakSample } from "../../bench/support/Soak.ts"
+import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+
+// `deno task bench soak` does the same for an hour, with pauses, memory and latency.
+
+const intervalSeconds = 12
+/** Generates a second: 2,400 in an interval, with 2,400 events, 120 messages and 24 reads. */
+const rate = 200
+
+/**
+ * Objects of one class that an interval may leave behind. The background loops suspend some 16 times a second, so one object
+ * for each suspension would be 190 in an idle interval.
+ */
+const least = { idle: 100, load: 500 }
+
+/** Classes that the service's code makes; V8's own, such as compiled code, level off only after hours. */
+const isOurs = (name: string) => /^(object|closure|array) /.test(name)
+
+const risers = (samples: ReadonlyArray<SoakSample>, phase: SoakSample["phase"]) => {
+  const censuses = samples.filter((sample) => sample.phase === phase).map(({ heap }) => heap)
+  return risersOf(censuses, least[phase]).filter(({ name }) => isOurs(name))
+}
+
+describe.runIf(hasPostgres())("A service that runs on", () => {
+  it.live("keeps as many objects as it had, idle and under load", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const environment = yield* temporaryEnvironment("postgres")
+      const samples = yield* Effect.promise(() => soak({ environment, intervalSeconds, idle: 4, loaded: 4, rate }))
+      for (const { heap, load, minute, phase } of samples) {
+        const asked = load === undefined ? "" : `, ${load.generate.requests} Generates`
+        console.info(`soak: ${phase}, minute ${minute.toFixed(1)}: ${heap.objects} objects${asked}`)
+      }
+      assert.deepStrictEqual(risers(samples, "idle"), [])
+      assert.deepStrictEqual(risers(samples, "load"), [])
+      const generated = samples.flatMap(({ load }) => load === undefined ? [] : [load.generate.statuses])
+      assert.deepStrictEqual([...new Set(generated.flatMap(Object.keys))], ["200"])
+    })))
+})
