@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { dayMillis } from "../bandit/Window.ts"
 import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import * as Json from "../domain/Json.ts"
 
 /** An event as it was stored, with the decision it belongs to, where it has been found. */
 export interface PastEvent {
@@ -112,7 +113,7 @@ const cursorOf = (position: Position): string => Buffer.from(JSON.stringify(posi
 /** The position a cursor stands for; undefined for a text that is none. */
 export const parseCursor = (cursor: string): Position | undefined => {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
+    const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     return Array.isArray(parsed) && parsed.length === 4 && parsed.every((part) => typeof part === "string") &&
         /^\d{1,15}$/.test(String(parsed[0]))
       ? parsed as unknown as Position

@@ -39,7 +39,7 @@ export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): It
   return { items: [json], list: undefined }
 }
 
-// JSON.parse quotes the body in its messages, and may cut a surrogate pair in two.
+// A reason may quote a control character or half a surrogate pair of the body.
 // deno-lint-ignore no-control-regex
 const printable = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd")
 

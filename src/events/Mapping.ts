@@ -1,4 +1,5 @@
 import type { EventName, NormalizedEvent } from "../domain/Event.ts"
+import * as Json from "../domain/Json.ts"
 import { collectAt, faulty, ignored, type Skipped } from "./Items.ts"
 import { matches, nodesOf, parsePath } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
@@ -62,7 +63,7 @@ const parsedText = (value: unknown): ReadonlyArray<unknown> => {
   if (typeof value === "object" && value !== null) return [value]
   if (typeof value !== "string" || value.length > maxText) return []
   try {
-    return [JSON.parse(value) as unknown]
+    return [Json.parse(value)]
   } catch {
     return []
   }

@@ -1,3 +1,5 @@
+import * as Json from "../domain/Json.ts"
+
 /** A step of a path: a member by name, an element by index, or null for every element. */
 export type Step = string | number | null
 
@@ -15,7 +17,7 @@ const step = /\.([^.[\]"'\s]+)|\[(\d{1,9})\]|\[(\*)\]|\["((?:[^"\\]|\\.)*)"\]|\[
 
 const quoted = (text: string): string | undefined => {
   try {
-    return JSON.parse(`"${text}"`) as string
+    return Json.parse(`"${text}"`) as string
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { isStorable } from "../domain/Attributes.ts"
 import type { EventName } from "../domain/Event.ts"
+import * as Json from "../domain/Json.ts"
 import type { NotUnderstood } from "./Sources.ts"
 
 /** An object of parsed JSON. Arrays are none. */
@@ -76,9 +77,9 @@ export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnd
     return { reason: "The body is not valid UTF-8" }
   }
   try {
-    return { json: JSON.parse(text) as unknown }
+    return { json: Json.parse(text) }
   } catch (error) {
-    return { reason: `The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}` }
+    return { reason: `The body ${Json.explain(error)}` }
   }
 }
 
@@ -249,7 +250,7 @@ export const objectOf = (value: unknown): Item | undefined => {
   if (isItem(value)) return value
   if (typeof value !== "string" || !/^\s*\{/.test(value)) return undefined
   try {
-    const parsed: unknown = JSON.parse(value)
+    const parsed: unknown = Json.parse(value)
     return isItem(parsed) ? parsed : undefined
   } catch {
     return undefined
@@ -298,7 +299,7 @@ const scalarJson = (value: unknown): string =>
     ? String(value)
     : "null"
 
-/** JSON without spaces, names sorted at every level. Keeps its own stack: `JSON.parse` lets any depth through. */
+/** JSON without spaces, names sorted at every level. Keeps its own stack: parsed JSON has any depth. */
 export const canonicalJson = (item: Item): string => {
   const open: Array<Frame> = []
   let frame: Frame | undefined = frameOf(item)

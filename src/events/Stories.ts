@@ -6,6 +6,7 @@ import type { Delivery } from "../delivery/Delivery.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import * as Json from "../domain/Json.ts"
 import { effectsOf, type EventEffect } from "./EventEffects.ts"
 
 /** An event, and what it did. */
@@ -148,7 +149,7 @@ const cursorOf = ({ decidedAt, templateId, trackingId }: DecisionRow): string =>
 /** The position a cursor stands for; undefined for a text that is none. */
 export const parseStoryCursor = (cursor: string): Position | undefined => {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
+    const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (!Array.isArray(parsed) || parsed.length !== 3) return undefined
     const [at, trackingId, templateId] = parsed as ReadonlyArray<unknown>
     return typeof at === "number" && Number.isSafeInteger(at) && Math.abs(at) < 8e15 &&

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { IncomingMessage } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import * as Json from "../domain/Json.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "./Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
@@ -184,9 +185,9 @@ export const rawJson = (
       return invalid("The body is not valid UTF-8")
     }
     try {
-      return Effect.succeed<RawJson>({ bytes, json: JSON.parse(text) })
+      return Effect.succeed<RawJson>({ bytes, json: Json.parse(text) })
     } catch (error) {
-      return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
+      return invalid(`The body ${Json.explain(error)}`)
     }
   })
 }

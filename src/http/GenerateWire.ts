@@ -1,6 +1,7 @@
 import { Result, Schema } from "effect"
 import * as Attributes from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
+import * as Json from "../domain/Json.ts"
 import { CopyId, TemplateId, TrackingId, UserId } from "../domain/Ids.ts"
 import { decoder } from "../domain/Faults.ts"
 
@@ -158,7 +159,7 @@ export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
       continue
     }
     try {
-      const parsed: unknown = JSON.parse(value)
+      const parsed: unknown = Json.parse(value)
       if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) throw new TypeError("not an object")
       objects[name] = parsed as Record<string, unknown>
     } catch {

@@ -4,6 +4,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { categoryOf } from "../domain/Event.ts"
 import { decoder } from "../domain/Faults.ts"
+import * as Json from "../domain/Json.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
 import { Erasures } from "../events/Erasures.ts"
 import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../events/EventHistory.ts"
@@ -113,7 +114,7 @@ export const layer = HttpApiBuilder.group(
             clock.currentTimeMillisUnsafe(),
           )
           // As JSON, which leaves out what an event does not have.
-          return JSON.parse(JSON.stringify(explained)) as unknown
+          return Json.parse(JSON.stringify(explained))
         }).pipe(toProblems))
       .handleRaw("erasePerson", ({ params, request }) =>
         Effect.gen(function* () {

@@ -1,6 +1,7 @@
 // The process behind `SourceCheck`.
 import "../runtime/leakGuard.ts"
 import { Result } from "effect"
+import * as Json from "../domain/Json.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import { parseVars, render, type SourceFault } from "./Renderer.ts"
 import type { CheckRequest } from "./SourceCheck.ts"
@@ -15,7 +16,10 @@ await answerAsProcess(({ fields, formats, vars }: CheckRequest, note): ReadonlyA
   if (faults.length > 0) return faults
   const parsed = parseVars(vars, formats)
   if (Result.isFailure(parsed)) return parsed.failure.faults
-  const rendered = render(parsed.success, JSON.parse(fields), { strict: false, now: Date.now() })
+  const rendered = render(parsed.success, Json.parse(fields) as Record<string, unknown>, {
+    strict: false,
+    now: Date.now(),
+  })
   return Result.isSuccess(rendered)
     ? []
     : rendered.failure.faults.map(({ column, line, message, variable }) => ({ column, line, message, variable }))

@@ -1,5 +1,6 @@
 import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
+import * as Json from "../domain/Json.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedSegment, prepare } from "./Composition.ts"
 import type { ResultsRequest } from "./ResultsWorker.ts"
@@ -7,9 +8,8 @@ import { composeSeries, type CountedStretch, type DelayedOutcomes } from "./Seri
 
 type Read<A> = ReadonlyArray<A>
 
-const segmentOf = (
-  [copyId, segment, track, counts]: readonly [string, string, CountedSegment["track"], Read<number>],
-): CountedSegment => ({ copyId, segment, track, counts })
+type SegmentRow = readonly [copyId: string, segment: string, track: CountedSegment["track"], counts: Read<number>]
+const segmentOf = ([copyId, segment, track, counts]: SegmentRow): CountedSegment => ({ copyId, segment, track, counts })
 
 type StretchRow = readonly [number, number, string, string, number, number, number, number, number, number]
 
@@ -17,23 +17,30 @@ const stretchOf = (
   [first, moment, copyId, segment, decisions, voided, open, click, conversion, negative]: StretchRow,
 ): CountedStretch => ({ first, moment, copyId, segment, decisions, voided, open, click, conversion, negative })
 
-const delayOf = (
-  [hour, outcome, delayClass, count]: readonly [number, string, number, number],
-): DelayedOutcomes => ({ hour, outcome, delayClass, count })
+type DelayRow = readonly [hour: number, outcome: string, delayClass: number, count: number]
+const delayOf = ([hour, outcome, delayClass, count]: DelayRow): DelayedOutcomes => ({
+  hour,
+  outcome,
+  delayClass,
+  count,
+})
 
 answerAsWorker((request: ResultsRequest): unknown => {
   switch (request.type) {
     case "results": {
       const { rows, ...input } = request.input
-      const { compose, request: asked } = prepare({ ...input, rows: JSON.parse(rows).map(segmentOf) })
+      const { compose, request: asked } = prepare({
+        ...input,
+        rows: (Json.parseStored(rows) as Array<SegmentRow>).map(segmentOf),
+      })
       return compose(report(asked))
     }
     case "series": {
       const { delays, rows, ...input } = request.input
       return composeSeries({
         ...input,
-        rows: JSON.parse(rows).map(stretchOf),
-        delays: JSON.parse(delays).map(delayOf),
+        rows: (Json.parseStored(rows) as Array<StretchRow>).map(stretchOf),
+        delays: (Json.parseStored(delays) as Array<DelayRow>).map(delayOf),
       })
     }
   }

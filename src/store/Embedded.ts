@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Schema, String } from "effect"
 import { join } from "node:path"
 import { Settings } from "../Settings.ts"
+import { columnTypes } from "./ColumnTypes.ts"
 import * as DataDirLock from "./DataDirLock.ts"
 import { EmbeddedLink, type FromWorker, type ToWorker } from "./EmbeddedLink.ts"
 import { Store } from "./Store.ts"
@@ -107,6 +108,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     transformResultNames: String.snakeToCamel,
     transformQueryNames: String.camelToSnake,
     transformJson: false,
+    types: columnTypes,
   })
   return Layer.merge(
     client,

@@ -1,6 +1,7 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Effect, Layer, Option, Redacted, String } from "effect"
 import { Settings } from "../Settings.ts"
+import { columnTypes } from "./ColumnTypes.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
@@ -44,6 +45,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     transformResultNames: String.snakeToCamel,
     transformQueryNames: String.camelToSnake,
     transformJson: false,
+    types: columnTypes,
   })
   return Layer.merge(
     client,

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Result } from "effect"
 import { Buffer } from "node:buffer"
+import * as Json from "../../domain/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
 import type { Answer, NoAnswer, OutboundHttp, Request } from "../OutboundHttp.ts"
 
@@ -53,7 +54,7 @@ export const waitOf = (answer: Answer, now: number): Duration.Duration | undefin
 /** The JSON object of an answer; undefined when it is none. */
 export const objectOf = ({ body }: Answer): Readonly<Record<string, unknown>> | undefined => {
   try {
-    const json: unknown = JSON.parse(body)
+    const json: unknown = Json.parse(body)
     return typeof json === "object" && json !== null && !Array.isArray(json)
       ? json as Record<string, unknown>
       : undefined

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
+import * as Json from "../../domain/Json.ts"
 import * as Verdict from "./Verdict.ts"
 
 /** The signature key of a callback of Salesforce Marketing Cloud's Event Notification Service. `providers.md` 6. */
@@ -68,7 +69,7 @@ export const handshakeOf = (headers: Verdict.Headers, body: Uint8Array): Handsha
   if (Object.hasOwn(headers, signatureName) || body.length > maxHandshakeBytes) return undefined
   let json: unknown
   try {
-    json = JSON.parse(Buffer.from(body).toString("utf8"))
+    json = Json.parse(Buffer.from(body).toString("utf8"))
   } catch {
     return undefined
   }

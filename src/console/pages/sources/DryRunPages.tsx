@@ -3,6 +3,7 @@
 import { Clock, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import * as Json from "../../../domain/Json.ts"
 import { decode as decodeMapping, type DryRun, dryRun } from "../../../events/Mapping.ts"
 import { WebhookSources } from "../../../events/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -157,12 +158,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.fnUntraced(function* (visit, sent) {
         const now = yield* Clock.currentTimeMillis
         const mapping = yield* Effect.try({
-          try: (): unknown => JSON.parse(sent["mapping"] ?? ""),
+          try: (): unknown => Json.parse(sent["mapping"] ?? ""),
           catch: (cause) =>
             new InvalidInput({
               faults: [{
                 pointer: "/mapping",
-                detail: `is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+                detail: Json.explain(cause),
               }],
             }),
         })

@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import * as Json from "../../../domain/Json.ts"
 import { Inbox, type InboxEntry, type InboxStatus } from "../../../events/Inbox.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -30,7 +31,7 @@ const statusBadge: {
 
 const pretty = (text: string): string => {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2)
+    return JSON.stringify(Json.parse(text), null, 2)
   } catch {
     return text
   }

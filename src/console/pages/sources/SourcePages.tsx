@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
+import * as Json from "../../../domain/Json.ts"
 import type { Segment } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { Stories } from "../../../events/Stories.ts"
@@ -39,12 +40,12 @@ const inputOf = (segment: Segment, sent: Fields): Effect.Effect<SourceInput, Inv
     const mapping = sent["mapping"] ?? ""
     if (mapping.trim() !== "") {
       settings["mapping"] = yield* Effect.try({
-        try: (): unknown => JSON.parse(mapping),
+        try: (): unknown => Json.parse(mapping),
         catch: (cause) =>
           new InvalidInput({
             faults: [{
               pointer: "/settings/mapping",
-              detail: `is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+              detail: Json.explain(cause),
             }],
           }),
       })

@@ -2,6 +2,7 @@ import { Result } from "effect"
 import * as Attributes from "../../../domain/Attributes.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
+import * as Json from "../../../domain/Json.ts"
 import { type Season, SeasonInstant } from "../../../domain/Season.ts"
 import { type Condition, decimalOf, type Operator } from "../../../domain/Targeting.ts"
 import { type Formats, type Variant, VariantPatch, type Vars } from "../../../domain/Template.ts"
@@ -168,7 +169,7 @@ const valuesOf = ({ op, values }: ConditionDraft) =>
     if (value === "") return []
     if (value.startsWith('"')) {
       try {
-        const parsed: unknown = JSON.parse(value)
+        const parsed: unknown = Json.parse(value)
         if (typeof parsed === "string") return [parsed]
       } catch {
         // A text that merely begins with a quotation mark.
@@ -294,7 +295,7 @@ export const readSample = (sample: Sample): Result.Result<
     const text = sample[name].trim()
     if (text === "") return {}
     try {
-      const value: unknown = JSON.parse(text)
+      const value: unknown = Json.parse(text)
       if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>
       faults.push({ pointer: `/${name}`, detail: 'must be a JSON object, such as {"name": "Ann"}' })
     } catch (error) {

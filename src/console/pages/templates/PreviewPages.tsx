@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import { type Preview, type PreviewAsk, Previews } from "../../../decisions/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
+import * as Json from "../../../domain/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { VariantPatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
@@ -35,7 +36,7 @@ import { seasonText } from "./Words.ts"
 /** What a JSON text of a query says, if it is an object. */
 const objectOf = (text: string | null): Readonly<Record<string, unknown>> => {
   try {
-    const value: unknown = JSON.parse(text ?? "{}")
+    const value: unknown = Json.parse(text ?? "{}")
     return value !== null && typeof value === "object" && !Array.isArray(value) ? value as Record<string, unknown> : {}
   } catch {
     return {}

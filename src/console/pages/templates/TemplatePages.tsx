@@ -4,6 +4,7 @@ import { Clock, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
+import * as Json from "../../../domain/Json.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
@@ -58,7 +59,7 @@ const given = (
 ): { readonly text: string; readonly fields: Record<string, unknown> } | undefined => {
   if (text === null) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = Json.parse(text)
     return value !== null && typeof value === "object" && !Array.isArray(value)
       ? { text, fields: value as Record<string, unknown> }
       : undefined

@@ -1,0 +1,24 @@
+import { PgTypes } from "@effect/sql-pg"
+import { Result } from "effect"
+import * as Json from "../domain/Json.ts"
+
+const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =>
+  Result.try({
+    try: () => Json.parseStored(new TextDecoder("utf-8", { fatal: true }).decode(bytes)),
+    catch: (cause) => new PgTypes.CodecError({ message: `A JSON column cannot be read: ${cause}` }),
+  })
+
+/** The driver's types, but for JSON columns, which hold what callers have sent and are parsed by `domain/Json.ts`. */
+export const columnTypes: PgTypes.Registry = PgTypes.makeRegistry()
+
+columnTypes.register(PgTypes.OID.json, {
+  encode: (value: unknown) => PgTypes.encode(value, PgTypes.OID.json),
+  decode,
+})
+columnTypes.register(PgTypes.OID.jsonb, {
+  encode: (value: unknown) => PgTypes.encode(value, PgTypes.OID.jsonb),
+  decode: (bytes) =>
+    bytes[0] === 1
+      ? decode(bytes.subarray(1))
+      : Result.fail(new PgTypes.CodecError({ message: `A jsonb column has the unknown version ${bytes[0]}` })),
+})
