@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import type { Decision } from "./Decision.ts"
 import { countStored, insertDecisions, Uncommitted } from "./DecisionLog.ts"
 
@@ -60,7 +61,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const memory = new Map<string, StickyChoice>()
+      const memory = new SeededMap<string, StickyChoice>()
       const keyOf = (org: string, template: string, user: string) => `${org}\0${template}\0${user}`
 
       const remember = (key: string, choice: StickyChoice) => {

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { digest } from "./Touch.ts"
 
@@ -101,7 +102,7 @@ export const applyTouches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   changes: ReadonlyArray<TouchChange>,
 ): Effect.fn.Return<void, SqlError> {
-  const byHolder = new Map<string, { readonly holder: Holder; remove: Array<number>; add: Array<number> }>()
+  const byHolder = new SeededMap<string, { readonly holder: Holder; remove: Array<number>; add: Array<number> }>()
   for (const { add, holder, known, remove } of changes) {
     if (add === remove && (known || add === undefined)) continue
     const key = keyOf(holder)
@@ -112,7 +113,7 @@ export const applyTouches = Effect.fnUntraced(function* (
   }
   if (byHolder.size === 0) return
   const entries = [...byHolder.values()]
-  const known = new Map(
+  const known = new SeededMap(
     (yield* read(sql, entries.map(({ holder }) => holder))).map((row) => [
       keyOf({ org: row.orgSlug, kind: row.kind, person: row.person }),
       fromBytes(row.touches),
@@ -139,7 +140,7 @@ export const applyZones = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reports: ReadonlyArray<ZoneReport>,
 ): Effect.fn.Return<void, SqlError> {
-  const latest = new Map<string, ZoneReport>()
+  const latest = new SeededMap<string, ZoneReport>()
   for (const report of reports) {
     const key = `${report.org}\0${report.person}`
     const known = latest.get(key)

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { lockEvents } from "../events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
@@ -56,7 +57,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       const rows = yield* sql<{ readonly person: string; readonly touches: Uint8Array }>`
         SELECT s.person, s.touches FROM send_times s
         WHERE s.org_slug = ${org} AND s.kind = 'user' AND s.person = ANY(${wanted}::text[])`
-      const stored = new Map(rows.map(({ person, touches }) => [person, fromBytes(touches)]))
+      const stored = new SeededMap(rows.map(({ person, touches }) => [person, fromBytes(touches)]))
       const wrong = truths.filter(([{ person }, truth]) =>
         !isEqual(recent(stored.get(person) ?? new Float64Array(0)), truth)
       )
@@ -124,7 +125,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     }
 
     if (check) return { people, differences }
-    const nobodies = new Map<string, { readonly holder: Holder; codes: Float64Array }>()
+    const nobodies = new SeededMap<string, { readonly holder: Holder; codes: Float64Array }>()
     let key = { tracking: "", template: "" }
     while (true) {
       const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`

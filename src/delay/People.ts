@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { type Asked, type Known, readPeople } from "./Histories.ts"
 
 /** People kept in memory at most; the least recently asked for go first. */
@@ -51,8 +52,8 @@ export class People extends Context.Service<People, {
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
       const context = yield* Effect.context()
-      const memory = new Map<string, Remembered>()
-      const waiting = new Map<string, Waiting>()
+      const memory = new SeededMap<string, Remembered>()
+      const waiting = new SeededMap<string, Waiting>()
       let running = 0
 
       const remember = (key: string, { email }: Asked, known: Known) => {

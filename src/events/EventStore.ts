@@ -5,6 +5,7 @@ import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/Histories.ts"
 import { touchOf } from "../delay/Touch.ts"
+import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, isTellable, resolveLinks, waitsForLink, windowDays } from "./Attribution.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -61,7 +62,7 @@ const eventKey = (org: string, source: string, key: string) => `${org}\0${source
 
 /** Events of `incoming` that are not in the store yet, each once. */
 const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming: ReadonlyArray<Incoming>) {
-  const first = new Map<string, Incoming>()
+  const first = new SeededMap<string, Incoming>()
   for (const event of incoming) {
     const key = eventKey(event.org, event.source, event.key)
     if (!first.has(key)) first.set(key, event)
@@ -159,7 +160,9 @@ export const insertEvents = Effect.fnUntraced(function* (
     ON CONFLICT DO NOTHING
     RETURNING org_slug, source, event_key, template_id`
   if (inserted.length === rows.length) return rows
-  const keys = new Set(inserted.map((row) => `${eventKey(row.orgSlug, row.source, row.eventKey)}\0${row.templateId}`))
+  const keys = new SeededSet(
+    inserted.map((row) => `${eventKey(row.orgSlug, row.source, row.eventKey)}\0${row.templateId}`),
+  )
   return rows.filter(({ decision, event }) =>
     keys.has(`${eventKey(event.org, event.source, event.key)}\0${decision?.templateId ?? ""}`)
   )
@@ -201,11 +204,11 @@ export const countEvents = Effect.fnUntraced(function* (
   fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
 ): Effect.fn.Return<void, SqlError> {
   if (fresh.length === 0) return
-  const decisions = new Map<string, { readonly decision: DecisionRef; readonly keys: Set<string> }>()
+  const decisions = new SeededMap<string, { readonly decision: DecisionRef; readonly keys: SeededSet<string> }>()
   for (const { decision, key, source } of fresh) {
     const id = decisionKey(decision)
     let entry = decisions.get(id)
-    if (entry === undefined) decisions.set(id, entry = { decision, keys: new Set() })
+    if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
     entry.keys.add(`${source}\0${key}`)
   }
   const list = [...decisions.values()]

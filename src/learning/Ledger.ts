@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { TallyCounts, Track } from "../bandit/Tally.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { carried } from "../telemetry/Tracing.ts"
 
 // The append-only rows through which everything reaches the tallies. They are written in the transaction of what caused
@@ -38,7 +39,7 @@ interface Sum extends LedgerEntry {
 
 /** Adds entries up, so that a group of changes is a few rows. */
 export class LedgerSum {
-  readonly #sums = new Map<string, Sum>()
+  readonly #sums = new SeededMap<string, Sum>()
 
   add(entry: LedgerEntry): void {
     const { copyId, hour, org, segment, templateId, track } = entry

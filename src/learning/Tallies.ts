@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import type { Counted, HourDelays } from "./Engine.ts"
 import type { DelayCounts } from "./Ledger.ts"
 
@@ -211,7 +212,7 @@ export const addDelays = Effect.fnUntraced(function* (
 
 /** Adds up counts by variant, segment, bucket and track, and delays by hour. */
 export class TallySum {
-  readonly #tallies = new Map<string, Tally & { readonly counts: { [name: string]: number } }>()
+  readonly #tallies = new SeededMap<string, Tally & { readonly counts: { [name: string]: number } }>()
   readonly #delays = new Map<number, { [name: string]: number }>()
 
   /** `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of `now`. */

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Attributes from "../domain/Attributes.ts"
 import type { ProfileUpdate } from "../domain/Event.ts"
+import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { bounded } from "../store/bounded.ts"
 
 /** For how long what is known of a user is used without asking the store. Unit: milliseconds. */
@@ -49,7 +50,7 @@ export class Profiles extends Context.Service<Profiles, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const memory = new Map<string, { readonly traits: Attributes.Attributes; readonly readAt: number }>()
+      const memory = new SeededMap<string, { readonly traits: Attributes.Attributes; readonly readAt: number }>()
       // Organizations without any profile are asked about nobody, which is most of them.
       let withProfiles: ReadonlySet<string> = new Set()
 
@@ -70,7 +71,7 @@ export class Profiles extends Context.Service<Profiles, {
 
       const apply = Effect.fnUntraced(function* (updates: ReadonlyArray<ProfileUpdate & { readonly org: string }>) {
         if (updates.length === 0) return
-        const keys = [...new Set(updates.map(({ org, user }) => keyOf(org, user)))].map((key) => {
+        const keys = [...new SeededSet(updates.map(({ org, user }) => keyOf(org, user)))].map((key) => {
           const [org_slug, user_id] = key.split("\0")
           return { org_slug, user_id }
         })
@@ -80,7 +81,7 @@ export class Profiles extends Context.Service<Profiles, {
           CROSS JOIN LATERAL (
             SELECT * FROM profiles p WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
             ORDER BY p.org_slug, p.user_id LIMIT 1) p`
-        const profiles = new Map<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
+        const profiles = new SeededMap<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
         for (const update of updates) {
           const key = keyOf(update.org, update.user)
           profiles.set(key, merged(profiles.get(key), update))
@@ -133,8 +134,8 @@ export class Profiles extends Context.Service<Profiles, {
 
 /** A profile with one more report: of each trait the latest counts, and null takes it away. */
 const merged = (profile: Row | undefined, update: ProfileUpdate & { readonly org: string }): Row => {
-  const traits = new Map(Object.entries(profile?.traits ?? {}))
-  const reportedAt = new Map(Object.entries(profile?.reportedAt ?? {}))
+  const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
+  const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))
   let email = profile?.email ?? null
   for (const [name, value] of Object.entries(update.traits)) {
     const before = reportedAt.get(name)
@@ -148,7 +149,7 @@ const merged = (profile: Row | undefined, update: ProfileUpdate & { readonly org
     else traits.set(name, value)
   }
   if (update.email !== undefined) email = update.email
-  const kept = new Set([...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits).map(([name]) => name))
+  const kept = new SeededSet([...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits).map(([name]) => name))
   return {
     orgSlug: update.org,
     userId: update.user,
