@@ -1,3 +1,4 @@
+import { SeededMap } from "../domain/SeededMap.ts"
 import type { FilterEntry } from "./Filters.ts"
 import type { Run } from "./Run.ts"
 import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"
@@ -44,6 +45,30 @@ const sorted = (
 const first = (text: string): string => Array.from(text.slice(0, 2))[0] ?? ""
 const last = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? ""
 
+/** Elements by the value of a key, in the order in which the keys come first. */
+const grouped = (
+  parts: ReadonlyArray<unknown>,
+  keyOf: (element: unknown) => unknown,
+): ReadonlyArray<{ readonly name: unknown; readonly items: Array<unknown> }> => {
+  const groups: Array<{ readonly name: unknown; readonly items: Array<unknown> }> = []
+  const scalars = new SeededMap<string | number, Array<unknown>>()
+  const others = new Map<unknown, Array<unknown>>()
+  for (const element of parts) {
+    const name = keyOf(element)
+    const isScalar = typeof name === "string" || typeof name === "number"
+    const items = isScalar ? scalars.get(name) : others.get(name)
+    if (items !== undefined) {
+      items.push(element)
+      continue
+    }
+    const group = { name, items: [element] }
+    groups.push(group)
+    if (isScalar) scalars.set(name, group.items)
+    else others.set(name, group.items)
+  }
+  return groups
+}
+
 export const listFilters: Record<string, FilterEntry> = {
   first: {
     needs: 0,
@@ -58,15 +83,7 @@ export const listFilters: Record<string, FilterEntry> = {
     const value = at(path, run)
     return parts.filter((element) => !isNothing(value(element)))
   }),
-  uniq: onList(0, (parts, [path], run) => {
-    if (isNothing(path)) return [...new Set(parts)]
-    const value = at(path, run)
-    const seen = new Set()
-    return parts.filter((element) => {
-      const key = value(element)
-      return !seen.has(key) && seen.add(key)
-    })
-  }),
+  uniq: onList(0, (parts, [path], run) => grouped(parts, at(path, run)).map(({ items }) => items[0])),
   map: onList(1, (parts, [path], run) => parts.map(at(path, run))),
   sum: onList(0, (parts, [path], run) => {
     const value = at(path, run)
@@ -106,8 +123,7 @@ export const listFilters: Record<string, FilterEntry> = {
       const value = at(path, run)
       const parts = elements(input, run)
       run.spend(parts.length)
-      const groups = Map.groupBy(parts, (element) => value(element))
-      return Array.from(groups, ([name, items]) => ({ name, items }))
+      return grouped(parts, value)
     },
   },
 }
