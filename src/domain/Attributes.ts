@@ -19,6 +19,12 @@ export const maxAttributes = 1_000
 /** Most elements of one attribute's array, those that are `null` included. */
 export const maxElements = 1_000
 
+/** Most characters (UTF-16 code units) of one text: each condition of a template may search all of it. */
+export const maxCharacters = 1_000
+
+/** Most characters of all texts in one attribute's array together, which leaves room for 1,000 UUIDs. */
+export const maxListCharacters = 40_000
+
 /** Most faults reported of one request, so that a small hostile body cannot ask for an answer many times its size. */
 export const maxFaults = 100
 
@@ -43,6 +49,7 @@ const segment = (name: string) => `/${name.toWellFormed().replaceAll("~", "~0").
 const faultOf = (value: unknown, expected: string): string | undefined => {
   switch (typeof value) {
     case "string":
+      if (value.length > maxCharacters) return "must have at most 1,000 characters"
       return isStorable(value) ? undefined : unstorable
     case "number":
       return Number.isFinite(value) ? undefined : "must be a finite number"
@@ -55,10 +62,13 @@ const faultOf = (value: unknown, expected: string): string | undefined => {
 
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === "string"
-    ? isStorable(value)
+    ? value.length <= maxCharacters && isStorable(value)
     : typeof value === "number"
     ? Number.isFinite(value)
     : typeof value === "boolean"
+
+const charactersOf = (elements: ReadonlyArray<unknown>): number =>
+  elements.reduce((sum: number, element) => typeof element === "string" ? sum + element.length : sum, 0)
 
 /** Every fault of `attrs`, in the order of its members. Run only once something is known to be wrong. */
 const explain = (input: object): ReadonlyArray<AttributeFault> => {
@@ -74,6 +84,9 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
     } else if (value.length > maxElements) {
       faults.push({ pointer: segment(name), detail: "must have at most 1,000 elements" })
     } else {
+      if (charactersOf(value) > maxListCharacters) {
+        faults.push({ pointer: segment(name), detail: "must have at most 40,000 characters in all elements together" })
+      }
       for (let i = 0; i < value.length && faults.length < maxFaults; i++) {
         const detail = value[i] === null ? undefined : faultOf(value[i], "a string, a number or a boolean")
         if (detail !== undefined) faults.push({ pointer: `${segment(name)}/${i}`, detail })
@@ -90,8 +103,9 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
  * `null`, an array without elements, and a `null` element; an empty string is a value like any other. `undefined`
  * (no `attrs`) gives no attributes.
  *
- * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements in an array, a nested
- * object or array, a number out of range, or text that cannot be stored (NUL, a lone surrogate). Values are read from
+ * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 40,000 characters in an
+ * array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be stored
+ * (NUL, a lone surrogate). Longer texts are refused rather than cut: a cut text could match another audience. Values are read from
  * parsed JSON: only own members count, and names such as `__proto__` are names like any other.
  */
 export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<AttributeFault>> => {
@@ -112,11 +126,14 @@ export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<A
       attributes.set(name, [textOf(value)])
     } else if (Array.isArray(value) && value.length <= maxElements) {
       const values: Array<string> = []
+      let characters = 0
       for (const element of value) {
         if (element === null) continue
         if (!isScalar(element)) return Result.fail(explain(input))
+        if (typeof element === "string") characters += element.length
         values.push(textOf(element))
       }
+      if (characters > maxListCharacters) return Result.fail(explain(input))
       if (values.length > 0) attributes.set(name, values)
     } else {
       return Result.fail(explain(input))

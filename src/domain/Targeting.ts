@@ -26,11 +26,15 @@ const storable = Schema.makeFilter<string>((value) =>
 export const ConditionValue = Schema.Union([Schema.String.check(storable), Schema.Finite, Schema.Boolean])
 export type ConditionValue = typeof ConditionValue.Type
 
+/** Most characters of a text that is read as a number. The longest that `String` makes of a number has 25. */
+const maxDecimal = 400
+
 /**
  * The number that a text is in decimal notation (`18`, `-0.5`, `1e3`), NaN for any other text: `""`, `0x10`, `1,5`,
- * ` 5 `, `infinity`, and numbers too large to be finite.
+ * ` 5 `, `infinity`, numbers too large to be finite, and texts of more than 400 characters.
  */
 export const decimalOf = (text: string): number => {
+  if (text.length > maxDecimal) return Number.NaN
   if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number.NaN
   const number = Number(text)
   return Number.isFinite(number) ? number : Number.NaN

@@ -1,4 +1,5 @@
 import { type Attributes, textOf } from "../domain/Attributes.ts"
+import { SeededSet } from "../domain/SeededMap.ts"
 import { type Condition, type ConditionValue, decimalOf, type Operator, type Targeting } from "../domain/Targeting.ts"
 
 /** A variant's conditions, ready to be checked many times. */
@@ -24,11 +25,34 @@ const any = (holds: (value: string) => boolean): Check => (values) => {
 
 const not = (check: Check): Check => (values) => !check(values)
 
+/** The numbers of lists and long texts, by the values they are of: the conditions of all variants ask for the same ones. */
+const numbers = new WeakMap<ReadonlyArray<string>, ReadonlyArray<number>>()
+
+const numbersOf = (values: ReadonlyArray<string>): ReadonlyArray<number> => {
+  const known = numbers.get(values)
+  if (known !== undefined) return known
+  const parsed = values.map(decimalOf)
+  numbers.set(values, parsed)
+  return parsed
+}
+
+/** Reading a text of this length takes less time than looking its number up. */
+const shortText = 16
+
 const number = (condition: Condition, holds: (value: number, bound: number) => boolean): Check => {
   const bound = decimalOf(textOf(condition.values[0]!))
   // Text that is no decimal number is NaN, which no comparison holds for.
-  return any((value) => holds(decimalOf(value), bound))
+  return (values) => {
+    const [first] = values
+    if (first === undefined) return false
+    if (values.length === 1 && first.length <= shortText) return holds(decimalOf(first), bound)
+    return numbersOf(values).some((value) => holds(value, bound))
+  }
 }
+
+/** Collisions matter in large sets only, and a `Set` knows the hash of a text it has seen before. */
+const setOf = (texts: ReadonlyArray<string>): { readonly has: (text: string) => boolean } =>
+  texts.length <= 16 ? new Set(texts) : new SeededSet(texts)
 
 const checkOf = (condition: Condition): Check => {
   const texts = condition.values.map(textOf)
@@ -39,11 +63,11 @@ const checkOf = (condition: Condition): Check => {
     case "is_not":
       return not(any((value) => value === text))
     case "in": {
-      const set = new Set(texts)
+      const set = setOf(texts)
       return any((value) => set.has(value))
     }
     case "not_in": {
-      const set = new Set(texts)
+      const set = setOf(texts)
       return not(any((value) => set.has(value)))
     }
     case "exists":
@@ -105,7 +129,7 @@ export const describe = ({ attribute, op, values }: Condition): string => {
  * - An empty string is a value: it exists, is equal to `""` only, and is no number. Every value starts with and
  *   contains `""`.
  * - `gt`, `gte`, `lt`, `lte` compare as 64-bit floating point; a value that is not a finite decimal number (`"abc"`,
- *   `""`, `"0x10"`, `"1,5"`, `"1e999"`) fails.
+ *   `""`, `"0x10"`, `"1,5"`, `"1e999"`) or has more than 400 characters fails.
  */
 export const compile = (targeting: Targeting): Audience => {
   const compiled = targeting.map((condition) => ({

@@ -128,6 +128,25 @@ describe("Attributes.parse", () => {
     ])
   })
 
+  it("takes 1,000 characters and refuses 1,001, alone and in an array", () => {
+    const long = "x".repeat(1_000)
+    assert.deepStrictEqual(parsed({ a: long, b: [long, 1] }), { a: [long], b: [long, "1"] })
+    assert.deepStrictEqual(faults({ a: `${long}x`, b: ["x", `${long}x`], c: "x" }), [
+      "/a must have at most 1,000 characters",
+      "/b/1 must have at most 1,000 characters",
+    ])
+  })
+
+  it("takes 40,000 characters in an array and refuses 40,001", () => {
+    const list = Array(40).fill("x".repeat(1_000))
+    assert.strictEqual(parsed({ a: [...list, null, 1] })["a"]!.length, 41)
+    assert.strictEqual(parsed({ a: Array(1_000).fill("123e4567-e89b-12d3-a456-426614174000") })["a"]!.length, 1_000)
+    assert.deepStrictEqual(faults({ a: [...list, "x"], b: [{}] }), [
+      "/a must have at most 40,000 characters in all elements together",
+      "/b/0 must be a string, a number or a boolean",
+    ])
+  })
+
   it("reports at most 100 faults of a body made of faults", () => {
     assert.strictEqual(faults({ a: Array(1_000).fill({}) }).length, 100)
     assert.strictEqual(faults(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, {}]))).length, 100)

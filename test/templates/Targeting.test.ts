@@ -130,6 +130,27 @@ describe("Targeting.compile", () => {
     )
   })
 
+  it("reads the numbers of a long text or a list once for all conditions", () => {
+    let reads = 0
+    const counting = (values: ReadonlyArray<string>) => {
+      const all = [...values]
+      const map: typeof all.map = (read, self) => {
+        reads++
+        return Array.prototype.map.call(values, read as () => never, self) as never
+      }
+      return Object.assign(all, { map })
+    }
+    const given = new Map([["a", counting([`1${"0".repeat(300)}`])], ["b", counting(["x", "7", "9"])]])
+    const variants = Array.from({ length: 40 }, (_, bound) =>
+      Targeting.compile([
+        { attribute: "a", op: "gt", values: [bound] },
+        { attribute: "b", op: "gte", values: [bound] },
+      ]))
+    const eligible = variants.flatMap(({ holds }, bound) => holds(given) ? [bound] : [])
+    assert.deepStrictEqual(eligible, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    assert.strictEqual(reads, 2)
+  })
+
   it("orders numbers as numbers", () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true })
     fc.assert(fc.property(number, number, (value, bound) => {
@@ -143,7 +164,10 @@ describe("Targeting.compile", () => {
 
 describe("decimalOf", () => {
   it.each(
-    [["0", 0], ["-1.50", -1.5], ["+2", 2], [".5", 0.5], ["5.", 5], ["1e3", 1000], ["1E+21", 1e21], ["007", 7]] as const,
+    [["0", 0], ["-1.50", -1.5], ["+2", 2], [".5", 0.5], ["5.", 5], ["1e3", 1000], ["1E+21", 1e21], ["007", 7], [
+      `${"0".repeat(399)}7`,
+      7,
+    ]] as const,
   )(
     "reads %j as %d",
     (text, number) => assert.strictEqual(decimalOf(text), number),
@@ -166,6 +190,7 @@ describe("decimalOf", () => {
     "infinity",
     "NaN",
     "1e999",
+    "1".repeat(401),
     "١",
   ])(
     "does not take %j for a number",
