@@ -4,6 +4,7 @@ import type { Fault } from "../domain/Errors.ts"
 import * as Json from "../domain/Json.ts"
 import { CopyId, TemplateId, TrackingId, UserId } from "../domain/Ids.ts"
 import { decoder } from "../domain/Faults.ts"
+import { NameCost } from "../domain/NameCost.ts"
 
 // Bodies and parameters of Generate and Batch generate, as they come in. `null` stands for an absent member, since
 // platforms write it for what they do not know; members that are not named here are ignored.
@@ -168,6 +169,7 @@ export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
       faults.push({ pointer: name, detail: `must be one JSON object, such as ${name}={"key":"value"}` })
     }
   }
+  const cost = new NameCost()
   for (const name of new Set(query.keys())) {
     const match = /^(fields|attrs)\[(.*)\]$/s.exec(name)
     if (match === null) continue
@@ -178,7 +180,12 @@ export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
     }
     const values = query.getAll(name)
     const target = objects[match[1]!] ??= {}
+    const began = performance.now()
     put(target, key, match[2]!.endsWith("][") || values.length > 1 ? values : values[0])
+    if (cost.add(1, performance.now() - began)) {
+      faults.push({ pointer: match[1]!, detail: new Json.NamesCollide().message })
+      break
+    }
   }
   Object.assign(body, objects)
   const decoded = generateBody(body)
