@@ -22,8 +22,8 @@ export const maxElements = 1_000
 /** Most characters (UTF-16 code units) of one text: each condition of a template may search all of it. */
 export const maxCharacters = 1_000
 
-/** Most characters of all texts in one attribute's array together, which leaves room for 1,000 UUIDs. */
-export const maxListCharacters = 40_000
+/** Most characters of all texts in one attribute's array together, which leaves room for 500 UUIDs. */
+export const maxListCharacters = 20_000
 
 /** Most faults reported of one request, so that a small hostile body cannot ask for an answer many times its size. */
 export const maxFaults = 100
@@ -85,7 +85,7 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
       faults.push({ pointer: segment(name), detail: "must have at most 1,000 elements" })
     } else {
       if (charactersOf(value) > maxListCharacters) {
-        faults.push({ pointer: segment(name), detail: "must have at most 40,000 characters in all elements together" })
+        faults.push({ pointer: segment(name), detail: "must have at most 20,000 characters in all elements together" })
       }
       for (let i = 0; i < value.length && faults.length < maxFaults; i++) {
         const detail = value[i] === null ? undefined : faultOf(value[i], "a string, a number or a boolean")
@@ -103,7 +103,7 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
  * `null`, an array without elements, and a `null` element; an empty string is a value like any other. `undefined`
  * (no `attrs`) gives no attributes.
  *
- * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 40,000 characters in an
+ * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 20,000 characters in an
  * array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be stored
  * (NUL, a lone surrogate). Longer texts are refused rather than cut: a cut text could match another audience. Values are read from
  * parsed JSON: only own members count, and names such as `__proto__` are names like any other.

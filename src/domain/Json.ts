@@ -58,9 +58,6 @@ const maxCopied = 12
 const recentNames: Array<string> = new Array(512).fill("")
 const maxRecent = 64
 
-/** Names stored between two looks at the clock. */
-const namesPerStep = 8
-
 class Parser {
   private at = 0
   /** Whether the string that was passed last has escapes. */
@@ -167,7 +164,7 @@ class Parser {
         Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
       } else object[name] = value
       names++
-      if (cost !== undefined && (names === namesPerStep || i + 2 === pending.length)) {
+      if (cost !== undefined && (names >= cost.namesPerStep || i + 2 === pending.length)) {
         const now = performance.now()
         if (cost.add(names, now - began)) throw new NamesCollide()
         began = now

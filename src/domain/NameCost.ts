@@ -19,6 +19,11 @@ export class NameCost {
   #strikes = 0
   #slowMillis = 0
 
+  /** How many names to store before the clock is read again: fewer once they are slow, as few are enough to tell. */
+  get namesPerStep(): number {
+    return this.#strikes === 0 ? 8 : 1
+  }
+
   /** Adds a step that stored `names` names in `millis`. Returns true once the time cannot be explained but by collisions. */
   add(names: number, millis: number): boolean {
     if (millis > names * usualMillis) {

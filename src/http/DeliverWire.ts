@@ -26,7 +26,7 @@ export const DeliverBody = Schema.Struct({
   attrs: optional(Schema.Record(Schema.String, Schema.Unknown)).annotate({
     description:
       "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
-      "attributes, 1,000 characters in a string, and 1,000 elements or 40,000 characters in an array",
+      "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
   }),
   ...policyMembers,
   send_at: optional(Schema.String).annotate({

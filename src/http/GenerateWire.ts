@@ -18,7 +18,7 @@ const Fields = Schema.Record(Schema.String, Schema.Unknown).annotate({
 const Attrs = Schema.Record(Schema.String, Schema.Unknown).annotate({
   description:
     "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
-    "attributes, 1,000 characters in a string, and 1,000 elements or 40,000 characters in an array",
+    "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
 })
 
 const shared = { user_id: optional(UserId), fields: optional(Fields), attrs: optional(Attrs) }

@@ -194,6 +194,15 @@ describe("NameCost", () => {
     assert.isDefined(refusedAfter(steps(10_000, (step) => step % 4 === 0 ? 3 : 0.01)))
   })
 
+  it("wants every name to be measured once names are slow", () => {
+    const cost = new NameCost()
+    assert.strictEqual(cost.namesPerStep, 8)
+    cost.add(8, 3)
+    assert.strictEqual(cost.namesPerStep, 1)
+    for (let step = 0; step < 16; step++) cost.add(1, 0.01)
+    assert.strictEqual(cost.namesPerStep, 8)
+  })
+
   it("does not refuse what is slow but short", () => {
     assert.isUndefined(refusedAfter(steps(60, () => 0.3)))
   })
