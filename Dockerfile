@@ -12,7 +12,7 @@ COPY schema schema
 COPY examples examples
 # Compiled once here, so that the container starts without writing anything.
 RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/check.process.ts \
-  src/learning/engine.worker.ts src/results/results.worker.ts \
+  src/delivery/compose.process.ts src/learning/engine.worker.ts src/results/results.worker.ts \
   # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
   && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
 
@@ -29,6 +29,7 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["deno", "eval", "Deno.exit((await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`)).ok ? 0 : 1)"]
 STOPSIGNAL SIGTERM
-# SMTP greets with the name of the host. Deno itself is run once more for the process that checks Liquid, which gets no permissions.
+# SMTP greets with the name of the host. Deno itself is run once more for the processes that check Liquid
+# and compose e-mails, which get no permissions.
 ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno", "src/main.ts"]
 CMD ["serve"]

@@ -20,6 +20,7 @@ import { People } from "./delay/People.ts"
 import { SendTime } from "./delay/SendTime.ts"
 import { Settling } from "./delay/Settling.ts"
 import { AddressGuard } from "./delivery/AddressGuard.ts"
+import { Composer } from "./delivery/Composer.ts"
 import { Connections } from "./delivery/Connections.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
 import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
@@ -98,7 +99,7 @@ const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => Addr
 /** What is sent: the queue, and the ways out of it. */
 const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
-  Layer.provideMerge(Connections.layer),
+  Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer))),
   Layer.provideMerge(layerGuard),
 )
 

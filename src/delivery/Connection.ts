@@ -35,6 +35,7 @@ export interface MessageLink {
  *     retry       not accepted, or not known to be; worth another attempt after a while
  *     slow-down   the platform wants less: the message stays as it was, and everybody waits
  *     refused     the platform will never take this message
+ *     unfit       the message cannot be made into what the platform takes; the platform was not asked
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
  */
 export type SendResult =
@@ -47,6 +48,7 @@ export type SendResult =
   }
   | { readonly _tag: "slow-down"; readonly reason: string; readonly wait: Duration.Duration | undefined }
   | { readonly _tag: "refused"; readonly reason: string }
+  | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }
 
 /** Whether a connection's credentials and settings work, found out without sending anything to anybody. */
@@ -58,7 +60,7 @@ export interface TestResult {
 
 /** A way out: one messaging platform with one organization's credentials. Lives in a scope that closes its sockets. */
 export interface Connection {
-  /** Never fails: whatever goes wrong is a `SendResult`. Takes 30 seconds at most. */
+  /** Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. */
   readonly send: (message: Message) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
   /** Messages that may be under way at once. */

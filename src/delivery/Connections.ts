@@ -8,6 +8,7 @@ import { type Fields, pointerPart } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
+import { Composer } from "./Composer.ts"
 import type { Connection } from "./Connection.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
 
@@ -123,6 +124,7 @@ export class Connections extends Context.Service<Connections, {
       const box = yield* SecretBox
       const changes = yield* Changes
       const guard = yield* AddressGuard
+      const composer = yield* Composer
       const inUse = new Map<string, ActiveConnection>()
 
       const rows = (org: OrgSlug) =>
@@ -268,6 +270,7 @@ export class Connections extends Context.Service<Connections, {
             })
           ),
           Effect.provideService(AddressGuard, guard),
+          Effect.provideService(Composer, composer),
         )
       })
 

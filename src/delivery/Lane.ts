@@ -31,8 +31,8 @@ const idleMillis = 5_000
 /** How often it is looked whether something has become due. */
 const lookEvery = Duration.millis(200)
 
-/** No connection takes longer than this with one message. */
-const sendTimeout = Duration.seconds(45)
+/** Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. */
+const sendTimeout = Duration.seconds(75)
 
 /** The longest pause between two attempts. Unit: milliseconds. */
 const longestRetryMillis = 3_600_000
@@ -169,6 +169,10 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         health.refused(now())
         yield* Metric.update(failed, 1)
         return { ...known, _tag: "failed", reason: storable(result.reason) } satisfies Settled
+      case "unfit":
+        // The platform was not asked, so this says nothing about its health.
+        yield* Metric.update(failed, 1)
+        return { ...known, _tag: "failed", reason: storable(result.reason) } satisfies Settled
       case "slow-down":
         health.slowedDown(
           result.reason,
@@ -298,7 +302,10 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     }
     const connection = yield* connect(active)
     if (connection === undefined) continue
-    if (!recording || unsettled > 2 * claimSize || inFlight >= (health.probing ? 1 : connection.concurrency)) {
+    if (
+      !recording || unsettled > 2 * claimSize ||
+      inFlight >= (health.probing ? 1 : connection.concurrency)
+    ) {
       yield* wait(250)
       continue
     }

@@ -73,6 +73,7 @@ export const accepted = (
 })
 export const retry = (reason: string, uncertain = false): SendResult => ({ _tag: "retry", reason, uncertain })
 export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
+export const unfit = (reason: string): SendResult => ({ _tag: "unfit", reason })
 export const broken = (reason: string): SendResult => ({ _tag: "broken", reason })
 export const slowDown = (reason: string, wait?: Duration.Duration): SendResult => ({ _tag: "slow-down", reason, wait })
 

@@ -4,7 +4,7 @@ import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
 import { htmlOf } from "../Email.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
-import { accepted, exchange, objectOf, odd, type Peer, posting, probe, refused, sortStatus } from "./Answers.ts"
+import { accepted, exchange, objectOf, odd, type Peer, posting, probe, sortStatus, unfit } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, Endpoint, entry, PlatformId, Token, under, Variables } from "./Entry.ts"
 import { literal } from "./Liquid.ts"
@@ -83,7 +83,7 @@ export const make = (
       send: (message) => {
         const body = bodyOf(settings, message)
         return Result.isFailure(body)
-          ? Effect.succeed(refused(`The message ${body.failure}`))
+          ? Effect.succeed(unfit(`The message ${body.failure}`))
           : exchange(peer, posting(url, headers, body.success), sort)
       },
       test: probe(peer, { method: "GET", url: under(endpoint, "/v1/transactional"), headers }, ({ status }) =>

@@ -1,5 +1,6 @@
 import { Effect, Result, type Scope } from "effect"
 import type { AddressGuard } from "../AddressGuard.ts"
+import type { Composer } from "../Composer.ts"
 import type { Connection, ConnectionInput, Faults } from "../Connection.ts"
 import * as Braze from "./Braze.ts"
 import * as CustomerIo from "./CustomerIo.ts"
@@ -9,7 +10,7 @@ import * as Smtp from "./Smtp.ts"
 import * as Webhook from "./Webhook.ts"
 
 /** What opening a connection needs: it closes with the scope. */
-type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard>
+type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer>
 
 /** A messaging platform that messages can leave through. */
 export interface Platform {
@@ -23,7 +24,10 @@ const platform = <Settings, Secrets>({ decode, make }: {
   readonly decode: (
     input: ConnectionInput,
   ) => Result.Result<{ readonly settings: Settings; readonly secrets: Secrets }, Faults>
-  readonly make: (settings: Settings, secrets: Secrets) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard>
+  readonly make: (
+    settings: Settings,
+    secrets: Secrets,
+  ) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer>
 }): Platform => ({
   faults: (input) => {
     const decoded = decode(input)

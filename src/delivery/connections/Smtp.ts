@@ -3,8 +3,9 @@ import { isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
-import { compose, type Composed, validateAddress } from "../Email.ts"
-import { accepted, fails, refused, retry, works } from "./Answers.ts"
+import { Composer } from "../Composer.ts"
+import { type Composed, type Email, validateAddress } from "../Email.ts"
+import { accepted, fails, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
 import { type Line, open, type Progress } from "./SmtpLine.ts"
@@ -92,13 +93,14 @@ const filled = (url: string, { email, id }: Message): string =>
 const messageIdOf = ({ from }: Settings, { id }: Message): string =>
   `${id}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}`
 
-const composed = (settings: Settings, message: Message): Effect.Effect<Composed, string> => {
+/** The e-mail of a message. Fails with what is missing or faulty, to stand after "The message". */
+const emailOf = (settings: Settings, message: Message): Result.Result<Email, string> => {
   const content = contentOf(message, settings.variables)
-  if (Result.isFailure(content)) return Effect.fail(content.failure)
+  if (Result.isFailure(content)) return Result.fail(content.failure)
   const address = validateAddress(message.email)
-  if (address !== undefined) return Effect.fail(`has a recipient that ${address}`)
+  if (address !== undefined) return Result.fail(`has a recipient that ${address}`)
   const { unsubscribe } = settings
-  return compose({
+  return Result.succeed({
     ...content.success,
     from: { email: settings.from, name: settings.from_name },
     to: message.email,
@@ -127,9 +129,10 @@ interface Idle {
 export const make = (
   settings: Settings,
   { password }: typeof Secrets.Type,
-): Effect.Effect<Connection, never, Scope.Scope | AddressGuard> =>
+): Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer> =>
   Effect.gen(function* () {
     const guard = yield* AddressGuard
+    const compose = yield* (yield* Composer).forConnection
     const { connections = 5, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
     const turns = yield* Semaphore.make(connections)
@@ -214,15 +217,18 @@ export const make = (
     }
 
     return {
-      send: (message) =>
-        Effect.matchEffect(composed(settings, message), {
-          onFailure: (reason) => Effect.succeed<SendResult>(refused(`The message ${reason}`)),
+      send: (message) => {
+        const email = emailOf(settings, message)
+        if (Result.isFailure(email)) return Effect.succeed(unfit(`The message ${email.failure}`))
+        return Effect.matchEffect(compose(email.success), {
+          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : retry(reason)),
           onSuccess: (mail) =>
             Effect.map(
               sent(mail),
               (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
             ),
-        }),
+        })
+      },
       test: Effect.matchEffect(line, {
         onFailure: (fault) => {
           const sorted = sortFault(fault, secrets)

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import SMTPConnection from "nodemailer/lib/smtp-connection"
-import type { Buffer } from "node:buffer"
 import { connect, isIP, type Socket } from "node:net"
 import { Readable } from "node:stream"
 import { type AddressGuard, AddressRefused } from "../AddressGuard.ts"
@@ -79,8 +78,8 @@ const faultOf = (error: SmtpError, began: boolean): SmtpFault => ({
   cause: causeOf(error),
 })
 
-/** A message that says when its first byte was asked for: not before the server has taken sender, recipient and DATA. */
-const streamOf = (bytes: Buffer, begin: () => void): Readable =>
+/** A message as a stream. `begin` is called at the first read, after the server has accepted sender, recipient and DATA. */
+const streamOf = (bytes: Uint8Array, begin: () => void): Readable =>
   new Readable({
     read() {
       begin()

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
+import { Composer } from "../../../src/delivery/Composer.ts"
 import { certificate } from "../../support/platformServers/Certificate.ts"
 import { read } from "../../support/platformServers/MimeReader.ts"
 import { type SmtpOptions, startSmtp } from "../../support/platformServers/SmtpReceiver.ts"
@@ -202,7 +203,7 @@ describe("Smtp", () => {
         assert.include((yield* sendTo(connection, "broken")).reason, "was not connected to")
       }
       assert.strictEqual(receiver.sessions(), 0)
-    }).pipe(Effect.provide(AddressGuard.layer())))
+    }).pipe(Effect.provide(Layer.merge(AddressGuard.layer(), Composer.layer))))
 
   it.effect("tries again where nobody listens", () =>
     Effect.gen(function* () {
@@ -220,9 +221,10 @@ describe("Smtp", () => {
           message({ email: "ada@example.com\r\nRCPT TO:<eve@example.com>" }),
           message({ vars: { body: "<p>x</p>" } }),
           message({ vars: { subject: "x" } }),
-          message({ vars: { subject: "x", body: "y".repeat(10_000) } }),
+          message({ vars: { subject: "x", body: "<b>".repeat(100_000) } }),
         ]
-      ) yield* sendTo(connection, "refused", sent)
+      ) yield* sendTo(connection, "unfit", sent)
+      yield* sendTo(connection, "refused", message({ vars: { subject: "x", body: "y".repeat(10_000) } }))
       yield* sendTo(connection, "accepted", message({ vars: { subject: "a\r\nBcc: eve@example.com", body: "." } }))
       assert.deepStrictEqual(receiver.mails.map(({ to }) => to), [["ada@example.com"]])
       assert.isFalse(read(receiver.mails[0]!.raw).headers.has("bcc"))

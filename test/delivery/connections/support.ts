@@ -1,11 +1,12 @@
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
+import { Composer } from "../../../src/delivery/Composer.ts"
 import type { Connection, Message, SendResult } from "../../../src/delivery/Connection.ts"
 import { type PlatformName, platforms } from "../../../src/delivery/connections/Platforms.ts"
 
 /** Servers under test are on loopback. */
-export const layerLoopback = AddressGuard.layer(["127.0.0.0/8", "::1"])
+export const layerLoopback = Layer.merge(AddressGuard.layer(["127.0.0.0/8", "::1"]), Composer.layer)
 
 /** A message; texts are named like the parts of an e-mail. */
 export const message = (change: Partial<Message> = {}): Message => ({

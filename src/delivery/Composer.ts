@@ -1,0 +1,113 @@
+import { Context, Duration, Effect, Layer, Schema, Semaphore } from "effect"
+import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
+import type { Composition } from "./Composition.ts"
+import type { Composed, Email } from "./Email.ts"
+
+/** An e-mail was not composed, so nothing was sent. */
+export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed", {
+  /** True when another attempt would end the same way: the message is at fault. */
+  final: Schema.Boolean,
+  /** A sentence about the message, for a person. */
+  reason: Schema.String,
+}) {}
+
+export interface ComposerOptions {
+  /** Time limit of an ordinary message. Default 2 seconds. */
+  readonly deadline?: Duration.Input
+  /** Time limit of a large message, and of the second try of any message. Default 5 seconds. */
+  readonly largeDeadline?: Duration.Input
+  /** The module the processes run. Default `compose.process.ts`. */
+  readonly program?: URL
+}
+
+/** Messages with more text than this are large. Mail programs cut HTML off at about 100 kB. Unit: characters. */
+const largeLength = 131_072
+
+/** Longest time from asking to the composed message, with the wait for other connections. */
+const patience = Duration.seconds(40)
+
+/** The most expensive HTML known, 1 MB of unclosed paragraphs, needs half of it. Unit: MiB. */
+const maxHeapMiB = 256
+
+const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): number =>
+  html.length + text.length + preheader.length + subject.length
+
+/**
+ * Composes e-mails in worker processes with a deadline, because the cost of composition depends on HTML that callers send.
+ *
+ *     ordinary message ──► process A, 2 s ──deadline, out of memory──┐
+ *     large message ─────► process B, 5 s ──deadline, out of memory──┴─► process B, 5 s ──► the message fails
+ *
+ * A message that fails in a process is tried once more, in the process for large ones: the first deadline may have passed
+ * because the machine stood still. After that it fails for good, since composition is deterministic.
+ */
+export class Composer extends Context.Service<Composer, {
+  /**
+   * A function that composes the e-mails of one connection. It composes one ordinary and one large e-mail at a time, so that
+   * connections take turns and the expensive messages of one hold up the others for one message only.
+   */
+  readonly forConnection: Effect.Effect<(email: Email) => Effect.Effect<Composed, NotComposed>>
+}>()("parlance/delivery/Composer") {
+  static readonly layerWith = (options: ComposerOptions) =>
+    Layer.effect(
+      Composer,
+      Effect.gen(function* () {
+        const program = options.program ?? new URL("./compose.process.ts", import.meta.url)
+        const largeDeadline = Duration.fromInputUnsafe(options.largeDeadline ?? "5 seconds")
+        const processWith = (deadline: Duration.Input) =>
+          workerProcess<Email, Composition>({ program, purpose: "composes e-mails", deadline, maxHeapMiB })
+        const ordinary = yield* processWith(options.deadline ?? "2 seconds")
+        const large = yield* processWith(largeDeadline)
+
+        const forConnection = Effect.gen(function* () {
+          const inOrdinary = yield* takingTurns(ordinary)
+          const inLarge = yield* takingTurns(large)
+          return (email: Email) =>
+            (lengthOf(email) > largeLength ? inLarge : inOrdinary)(email).pipe(
+              Effect.catchIf(isWorthAnotherTry, () => inLarge(email)),
+              Effect.mapError((failure) => faultOf(failure, email, largeDeadline)),
+              Effect.flatMap((composition) =>
+                composition._tag === "composed"
+                  ? Effect.succeed(composition.mail)
+                  : Effect.fail(new NotComposed({ final: true, reason: `The message ${composition.reason}` }))
+              ),
+              Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.fail(notReached) }),
+            )
+        })
+        return Composer.of({ forConnection })
+      }),
+    )
+
+  static readonly layer = this.layerWith({})
+}
+
+/** Asks a process for one answer at a time. */
+const takingTurns = <Request, Answer>({ ask }: WorkerProcess<Request, Answer>) =>
+  Effect.map(Semaphore.make(1), (turn) => (request: Request) => turn.withPermits(1)(ask(request)))
+
+const isWorthAnotherTry = ({ reason }: WorkFailed): boolean => reason === "deadline" || reason === "ended"
+
+const notReached = new NotComposed({
+  final: false,
+  reason: `The message was not composed within ${Duration.format(patience)}, because many others are being composed`,
+})
+
+/** The error of an e-mail whose composition did not complete. */
+const faultOf = ({ detail, reason }: WorkFailed, { html, text }: Email, deadline: Duration.Duration): NotComposed => {
+  const remedy = html === undefined
+    ? "Shorten its text"
+    : `Simplify its HTML${text === undefined ? ", or add a `text` variable so that none is made from the HTML" : ""}`
+  switch (reason) {
+    case "deadline":
+      return new NotComposed({
+        final: true,
+        reason: `The message takes longer than ${Duration.format(deadline)} to compose. ${remedy}`,
+      })
+    case "ended":
+      return new NotComposed({ final: true, reason: `The message needs too much memory to compose. ${remedy}` })
+    case "threw":
+      return new NotComposed({ final: true, reason: `The message cannot be composed: ${detail}` })
+    case "start":
+      return new NotComposed({ final: false, reason: detail })
+  }
+}

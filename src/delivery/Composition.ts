@@ -1,0 +1,219 @@
+import { compile } from "html-to-text"
+import { Parser } from "htmlparser2"
+import MailComposer from "nodemailer/lib/mail-composer"
+import { Buffer } from "node:buffer"
+import { type Composed, type Email, escapeHtml, headerFault, lineOf, type Mailbox, validateAddress } from "./Email.ts"
+
+// Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
+// only; the service composes through `Composer`.
+
+/** The result of a composition. `reason` stands after "The message". */
+export type Composition = { readonly _tag: "composed"; readonly mail: Composed } | {
+  readonly _tag: "faulty"
+  readonly reason: string
+}
+
+/** Longest line of a message, without its line break (RFC 5322, 2.1.1). Unit: characters. */
+const maxLine = 998
+
+/** Longest word of a header that is left as it is; longer words become encoded words, which can be folded. */
+const maxWord = 900
+
+/** Deepest nesting of HTML elements that is turned into plain text. The HTML parser is quadratic in it. */
+const maxDepth = 500
+
+/** Longest plain text that is made from HTML: nested lists and quotations repeat their prefix on every line. */
+const maxText = 2 ** 21
+
+/** How to act on HTML that cannot be turned into plain text. */
+const remedy = "Simplify the HTML, or add a `text` variable"
+
+/** What the service needs to know about HTML before it works on it. */
+interface Outline {
+  readonly isTooDeep: boolean
+  /** The position behind the start tag of `body`; 0 where there is none. */
+  readonly bodyStart: number
+}
+
+/**
+ * Reads HTML with the parser that `html-to-text` uses, in linear time: it stops at elements nested more than `maxDepth` deep.
+ * Tags in comments, such as conditional ones, do not count.
+ */
+export const outlineOf = (html: string): Outline => {
+  let depth = 0
+  let isTooDeep = false
+  let bodyStart = 0
+  const parser: Parser = new Parser({
+    onopentag(name) {
+      if (++depth > maxDepth) {
+        isTooDeep = true
+        parser.pause()
+      }
+      if (name === "body" && bodyStart === 0) bodyStart = parser.endIndex + 1
+    },
+    onclosetag() {
+      depth--
+    },
+  })
+  parser.end(html)
+  return { isTooDeep, bodyStart }
+}
+
+const convert = compile({
+  wordwrap: false,
+  limits: { maxInputLength: 2 ** 20, maxDepth, maxChildNodes: 20_000 },
+  selectors: [{ selector: "img", format: "skip" }, { selector: "a", options: { hideLinkHrefIfSameAsText: true } }],
+})
+
+/** The plain text of HTML: links with their addresses, no images, lines of any length. */
+const textOf = (html: string, { isTooDeep }: Outline): { readonly text: string } | { readonly reason: string } => {
+  if (isTooDeep) {
+    return {
+      reason: `has HTML elements nested more than ${maxDepth} deep, which cannot be turned into plain text. ${remedy}`,
+    }
+  }
+  let text: string
+  try {
+    text = convert(html)
+  } catch (cause) {
+    // For example `<ol type="i" start="10000">`: the library has no Roman numeral for it.
+    return { reason: `has HTML that cannot be turned into plain text: ${detailOf(cause)}. ${remedy}` }
+  }
+  return text.length <= maxText ? { text } : {
+    reason: `has HTML whose plain text is longer than ${maxText.toLocaleString("en")} characters. ${remedy}`,
+  }
+}
+
+const detailOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+
+const hidden = (preheader: string): string =>
+  '<div style="display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden;mso-hide:all">' +
+  `${escapeHtml(preheader)}</div>`
+
+/** MIME lines end in CRLF, and a bare CR is not allowed. The recipient reads the same lines. */
+const crlf = (text: string): string => text.toWellFormed().replace(/\r\n|\r|\n/g, "\r\n")
+
+const addressOf = ({ email, name }: Mailbox) => ({ address: email, name: name ?? "" })
+
+/**
+ * A subject as RFC 2047 encoded words, where it cannot be sent as it is: it looks like encoded words itself, and would be
+ * decoded by the recipient, or it has a word that is too long to fold. Undefined for all other subjects, which nodemailer
+ * encodes where necessary.
+ */
+const encodedSubject = (subject: string): string | undefined => {
+  if (!subject.includes("=?") && !new RegExp(`[^ ]{${maxWord}}`).test(subject)) return undefined
+  const words: Array<string> = []
+  let word = ""
+  let bytes = 0
+  // An encoded word has at most 75 characters, and holds whole characters.
+  for (const character of subject) {
+    const size = Buffer.byteLength(character)
+    if (bytes + size > 45) {
+      words.push(word)
+      word = ""
+      bytes = 0
+    }
+    word += character
+    bytes += size
+  }
+  return [...words, word].map((text) => `=?UTF-8?B?${Buffer.from(text).toString("base64")}?=`).join("\r\n ")
+}
+
+const listHeaders = ({ mailto, url }: NonNullable<Email["unsubscribe"]>) => ({
+  "List-Unsubscribe": {
+    // Folded between the targets only: a fold inside a URL would break it.
+    prepared: true,
+    value: [url, mailto && `mailto:${mailto}`].flatMap((target) => target ? [`<${target}>`] : []).join(",\r\n "),
+  },
+  ...(url?.startsWith("https:") ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {}),
+})
+
+/** Why a URL cannot stand between angle brackets in a header; undefined when it can. */
+const linkFault = (url: string | undefined): string | undefined =>
+  url === undefined || /^[\x21-\x3b\x3d\x3f-\x7e]+$/.test(url)
+    ? undefined
+    : "must be ASCII without spaces and angle brackets"
+
+/** The first reason why an address, a name or a link cannot stand in a header. */
+const inputFault = ({ from, messageId, replyTo, to, trackingId, unsubscribe }: Email): string | undefined => {
+  const faults: ReadonlyArray<readonly [name: string, fault: string | undefined]> = [
+    ["from", validateAddress(from.email)],
+    ["from_name", from.name === undefined ? undefined : headerFault(from.name)],
+    ["recipient", validateAddress(to)],
+    ["reply_to", replyTo === undefined ? undefined : validateAddress(replyTo)],
+    ["message id", headerFault(messageId)],
+    ["tracking id", headerFault(trackingId)],
+    ["unsubscribe link", linkFault(unsubscribe?.url)],
+    ["unsubscribe address", linkFault(unsubscribe?.mailto)],
+  ]
+  const wrong = faults.find(([, fault]) => fault !== undefined)
+  return wrong === undefined ? undefined : `has a ${wrong[0]} that ${wrong[1]}`
+}
+
+/** The reason why the header section of a message breaks the limit of a line; undefined when it does not. */
+const headerLineFault = (bytes: Buffer): string | undefined => {
+  let name = ""
+  for (let start = 0;;) {
+    const end = bytes.indexOf("\r\n", start)
+    if (end === -1 || end === start) return undefined
+    if (bytes[start] !== 0x20 && bytes[start] !== 0x09) {
+      name = bytes.toString("latin1", start, bytes.indexOf(":", start))
+    }
+    if (end - start > maxLine) {
+      return `has the header ${name} with a line of ${
+        (end - start).toLocaleString("en")
+      } characters, which cannot be ` +
+        `folded. Lines have at most ${maxLine} characters: shorten its value`
+    }
+    start = end + 2
+  }
+}
+
+/** The parts of the body: CRLF line breaks, the preheader in its place, and plain text in any case. */
+const partsOf = ({ html, preheader, text }: Email) => {
+  const line = preheader === undefined ? "" : lineOf(preheader)
+  if (html === undefined) return { text: crlf(text ?? "") }
+  const needsText = text === undefined
+  const outline = needsText || line !== "" ? outlineOf(html) : undefined
+  const plain = needsText ? textOf(html, outline!) : { text }
+  if ("reason" in plain) return plain
+  const at = outline?.bodyStart ?? 0
+  return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
+}
+
+/**
+ * Composes an e-mail. Faults are reported for addresses, names and links that cannot stand in a header, for header lines of
+ * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
+ * each time. Takes linear time for all HTML but nested lists and quotations.
+ */
+export const compose = async (email: Email): Promise<Composition> => {
+  const fault = inputFault(email)
+  if (fault !== undefined) return { _tag: "faulty", reason: fault }
+  const parts = partsOf(email)
+  if ("reason" in parts) return { _tag: "faulty", reason: parts.reason }
+  const { from, replyTo, to, unsubscribe } = email
+  const subject = lineOf(email.subject)
+  const prepared = encodedSubject(subject)
+  const node = new MailComposer({
+    from: addressOf(from),
+    to: { address: to, name: "" },
+    ...(replyTo === undefined ? {} : { replyTo: { address: replyTo, name: "" } }),
+    ...(prepared === undefined ? { subject } : {}),
+    messageId: `<${email.messageId}>`,
+    date: email.date,
+    headers: {
+      ...(prepared === undefined ? {} : { Subject: { prepared: true, value: prepared } }),
+      "X-Tracking-Id": email.trackingId,
+      ...(unsubscribe === undefined ? {} : listHeaders(unsubscribe)),
+    },
+    ...parts,
+    newline: "win",
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }).compile()
+  const envelope = node.getEnvelope()
+  const bytes = await node.build()
+  const tooLong = headerLineFault(bytes)
+  if (tooLong !== undefined) return { _tag: "faulty", reason: tooLong }
+  return { _tag: "composed", mail: { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes } }
+}

@@ -1,0 +1,11 @@
+// Stands in for `compose.process.ts`: hangs, ends or throws as the subject says, and composes all other e-mails.
+import { compose } from "../../src/delivery/Composition.ts"
+import type { Email } from "../../src/delivery/Email.ts"
+import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"
+
+await answerAsProcess((email: Email) => {
+  if (email.subject.includes("hang")) { for (;;); }
+  if (email.subject.includes("exit")) Deno.exit(1)
+  if (email.subject.includes("throw")) throw new Error("no luck")
+  return compose(email)
+})
