@@ -101,7 +101,8 @@ export class Deliveries extends Context.Service<Deliveries, {
           const reason = found.state === "failed" && found.email !== null ? undefined : notRetried[found.state]
           if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
           const [after] = yield* sql<Delivery>`
-            UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, finished_at = NULL, fence = NULL
+            UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, interruptions = 0,
+              finished_at = NULL, fence = NULL
             WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
           yield* sql`
             UPDATE delivery_counts c SET count = c.count - 1

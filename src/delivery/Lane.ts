@@ -67,6 +67,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   const asked = monotonic()
   const lane = yield* outbox.take(org, owner)
   if (lane === undefined) return
+  if (lane.failed > 0) yield* Metric.update(failed, lane.failed)
 
   const pace = new Pace(settings.deliveryRate)
   let health = new Health()
@@ -79,6 +80,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   let inFlight = 0
   let unsettled = 0
   let recording = true
+  /** The message under way is a suspect: nothing else leaves before it is recorded. */
+  let isAlone = false
   let told: string | null = null
   let sentLately = 0
 
@@ -303,7 +306,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     const connection = yield* connect(active)
     if (connection === undefined) continue
     if (
-      !recording || unsettled > 2 * claimSize ||
+      !recording || (isAlone && unsettled > 0) || unsettled > 2 * claimSize ||
       inFlight >= (health.probing ? 1 : connection.concurrency)
     ) {
       yield* wait(250)
@@ -311,7 +314,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     }
     if (buffer.length === 0) {
       due.closeUnsafe()
-      buffer.push(...yield* orLand(outbox.claim(lane, health.probing ? 1 : claimSize)))
+      buffer.push(...yield* orLand(outbox.claim(lane, health.probing ? 1 : claimSize, unsettled > 0)))
       if (buffer.length === 0) {
         if (inFlight === 0 && unsettled === 0 && monotonic() - busyAt > idleMillis) break
         yield* Effect.timeoutOption(due.await, lookEvery)
@@ -330,6 +333,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       continue
     }
     const message = buffer.shift()!
+    isAlone = message.isSuspect
     inFlight++
     unsettled++
     fly(send(message, pace.start(busyAt), active, connection, health))

@@ -14,6 +14,8 @@ export interface Lane {
 
 /** A message that is to be sent now. */
 export interface Claimed extends Message {
+  /** Its last attempts were interrupted, perhaps by its own doing: nothing else is sent at the same time. */
+  readonly isSuspect: boolean
   /** The trace of the request that asked for it; absent where nothing is traced. */
   readonly traceparent?: string | null
 }
@@ -34,6 +36,19 @@ const states = { sent: "sent", failed: "failed", again: "queued" } as const
 export const leaseSeconds = 4
 
 /**
+ * A message whose attempts were interrupted this many times in a row is suspected of causing it. It moves behind all others
+ * that are due, and is sent while no other message is under way, so that the next interruption counts against it alone.
+ */
+const suspectAfter = 2
+
+/** A message fails after this many interrupted attempts in a row. */
+const interruptionsAtMost = 5
+
+const interruptedReason =
+  `The service stopped, or lost contact with its store, ${interruptionsAtMost} times in a row while it sent this message. ` +
+  "The platform may have accepted it: look there before you retry the delivery"
+
+/**
  * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
  * with every owner, so that a late hand cannot change what a later owner has claimed. A message whose person was erased
  * while it was under way does not come back into the queue.
@@ -42,18 +57,22 @@ export class Outbox extends Context.Service<Outbox, {
   /** Organizations with something to do whose lane nobody holds. */
   readonly idle: Effect.Effect<ReadonlyArray<OrgSlug>, SqlError>
   /**
-   * Takes the lane of an organization unless somebody holds it, and puts back what its last owner left under way. The
-   * first message may leave after `quietMillis`: until then one of the last owner's may still be arriving.
+   * Takes the lane of an organization unless somebody holds it. Messages that its last owner left under way count as
+   * interrupted: they are queued again, and fail after five interruptions in a row (`failed` is their number). The first
+   * message may leave after `quietMillis`: until then a message of the last owner may still be arriving.
    */
   readonly take: (
     org: OrgSlug,
     owner: string,
-  ) => Effect.Effect<(Lane & { readonly quietMillis: number }) | undefined, SqlError>
+  ) => Effect.Effect<(Lane & { readonly quietMillis: number; readonly failed: number }) | undefined, SqlError>
   /** Holds the lane for another while; false when it has been lost. */
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
-  /** The messages that are due, the longest due first, at most `limit`. */
-  readonly claim: (lane: Lane, limit: number) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
+  /**
+   * The messages that are due, the longest due first, at most `limit`. A suspect is claimed alone; while other messages are
+   * under way (`isBusy`), neither it nor a message behind it is claimed.
+   */
+  readonly claim: (lane: Lane, limit: number, isBusy?: boolean) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /** Puts claimed messages back as they were. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /** Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. */
@@ -92,12 +111,45 @@ export class Outbox extends Context.Service<Outbox, {
               WHERE l.lease_until <= now()
             RETURNING l.fence::float8 AS fence`
           if (taken === undefined) return undefined
-          yield* sql`
-            UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
-            WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${taken.fence}`
-          return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0) }
+          const failed = yield* interrupt({ org, fence: taken.fence })
+          return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
         }))
       )
+
+      /** Ends the attempts of all earlier owners; returns how many messages failed with that. */
+      const interrupt = Effect.fnUntraced(function* ({ fence, org }: Lane) {
+        const failed = yield* sql<{ id: string; templateId: TemplateId }>`
+          WITH updated AS (
+            UPDATE deliveries d SET interruptions = d.interruptions + 1,
+              state = CASE WHEN d.email IS NULL THEN 'cancelled'
+                WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN 'failed' ELSE 'queued' END,
+              reason = CASE WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN ${interruptedReason} ELSE d.reason END,
+              due_at = CASE WHEN d.interruptions + 1 >= ${suspectAfter} THEN now() ELSE d.due_at END,
+              finished_at = CASE WHEN d.email IS NULL OR d.interruptions + 1 >= ${interruptionsAtMost} THEN now() END
+            WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${fence}
+            RETURNING d.id, d.template_id, d.state, 0 AS burned
+          ), ${counting(org)}
+          SELECT u.id, u.template_id FROM updated u WHERE u.state = 'failed'`
+        yield* report(sql, org, failed.map((one) => ({ ...one, _tag: "failed" })))
+        return failed.length
+      })
+
+      /** Adds the rows of `updated` (id, state, burned) to the counts of ended messages and of attempts by the minute. */
+      const counting = (org: OrgSlug) =>
+        sql`counted AS (
+              INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+              SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
+              WHERE u.state <> 'queued' GROUP BY u.state
+              ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
+            ), timed AS (
+              INSERT INTO delivery_minutes AS m (org_slug, minute, sent, failed, retried)
+              SELECT ${org}, date_bin('1 minute', now(), 'epoch'), count(*) FILTER (WHERE u.state = 'sent'),
+                count(*) FILTER (WHERE u.state = 'failed'), count(*) FILTER (WHERE u.state = 'queued')
+              FROM updated u
+              WHERE u.state IN ('sent', 'failed') OR (u.state = 'queued' AND u.burned = 1) HAVING count(*) > 0
+              ON CONFLICT (org_slug, minute) DO UPDATE SET sent = m.sent + EXCLUDED.sent,
+                failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
+            )`
 
       const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
         Effect.map(
@@ -113,7 +165,7 @@ export class Outbox extends Context.Service<Outbox, {
           UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
           WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
 
-      const claim = Effect.fn("Outbox.claim")(function* ({ fence, org }: Lane, limit: number) {
+      const claim = Effect.fn("Outbox.claim")(function* ({ fence, org }: Lane, limit: number, isBusy = false) {
         const rows = yield* sql<{
           id: string
           templateId: TemplateId
@@ -122,18 +174,25 @@ export class Outbox extends Context.Service<Outbox, {
           vars: Message["vars"]
           formats: Message["formats"]
           attempts: number
+          isSuspect: boolean
           dueAt: Date
           queuedAt: Date
           traceparent?: string | null
         }>`
           UPDATE deliveries d SET state = 'sending', fence = ${fence}
           WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
-              SELECT c.id FROM deliveries c
-              WHERE c.org_slug = ${org} AND c.state = 'queued' AND c.due_at <= now()
-              ORDER BY c.org_slug, c.due_at, c.id LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+              SELECT p.id FROM (
+                SELECT c.id, row_number() OVER due AS place,
+                  bool_or(c.interruptions >= ${suspectAfter}) OVER due AS is_suspect_or_behind
+                FROM (
+                  SELECT q.id, q.due_at, q.interruptions FROM deliveries q
+                  WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.due_at <= now()
+                  ORDER BY q.org_slug, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED) c
+                WINDOW due AS (ORDER BY c.due_at, c.id)) p
+              WHERE NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy})))
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
-          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at
-            ${traceColumn}`
+          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
+            d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
         return [...rows]
           .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1))
           .map(({ attempts, dueAt: _, queuedAt, ...row }): Claimed => ({
@@ -167,7 +226,7 @@ export class Outbox extends Context.Service<Outbox, {
                 connection text, message_id text, reason text, burned integer, delay_seconds float8)
             ), updated AS (
               UPDATE deliveries d SET connection = g.connection, message_id = g.message_id,
-                reason = g.reason, attempts = d.attempts + g.burned,
+                reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
                 state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
                 due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
                 finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
@@ -175,20 +234,7 @@ export class Outbox extends Context.Service<Outbox, {
               WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
                 AND d.fence = ${fence} AND d.state IN ('sending', 'queued')
               RETURNING d.id, d.state, g.burned
-            ), counted AS (
-              INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
-              SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
-              WHERE u.state <> 'queued' GROUP BY u.state
-              ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
-            ), timed AS (
-              INSERT INTO delivery_minutes AS m (org_slug, minute, sent, failed, retried)
-              SELECT ${org}, date_bin('1 minute', now(), 'epoch'), count(*) FILTER (WHERE u.state = 'sent'),
-                count(*) FILTER (WHERE u.state = 'failed'), count(*) FILTER (WHERE u.state = 'queued')
-              FROM updated u
-              WHERE u.state IN ('sent', 'failed') OR (u.state = 'queued' AND u.burned = 1) HAVING count(*) > 0
-              ON CONFLICT (org_slug, minute) DO UPDATE SET sent = m.sent + EXCLUDED.sent,
-                failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
-            )
+            ), ${counting(org)}
             SELECT u.id, u.state FROM updated u`
           const ended = new Map(done.map(({ id, state }) => [id, state]))
           yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))

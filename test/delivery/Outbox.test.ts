@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { Intake } from "../../src/events/Intake.ts"
@@ -213,6 +214,93 @@ describeOnStores("Outbox", (_, environment) => {
         yield* outbox.settle(first, [sent(ids[0]!), failed(ids[1]!)])
         assert.deepStrictEqual((yield* outbox.claim(second, 3)).map(({ id }) => id), [ids[2]])
         assert.deepStrictEqual(yield* countsOf("late"), { sent: 1, failed: 1 })
+      }))
+
+    /** The process that holds the lane ends: the next one takes it. */
+    const takeOver = (slug: string) => Effect.andThen(leaseEnds(slug, -2), take(slug, "next"))
+
+    it.effect("fails a message whose attempts are interrupted five times in a row, and queues the others again", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("poison")
+        const ids = yield* enqueueMany("poison", 4)
+        let lane = yield* take("poison")
+        // Twice the process ends with all of them under way.
+        for (let n = 0; n < 2; n++) {
+          assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ id, isSuspect }) => [id, isSuspect]), [
+            [ids[0], false],
+            [ids[1], false],
+            [ids[2], false],
+            [ids[3], false],
+          ])
+          lane = yield* takeOver("poison")
+        }
+        // From then on one at a time, so that the third of them alone is there when the process ends.
+        const poison = ids[2]!
+        let interruptions = 2
+        const order: Array<string> = []
+        while (interruptions < 5) {
+          const [message, ...others] = yield* outbox.claim(lane, 10)
+          assert.deepStrictEqual(others, [])
+          assert.isTrue(message!.isSuspect)
+          assert.deepStrictEqual(yield* outbox.claim(lane, 10, true), [], "not beside another message")
+          order.push(message!.id)
+          if (message!.id !== poison) yield* outbox.settle(lane, [sent(message!.id)])
+          else {
+            lane = yield* takeOver("poison")
+            interruptions++
+            assert.strictEqual(lane.failed, interruptions === 5 ? 1 : 0)
+          }
+        }
+        assert.deepStrictEqual(order, [ids[0], ids[1], poison, ids[3], poison, poison], "behind the others each time")
+        assert.deepStrictEqual(yield* statesOf("poison"), { sent: 3, failed: 1 })
+        const failure = (yield* deliveriesOf("poison")).find(({ id }) => id === poison)!
+        assert.match(failure.reason!, /5 times in a row while it sent this message.* before you retry/)
+        assert.isNotNull(failure.finishedAt)
+        assert.deepStrictEqual(yield* countsOf("poison"), { sent: 3, failed: 1 })
+        assert.deepInclude(yield* reports("poison"), {
+          event: "failed",
+          event_id: `${poison} failed`,
+          tracking_id: poison,
+          template_id: "t",
+        })
+        yield* (yield* Deliveries).retry(org("poison"), poison)
+        assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ id, isSuspect }) => [id, isSuspect]), [
+          [poison, false],
+        ])
+      }))
+
+    it.effect("counts interruptions in a row: an answer to an attempt starts anew, a message given back was not tried", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("answered")
+        const [a, b] = yield* enqueueMany("answered", 2)
+        let lane = yield* take("answered")
+        for (let n = 0; n < 8; n++) {
+          const [message] = yield* outbox.claim(lane, 1)
+          assert.deepInclude(message, { id: a!, isSuspect: false }, `attempt ${n}`)
+          if (n % 2 === 0) lane = yield* takeOver("answered")
+          else yield* outbox.settle(lane, [again(a!, false)])
+          yield* (yield* SqlClient
+            .SqlClient)`UPDATE deliveries d SET due_at = d.queued_at WHERE d.org_slug = 'answered'`
+        }
+        for (let n = 0; n < 6; n++) {
+          yield* outbox.giveBack(lane, (yield* outbox.claim(lane, 2)).map(({ id }) => id))
+          lane = yield* takeOver("answered")
+        }
+        assert.deepStrictEqual((yield* outbox.claim(lane, 2)).map(({ id }) => id), [a, b])
+      }))
+
+    it.effect("does not queue an interrupted message of an erased person again", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("erased")
+        yield* enqueueMany("erased", 1)
+        yield* outbox.claim(yield* take("erased"), 1)
+        yield* (yield* SqlClient.SqlClient)`
+          UPDATE deliveries d SET email = NULL, vars = NULL WHERE d.org_slug = 'erased'`
+        assert.strictEqual((yield* takeOver("erased")).failed, 0)
+        assert.deepStrictEqual(yield* statesOf("erased"), { cancelled: 1 })
       }))
 
     it.effect("records what became of messages: state, reason, the platform's name, attempts and when to try again", () =>
