@@ -206,6 +206,7 @@ CREATE TABLE deliveries (
   finished_at timestamp with time zone,
   traceparent text,
   interruptions integer NOT NULL DEFAULT 0,
+  size integer,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);

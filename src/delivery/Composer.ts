@@ -26,8 +26,8 @@ const largeLength = 131_072
 /** Longest time from asking to the composed message, with the wait for other connections. */
 const patience = Duration.seconds(40)
 
-/** The most expensive HTML known, 1 MB of unclosed paragraphs, needs half of it. Unit: MiB. */
-const maxHeapMiB = 256
+/** Heap limit of a process. The most expensive HTML known, 1 MB of unclosed list items, needs 100 MiB. */
+const maxHeapMiB = 128
 
 const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): number =>
   html.length + text.length + preheader.length + subject.length

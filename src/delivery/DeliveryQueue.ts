@@ -116,17 +116,21 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
   const decisions = accepted.flatMap(({ decision }) => decision === undefined ? [] : [decision])
   if (decisions.length > 0) yield* insertDecisions(sql, decisions)
   if (accepted.length > 0) {
-    const rows = accepted.map((entry) => ({
-      org_slug: entry.org,
-      id: entry.id,
-      template_id: entry.templateId,
-      copy_id: entry.copyId,
-      email: entry.email,
-      vars: JSON.stringify(entry.vars),
-      formats: JSON.stringify(entry.formats),
-      send_at: entry.sendAt,
-      traceparent: entry.traceparent,
-    }))
+    const rows = accepted.map((entry) => {
+      const vars = JSON.stringify(entry.vars)
+      return {
+        org_slug: entry.org,
+        id: entry.id,
+        template_id: entry.templateId,
+        copy_id: entry.copyId,
+        email: entry.email,
+        vars,
+        size: vars.length,
+        formats: JSON.stringify(entry.formats),
+        send_at: entry.sendAt,
+        traceparent: entry.traceparent,
+      }
+    })
     const isTraced = accepted.some(({ traceparent }) => traceparent !== undefined)
     const [traceColumn, traceValue, traceField] =
       (isTraced ? [", traceparent", ", r.traceparent", ", traceparent text"] : ["", "", ""]).map((part) =>
@@ -134,12 +138,12 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
       )
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
-      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at
-        ${traceColumn})
-      SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.vars::json, r.formats::json, 'queued',
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, size, formats, state, due_at,
+        queued_at${traceColumn})
+      SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.vars::json, r.size, r.formats::json, 'queued',
         GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
-        copy_id text, email text, vars text, formats text, send_at float8${traceField})`
+        copy_id text, email text, vars text, size integer, formats text, send_at float8${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })

@@ -41,6 +41,9 @@ export const leaseSeconds = 4
  */
 const suspectAfter = 2
 
+/** The messages of a claim have this much content at most, beside the last one, so that a lane's buffer stays small. Unit: characters. */
+const maxClaimedSize = 4 * 1024 * 1024
+
 /** A message fails after this many interrupted attempts in a row. */
 const interruptionsAtMost = 5
 
@@ -69,7 +72,7 @@ export class Outbox extends Context.Service<Outbox, {
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
   /**
-   * The messages that are due, the longest due first, at most `limit`. A suspect is claimed alone; while other messages are
+   * The messages that are due, the longest due first, at most `limit` and about 4 MiB of content. A suspect is claimed alone; while other messages are
    * under way (`isBusy`), neither it nor a message behind it is claimed.
    */
   readonly claim: (lane: Lane, limit: number, isBusy?: boolean) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
@@ -182,14 +185,15 @@ export class Outbox extends Context.Service<Outbox, {
           UPDATE deliveries d SET state = 'sending', fence = ${fence}
           WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
               SELECT p.id FROM (
-                SELECT c.id, row_number() OVER due AS place,
+                SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,
                   bool_or(c.interruptions >= ${suspectAfter}) OVER due AS is_suspect_or_behind
                 FROM (
-                  SELECT q.id, q.due_at, q.interruptions FROM deliveries q
+                  SELECT q.id, q.due_at, q.interruptions, COALESCE(q.size, 0) AS size FROM deliveries q
                   WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.due_at <= now()
                   ORDER BY q.org_slug, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED) c
                 WINDOW due AS (ORDER BY c.due_at, c.id)) p
-              WHERE NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy})))
+              WHERE p.size_before <= ${maxClaimedSize}
+                AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
           RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
-import type { TemplateId } from "../../src/domain/Ids.ts"
+import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { settle as learn } from "../learning/support.ts"
 import { org, tallies } from "../events/support.ts"
@@ -136,6 +136,24 @@ describeOnStores("Outbox", (_, environment) => {
           attempt: 1,
           vars: { subject: `a for ${message!.email}`, body: `<p>${message!.email}</p>` },
         })
+      }))
+
+    it.effect("claims no more content at once than a lane can hold, but one message at least", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("large", {
+          variants: [{ id: "a" as CopyId, vars: { subject: "s", body: "{{ name }}" }, formats: {} }],
+        })
+        for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+          yield* enqueue("large", `p${n}@example.com`, { fields: { name: "x".repeat(1_000_000) } })
+        }
+        const lane = yield* take("large")
+        const counts = [
+          (yield* outbox.claim(lane, 50)).length,
+          (yield* outbox.claim(lane, 50)).length,
+          (yield* outbox.claim(lane, 50)).length,
+        ]
+        assert.deepStrictEqual(counts, [5, 4, 0])
       }))
 
     it.effect("claims each message once, however many claim at once, and of its own organization only", () =>
