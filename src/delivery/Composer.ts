@@ -26,8 +26,8 @@ const largeLength = 131_072
 /** Longest time from asking to the composed message, with the wait for other connections. */
 const patience = Duration.seconds(40)
 
-/** Heap limit of a process. The most expensive HTML known, 1 MB of unclosed list items, needs 100 MiB. */
-const maxHeapMiB = 128
+/** Heap limit of a process, which is enough for 1 MB of HTML with 100,000 elements. */
+const maxHeapMiB = 96
 
 const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): number =>
   html.length + text.length + preheader.length + subject.length

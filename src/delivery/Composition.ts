@@ -22,8 +22,11 @@ const maxWord = 900
 /** Deepest nesting of HTML elements that is turned into plain text. The HTML parser is quadratic in it. */
 const maxDepth = 500
 
-/** Longest plain text that is made from HTML: nested lists and quotations repeat their prefix on every line. */
+/** Longest plain text that is made from HTML. Unit: characters. */
 const maxText = 2 ** 21
+
+/** Elements that put a prefix before every line of their content, such as `> `, and its length. */
+const prefixes: ReadonlyMap<string, number> = new Map([["blockquote", 2], ["ul", 3], ["ol", 4]])
 
 /** How to act on HTML that cannot be turned into plain text. */
 const remedy = "Simplify the HTML, or add a `text` variable"
@@ -31,6 +34,8 @@ const remedy = "Simplify the HTML, or add a `text` variable"
 /** What the service needs to know about HTML before it works on it. */
 interface Outline {
   readonly isTooDeep: boolean
+  /** No plain text made from it is much longer. Unit: characters. */
+  readonly textBound: number
   /** The position behind the start tag of `body`; 0 where there is none. */
   readonly bodyStart: number
 }
@@ -43,20 +48,31 @@ export const outlineOf = (html: string): Outline => {
   let depth = 0
   let isTooDeep = false
   let bodyStart = 0
+  /** Length of the prefixes of a line here. */
+  let prefix = 0
+  let textBound = html.length
   const parser: Parser = new Parser({
     onopentag(name) {
       if (++depth > maxDepth) {
         isTooDeep = true
         parser.pause()
       }
+      prefix += prefixes.get(name) ?? 0
+      // Any element may start a line.
+      textBound += prefix
       if (name === "body" && bodyStart === 0) bodyStart = parser.endIndex + 1
     },
-    onclosetag() {
+    onclosetag(name) {
       depth--
+      prefix -= prefixes.get(name) ?? 0
+    },
+    ontext(text) {
+      if (prefix === 0) return
+      for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) textBound += prefix
     },
   })
   parser.end(html)
-  return { isTooDeep, bodyStart }
+  return { isTooDeep, textBound, bodyStart }
 }
 
 const convert = compile({
@@ -66,21 +82,23 @@ const convert = compile({
 })
 
 /** The plain text of HTML: links with their addresses, no images, lines of any length. */
-const textOf = (html: string, { isTooDeep }: Outline): { readonly text: string } | { readonly reason: string } => {
+const textOf = (
+  html: string,
+  { isTooDeep, textBound }: Outline,
+): { readonly text: string } | { readonly reason: string } => {
   if (isTooDeep) {
     return {
       reason: `has HTML elements nested more than ${maxDepth} deep, which cannot be turned into plain text. ${remedy}`,
     }
   }
-  let text: string
+  if (textBound > maxText) {
+    return { reason: `has lists or quotations nested so deep that its plain text would be too long. ${remedy}` }
+  }
   try {
-    text = convert(html)
+    return { text: convert(html) }
   } catch (cause) {
     // For example `<ol type="i" start="10000">`: the library has no Roman numeral for it.
     return { reason: `has HTML that cannot be turned into plain text: ${detailOf(cause)}. ${remedy}` }
-  }
-  return text.length <= maxText ? { text } : {
-    reason: `has HTML whose plain text is longer than ${maxText.toLocaleString("en")} characters. ${remedy}`,
   }
 }
 
@@ -184,7 +202,7 @@ const partsOf = ({ html, preheader, text }: Email) => {
 /**
  * Composes an e-mail. Faults are reported for addresses, names and links that cannot stand in a header, for header lines of
  * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
- * each time. Takes linear time for all HTML but nested lists and quotations.
+ * each time. Takes linear time for all HTML known.
  */
 export const compose = async (email: Email): Promise<Composition> => {
   const fault = inputFault(email)

@@ -249,8 +249,17 @@ describe("The plain text made from HTML", () => {
   })
 
   it("is not longer than a message can be", async () => {
-    const html = "<blockquote>".repeat(450) + "<p>x".repeat(1_500)
-    assert.match(await reasonOf({ html }), /^has HTML whose plain text is longer than 2,097,152 characters/)
+    for (
+      const html of [
+        "<blockquote>".repeat(450) + "<p>x".repeat(5_000),
+        "<ul><li>".repeat(200) + "x<br>".repeat(5_000),
+        `${"<blockquote>".repeat(450)}<pre>${"x\n".repeat(5_000)}`,
+        `${"<blockquote>".repeat(190)}${"<p>x".repeat(1_000)}${"</blockquote>".repeat(190)}`.repeat(50),
+      ]
+    ) assert.match(await reasonOf({ html }), /^has lists or quotations nested so deep .*`text` variable$/)
+    const html = "<blockquote>".repeat(20) + "<p>x".repeat(5_000)
+    const mail = await composed({ html })
+    assert.include(mail.parts[0]!.text, `${"> ".repeat(20)}x`)
   })
 })
 
@@ -271,7 +280,11 @@ describe("outlineOf", () => {
 
   it("takes linear time for body tags that do not end", () => {
     for (const piece of ["<body", "<body '", "<body \"'", "<body a="]) {
-      assert.deepStrictEqual(outlineOf(piece.repeat(150_000)), { isTooDeep: false, bodyStart: 0 }, piece)
+      assert.deepStrictEqual(outlineOf(piece.repeat(150_000)), {
+        isTooDeep: false,
+        textBound: 150_000 * piece.length,
+        bodyStart: 0,
+      }, piece)
     }
   })
 })

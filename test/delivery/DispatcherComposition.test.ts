@@ -8,8 +8,8 @@ import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { describeOnStores } from "../support/stores.ts"
 import { deliveriesOf, enqueue, furnish, layerSending, untilDone } from "./support.ts"
 
-/** Quotations in quotations: each line of the plain text repeats all their prefixes. Takes half a minute to compose. */
-const slow = `${"<blockquote>".repeat(190)}${"<p>x".repeat(1_000)}${"</blockquote>".repeat(190)}`.repeat(110)
+/** Quotations in quotations: each line of the plain text would repeat all their prefixes. */
+const quotations = `${"<blockquote>".repeat(190)}${"<p>x".repeat(1_000)}${"</blockquote>".repeat(190)}`.repeat(110)
 const nested = "<b>".repeat(300_000)
 
 /** A template whose HTML is the field `html`, and a connection to an SMTP server. */
@@ -51,7 +51,7 @@ describeOnStores("Dispatcher with e-mails that cannot be composed", (_, environm
             good.push(yield* enqueueHtml("poison", `good${n}`, "fine"))
             if (n % 3 === 0) bad.push(yield* enqueueHtml("poison", `nested${n}`, nested))
           }
-          const late = yield* enqueueHtml("poison", "slow", slow)
+          const late = yield* enqueueHtml("poison", "quotations", quotations)
           for (let n = 0; n < 12; n++) good.push(yield* enqueueHtml("poison", `after${n}`, "fine"))
           yield* connections.put(org("poison"), "mail", { paused: false })
           yield* untilDone("poison", 60)
