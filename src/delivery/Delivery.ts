@@ -2,11 +2,12 @@ import { Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 
 /**
- * What became of a message.
+ * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform answers.
  *
  *     queued ──claimed──► sending ──accepted──► sent
- *       │  ▲                 │  └──refused, out of attempts──► failed ──retry──► queued
- *       │  └──attempt failed─┘
+ *       │  ▲                 │  └──refused, unfit, out of attempts, interrupted 5 times──► failed ──retry──► queued
+ *       │  └──attempt failed,┘
+ *       │     interrupted
  *       └──cancel──► cancelled
  */
 export const DeliveryState = Schema.Literals(["queued", "sending", "sent", "failed", "cancelled"])
@@ -24,7 +25,7 @@ export interface Delivery {
   /** Not before this it leaves, or its next attempt does. */
   readonly dueAt: Date
   readonly queuedAt: Date
-  /** Attempts that ended without an acceptance. */
+  /** Attempts that ended without an acceptance; interrupted ones do not count. */
   readonly attempts: number
   /** The connection that carried it, or tried to. */
   readonly connection: string | null

@@ -1,4 +1,5 @@
 // The process behind `Composer`.
+import "../runtime/leakGuard.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import { compose } from "./Composition.ts"
 
