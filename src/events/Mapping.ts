@@ -1,8 +1,8 @@
 import type { EventName, NormalizedEvent } from "../domain/Event.ts"
-import * as Json from "../domain/Json.ts"
 import { collectAt, faulty, ignored, type Skipped } from "./Items.ts"
-import { matches, nodesOf, parsePath } from "./MappingPath.ts"
+import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
+import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
 import {
   instantOf,
   isItem,
@@ -20,19 +20,33 @@ import type { Normalize, NotUnderstood } from "./Sources.ts"
 
 export { decode, Mapping } from "./MappingSchema.ts"
 
-/** Most characters of a text inside a body that is read as JSON, compared, or searched for a parameter. */
-const maxText = 100_000
-
-/** Most elements that one path of a value looks at. Unit: values, for each item. */
+/** Most values that one path looks at in one item, at each of its steps. */
 const maxVisited = 1_000
 
-/** What a body and its headers are to the items of one request. */
+/** Most items read of one body. */
+const maxItems = 20_000
+
+/** The body and the headers that the items of one request share. */
 interface Scope {
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
-  /** What does not depend on the item is looked up once a request. */
+  /** Values that do not depend on the item are looked up once for each request. */
   readonly shared: Map<Source, string | undefined>
+  readonly work: Work
+  /** The texts of the whole body that paths from `$body` lead to. */
+  readonly ofBody: ParsedTexts
+  /** The texts of the item that is read. */
+  ofItem: ParsedTexts
 }
+
+const scopeOf = (body: unknown, headers: Readonly<Record<string, string>>, work: Work): Scope => ({
+  body,
+  headers,
+  shared: new Map(),
+  work,
+  ofBody: new ParsedTexts(work),
+  ofItem: new ParsedTexts(work),
+})
 
 interface Source {
   /** In words, for a dry run. */
@@ -59,21 +73,27 @@ const scalarOf: Read = (value) =>
     ? undefined
     : textOf(value)
 
-const parsedText = (value: unknown): ReadonlyArray<unknown> => {
-  if (typeof value === "object" && value !== null) return [value]
-  if (typeof value !== "string" || value.length > maxText) return []
-  try {
-    return [Json.parse(value)]
-  } catch {
-    return []
-  }
-}
-
 const stepsOf = (text: string) => {
   const path = parsePath(text)
   // A mapping is decoded before it is compiled.
   if ("fault" in path) throw new Error(`${text} ${path.fault}`)
   return path
+}
+
+/** The values at `steps` inside the JSON texts of `values`, at most 1,000 in all. */
+const inside = (
+  values: ReadonlyArray<unknown>,
+  steps: ReadonlyArray<Step>,
+  texts: ParsedTexts,
+): ReadonlyArray<unknown> => {
+  const found: Array<unknown> = []
+  for (const value of values) {
+    for (const parsed of texts.parse(value)) {
+      found.push(...valuesOf(parsed, steps, maxVisited - found.length, (steps) => texts.work.spend(steps)))
+    }
+    if (found.length >= maxVisited) break
+  }
+  return found
 }
 
 const sourceOf = (candidate: string | Candidate): Source => {
@@ -90,24 +110,23 @@ const sourceOf = (candidate: string | Candidate): Source => {
     const { ofBody, steps } = stepsOf(path!)
     text = path!
     shared = ofBody
-    values = (item, { body }) => nodesOf(ofBody ? body : item, steps, maxVisited).map(({ value }) => value)
+    values = (item, { body, work }) => valuesOf(ofBody ? body : item, steps, maxVisited, (steps) => work.spend(steps))
   }
   if (json !== undefined) {
     const { steps } = stepsOf(json)
     const outer = values
     text += ` as JSON, ${json}`
-    values = (item, scope) =>
-      outer(item, scope).flatMap(parsedText).flatMap((parsed) =>
-        nodesOf(parsed, steps, maxVisited).map(({ value }) => value)
-      ).slice(0, maxVisited)
+    values = (item, scope) => inside(outer(item, scope), steps, shared ? scope.ofBody : scope.ofItem)
   }
   if (query !== undefined) {
     const outer = values
     text += `, parameter ${query}`
     values = (item, scope) =>
-      outer(item, scope).map((url) =>
-        typeof url === "string" && url.length <= maxText ? parameterOf(url, query) : undefined
-      )
+      outer(item, scope).map((url) => {
+        if (typeof url !== "string" || url.length > maxText) return undefined
+        scope.work.spend(1 + Math.floor(url.length / 16))
+        return parameterOf(url, query)
+      })
   }
   return { text, shared, values }
 }
@@ -126,6 +145,7 @@ const lookupOf = (field: Field | ReadonlyArray<string | Candidate> | undefined, 
     return undefined
   }
   return (item, scope) => {
+    scope.work.spend(sources.length)
     for (const source of sources) {
       let value: string | undefined
       if (!source.shared) value = first(source, item, scope)
@@ -181,7 +201,7 @@ const namesOf = (field: Mapping["event"]): (name: string) => EventName | null | 
 
 const readerOf = (mapping: Mapping): Reader => {
   const conditions = (mapping.where ?? []).map(({ from, op, values = [] }) => ({
-    holds: (text: string | undefined) => matches(op, text, values),
+    holds: matcherOf(op, values),
     lookup: lookupOf(from, scalarOf),
   }))
   const meaningOf = namesOf(mapping.event)
@@ -206,7 +226,7 @@ const readerOf = (mapping: Mapping): Reader => {
   return (item, scope, receivedAt, found) => {
     for (const [i, { holds, lookup }] of conditions.entries()) {
       const value = lookup(item, scope)
-      if (!holds(value?.value)) {
+      if (!holds(value?.value, (haystack, needle) => scope.work.search(haystack, needle))) {
         found[`where/${i}`] = value ?? null
         return ignored(`is left out by where/${i}`)
       }
@@ -254,89 +274,146 @@ interface Place {
   readonly pointer: string
 }
 
+/** The elements of arrays, and other values by themselves. Stops after one more than a body may have. */
+const spread = (places: ReadonlyArray<Place>): ReadonlyArray<Place> => {
+  const items: Array<Place> = []
+  for (const place of places) {
+    if (!Array.isArray(place.value)) items.push(place)
+    else {
+      for (let i = 0; i < place.value.length && items.length <= maxItems; i++) {
+        items.push({ value: place.value[i] as unknown, pointer: `${place.pointer}/${i}` })
+      }
+    }
+    if (items.length > maxItems) break
+  }
+  return items
+}
+
 /** The items of a body, or undefined where the path finds nothing, not even an empty list. */
-const itemsOf = ({ items }: Mapping): (body: unknown) => ReadonlyArray<Place> | undefined => {
-  const spread = ({ pointer, value }: Place): ReadonlyArray<Place> =>
-    Array.isArray(value)
-      ? value.map((element, i) => ({ value: element, pointer: `${pointer}/${i}` }))
-      : [{ value, pointer }]
-  if (items === undefined) return (body) => spread({ value: body, pointer: "" })
+const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => ReadonlyArray<Place> | undefined => {
+  if (items === undefined) return (body) => spread([{ value: body, pointer: "" }])
   const { json, path } = typeof items === "string" ? { path: items } : items
   const steps = stepsOf(path).steps
   const inner = json === undefined ? undefined : stepsOf(json).steps
-  // A list is found before its elements are taken, so that an empty one is told from one that is not there.
-  const find = (from: Place, steps: ReadonlyArray<string | number | null>): ReadonlyArray<Place> | undefined => {
+  // The list is found before its elements are taken: an empty list differs from one that is missing.
+  const find = (from: Place, steps: ReadonlyArray<Step>, work: Work): ReadonlyArray<Place> | undefined => {
     const every = steps.at(-1) === null
-    const nodes = nodesOf(from.value, every ? steps.slice(0, -1) : steps, Infinity)
+    const nodes = nodesOf(from.value, every ? steps.slice(0, -1) : steps, maxItems + 1, (steps) => work.spend(steps))
       .filter(({ value }) => !every || Array.isArray(value))
     return nodes.length === 0
       ? undefined
-      : nodes.flatMap(({ pointer, value }) => spread({ value, pointer: from.pointer + pointer }))
+      : spread(nodes.map(({ pointer, value }) => ({ value, pointer: from.pointer + pointer })))
   }
-  return (body) => {
-    const outer = find({ value: body, pointer: "" }, steps)
+  return (body, texts) => {
+    const outer = find({ value: body, pointer: "" }, steps, texts.work)
     if (inner === undefined || outer === undefined) return outer
-    const found = outer.flatMap(({ pointer, value }) =>
-      parsedText(value).flatMap((parsed) => find({ value: parsed, pointer }, inner) ?? [])
-    )
+    const found: Array<Place> = []
+    for (const { pointer, value } of outer) {
+      for (const parsed of texts.parse(value)) found.push(...find({ value: parsed, pointer }, inner, texts.work) ?? [])
+      if (found.length > maxItems) break
+    }
     return found.length === 0 && outer.length > 0 ? undefined : found
   }
 }
 
-type Items = { readonly items: ReadonlyArray<Place>; readonly body: unknown } | NotUnderstood
+const tooMuchWork: NotUnderstood = {
+  reason:
+    "The mapping takes too much work for this body: give it fewer alternates and shorter lists to look through, " +
+    "or send fewer items in one body",
+}
+
+type Opened = { readonly items: ReadonlyArray<Place>; readonly scope: Scope } | NotUnderstood
 
 const openerOf = (mapping: Mapping) => {
   const find = itemsOf(mapping)
   const { items } = mapping
   const path = typeof items === "object" ? items.path : items
-  return (bytes: Uint8Array): Items => {
+  return (bytes: Uint8Array, headers: Readonly<Record<string, string>>, work: Work): Opened => {
     const parsed = parseJson(bytes)
     if (!("json" in parsed)) return parsed
-    const found = find(parsed.json)
-    return found === undefined
-      ? { reason: `The mapping looks for items at ${path}, and nothing is there` }
-      : { items: found, body: parsed.json }
+    const scope = scopeOf(parsed.json, headers, work)
+    const found = find(parsed.json, scope.ofItem)
+    if (found === undefined) {
+      return { reason: `The mapping looks for items at ${path}, and nothing is there` }
+    }
+    return found.length > maxItems
+      ? { reason: `The mapping finds more than ${maxItems} items; at most ${maxItems} are read of one body` }
+      : { items: found, scope }
+  }
+}
+
+/** Runs `read`, or says that it took too much work. */
+const bounded = <A>(read: () => A): A | NotUnderstood => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TooMuchWork) return tooMuchWork
+    throw error
   }
 }
 
 /**
- * What reads bodies by a mapping. `$body`, headers and literals are looked up once a body, all else once an item. A body
- * where the path of the items finds nothing is not understood; an empty list there has no items.
+ * Reads bodies by a mapping. Values at `$body`, headers and literals are looked up once for each body, the others once for
+ * each item. Not understood are bodies where the path of the items finds nothing (an empty list there has no items), with
+ * more than 20,000 items, or for which the mapping takes more than 10 million steps (see `Work`).
  */
 export const compile = (mapping: Mapping): Normalize => {
   const open = openerOf(mapping)
   const read = readerOf(mapping)
-  return (bytes, headers, receivedAt) => {
-    const opened = open(bytes)
-    if ("reason" in opened) return opened
-    const scope: Scope = { body: opened.body, headers, shared: new Map() }
-    return collectAt(opened.items, ({ pointer }) => pointer, ({ value }) => read(value, scope, receivedAt, {}))
-  }
+  return (bytes, headers, receivedAt) =>
+    bounded(() => {
+      const opened = open(bytes, headers, new Work())
+      if ("reason" in opened) return opened
+      const { items, scope } = opened
+      return collectAt(items, ({ pointer }) => pointer, ({ value }) => {
+        scope.ofItem = new ParsedTexts(scope.work)
+        return read(value, scope, receivedAt, {})
+      })
+    })
 }
 
 /** Most items that a dry run explains. */
 export const maxExplained = 100
 
-/** What a mapping makes of a sample: the first 100 items, of `items` in all. */
+/** Characters shown of a value that a dry run found. */
+const shownText = 500
+
+/** The outcome of a mapping for a sample: the first 100 items, of `items` in all. */
 export type DryRun = NotUnderstood | { readonly items: number; readonly explained: ReadonlyArray<Explained> }
 
-/** Explains what came out of each item of a sample body, where its values were found, and why not. Nothing is kept. */
+const cut = (found: Readonly<Record<string, Found | null>>): Explained["found"] =>
+  Object.fromEntries(
+    Object.entries(found).map(([name, one]) => [
+      name,
+      one === null || one.value.length <= shownText
+        ? one
+        : { from: one.from, value: `${one.value.slice(0, shownText).toWellFormed()}…` },
+    ]),
+  )
+
+/**
+ * Explains the first 100 items of a sample body: the event that comes out, where its values were found (the first 500
+ * characters of each), or why there is none. Nothing is kept.
+ */
 export const dryRun = (
   mapping: Mapping,
   body: Uint8Array,
   headers: Readonly<Record<string, string>>,
   receivedAt: number,
-): DryRun => {
-  const opened = openerOf(mapping)(body)
-  if ("reason" in opened) return opened
-  const read = readerOf(mapping)
-  const scope: Scope = { body: opened.body, headers, shared: new Map() }
-  return {
-    items: opened.items.length,
-    explained: opened.items.slice(0, maxExplained).map(({ pointer, value }) => {
-      const found: Record<string, Found | null> = {}
-      const outcome = read(value, scope, receivedAt, found)
-      return "event" in outcome ? { pointer, event: outcome, found } : { pointer, skipped: outcome, found }
-    }),
-  }
-}
+): DryRun =>
+  bounded(() => {
+    const opened = openerOf(mapping)(body, headers, new Work())
+    if ("reason" in opened) return opened
+    const { items, scope } = opened
+    const read = readerOf(mapping)
+    return {
+      items: items.length,
+      explained: items.slice(0, maxExplained).map(({ pointer, value }) => {
+        scope.ofItem = new ParsedTexts(scope.work)
+        const all: Record<string, Found | null> = {}
+        const outcome = read(value, scope, receivedAt, all)
+        const found = cut(all)
+        return "event" in outcome ? { pointer, event: outcome, found } : { pointer, skipped: outcome, found }
+      }),
+    }
+  })

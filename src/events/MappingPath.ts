@@ -62,10 +62,48 @@ export interface Node {
 
 const escaped = (name: string): string => name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")
 
-/** Everything that steps lead to from a value, at most `limit` at every step. Only what objects own is ever looked at. */
-export const nodesOf = (root: unknown, steps: ReadonlyArray<Step>, limit: number): ReadonlyArray<Node> => {
+/**
+ * The values that steps lead to, in the order of the document, at most `limit` at every step. `spend` is charged the values
+ * looked at. Reads members that objects own, and no inherited ones.
+ */
+export const valuesOf = (
+  root: unknown,
+  steps: ReadonlyArray<Step>,
+  limit: number,
+  spend: (steps: number) => void,
+): ReadonlyArray<unknown> => {
+  let values: ReadonlyArray<unknown> = [root]
+  for (const step of steps) {
+    spend(values.length)
+    const next: Array<unknown> = []
+    for (const value of values) {
+      if (next.length >= limit) break
+      if (typeof value !== "object" || value === null) continue
+      if (Array.isArray(value)) {
+        if (step === null) {
+          const count = Math.min(value.length, limit - next.length)
+          for (let i = 0; i < count; i++) next.push(value[i])
+        } else if (typeof step === "number" && step < value.length) next.push(value[step])
+      } else if (typeof step === "string" && Object.hasOwn(value, step)) {
+        next.push((value as { readonly [name: string]: unknown })[step])
+      }
+    }
+    if (next.length === 0) return next
+    values = next
+  }
+  return values
+}
+
+/** The nodes that steps lead to, as `valuesOf`. */
+export const nodesOf = (
+  root: unknown,
+  steps: ReadonlyArray<Step>,
+  limit: number,
+  spend: (steps: number) => void,
+): ReadonlyArray<Node> => {
   let nodes: ReadonlyArray<Node> = [{ value: root, pointer: "" }]
   for (const step of steps) {
+    spend(nodes.length)
     const next: Array<Node> = []
     for (const { pointer, value } of nodes) {
       if (next.length >= limit) break
@@ -89,26 +127,36 @@ export const nodesOf = (root: unknown, steps: ReadonlyArray<Step>, limit: number
   return nodes
 }
 
-/** Whether a condition holds of a text. One that is absent fulfils only `is_not`, `not_in` and `not_exists`. */
-export const matches = (
-  op: "is" | "is_not" | "in" | "not_in" | "exists" | "not_exists" | "starts_with" | "contains",
-  text: string | undefined,
+type Operator = "is" | "is_not" | "in" | "not_in" | "exists" | "not_exists" | "starts_with" | "contains"
+
+/**
+ * A function that tells whether a condition holds for a text. An absent text fulfils `is_not`, `not_in` and `not_exists`
+ * only. `search` is charged the lengths of a text that is searched and of what it is searched for.
+ */
+export const matcherOf = (
+  op: Operator,
   values: ReadonlyArray<string>,
-): boolean => {
+): (text: string | undefined, search: (haystack: number, needle: number) => void) => boolean => {
+  const known = new Set(values)
+  const [first = ""] = values
   switch (op) {
     case "is":
     case "in":
-      return text !== undefined && values.includes(text)
+      return (text) => text !== undefined && known.has(text)
     case "is_not":
     case "not_in":
-      return text === undefined || !values.includes(text)
+      return (text) => text === undefined || !known.has(text)
     case "exists":
-      return text !== undefined
+      return (text) => text !== undefined
     case "not_exists":
-      return text === undefined
+      return (text) => text === undefined
     case "starts_with":
-      return text?.startsWith(values[0]!) === true
+      return (text) => text?.startsWith(first) === true
     case "contains":
-      return text?.includes(values[0]!) === true
+      return (text, search) => {
+        if (text === undefined) return false
+        search(text.length, first.length)
+        return text.includes(first)
+      }
   }
 }

@@ -1,6 +1,7 @@
 import { Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { EventName } from "../domain/Event.ts"
+import { hasMoreValuesThan } from "../domain/Faults.ts"
 import { parsePath } from "./MappingPath.ts"
 
 /** Headers that carry credentials: an event would keep them. */
@@ -190,12 +191,18 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
 
 const decodeMapping = Schema.decodeUnknownResult(Mapping)
 
+/** Most values of a mapping: one with every list at its longest has half of them. */
+const maxValues = 20_000
+
 /**
- * Reads a mapping from parsed JSON, or lists every fault (up to 100), each with its JSON pointer. A member that is not known
- * is a fault too, as `trackingId` for `tracking_id` is; the schema alone would pass over it.
+ * Decodes a mapping, or lists every fault (up to 100), each with its JSON pointer. Unknown members are faults, so that
+ * `trackingId` for `tracking_id` is noticed. A mapping of more than 20,000 values has that one fault.
  */
-export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fault>> =>
-  Result.mapError(
+export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fault>> => {
+  if (hasMoreValuesThan(input, maxValues)) {
+    return Result.fail([{ pointer: "", detail: "must have at most 20,000 values in all its lists and tables" }])
+  }
+  return Result.mapError(
     decodeMapping(input, { errors: "all", onExcessProperty: "error" }),
     ({ issue }) =>
       issuesOf(issue).issues.slice(0, 100).map(({ message, path = [] }) => ({
@@ -203,6 +210,7 @@ export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fau
         detail: message,
       })),
   )
+}
 
 const pointerPart = (name: PropertyKey): string =>
   `/${String(name).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")}`
