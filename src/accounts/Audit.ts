@@ -57,18 +57,34 @@ export const note = (body: unknown): Effect.Effect<void> =>
 const maxText = 300
 const maxMembers = 40
 
-/** A copy that is fit to be kept: secrets by name blanked, texts and lists cut. */
-const fit = (value: unknown, depth = 0): unknown => {
-  if (typeof value === "string") return value.length > maxText ? `${value.slice(0, maxText)}…` : value
+/** Most characters kept of one request in all, names included. */
+const maxAll = 16_384
+
+/** A copy to keep: secrets by name blanked, texts and lists cut, and everything after the first 16,384 characters left out. */
+const fit = (value: unknown, depth = 0, room = { left: maxAll }): unknown => {
+  room.left -= 4
+  if (typeof value === "string") {
+    const kept = Math.max(0, Math.min(maxText, room.left))
+    room.left -= Math.min(kept, value.length)
+    return value.length > kept ? `${value.slice(0, kept)}…` : value
+  }
   if (value === null || typeof value !== "object") return value
-  if (depth >= 5) return "…"
-  if (Array.isArray(value)) return value.slice(0, maxMembers).map((one) => fit(one, depth + 1))
-  return Object.fromEntries(
-    Object.entries(value).slice(0, maxMembers).map(([name, one]) => [
-      name.slice(0, 100),
-      soundsSecret(name) ? blank : fit(one, depth + 1),
-    ]),
-  )
+  if (depth >= 5 || room.left <= 0) return "…"
+  if (Array.isArray(value)) {
+    const kept: Array<unknown> = []
+    for (const one of value.slice(0, maxMembers)) {
+      if (room.left <= 0) break
+      kept.push(fit(one, depth + 1, room))
+    }
+    return kept
+  }
+  const kept: Array<[string, unknown]> = []
+  for (const [name, one] of Object.entries(value).slice(0, maxMembers)) {
+    if (room.left <= 0) break
+    room.left -= Math.min(100, name.length)
+    kept.push([name.slice(0, 100), soundsSecret(name) ? blank : fit(one, depth + 1, room)])
+  }
+  return Object.fromEntries(kept)
 }
 
 const storable = (text: string) => text.toWellFormed().replaceAll("\0", "\ufffd")

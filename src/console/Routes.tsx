@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import { Context, Effect, Layer, Record, Result } from "effect"
+import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
 import { type Actor, may, roleIn } from "../accounts/Actor.ts"
@@ -8,7 +8,7 @@ import type { Role } from "../accounts/Account.ts"
 import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
-import { type Fault, InvalidInput } from "../domain/Errors.ts"
+import { ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { sameText } from "../http/AdminRequired.ts"
@@ -110,14 +110,23 @@ export const ownPath = (path: string | undefined | null): string | undefined =>
     ? path
     : undefined
 
+/** Most names and values of a form. The longest, of a variant, has fewer than 1,000. */
+const maxFields = 2_000
+
+/** A form has more fields than any form of the console. */
+class TooManyFields extends Schema.TaggedError<TooManyFields>()("TooManyFields", {}) {}
+
 /** The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. */
 export const fieldsOf = (request: Request) =>
-  Effect.map(Body.raw(request, maxFormBytes), (bytes): Fields => {
+  Effect.flatMap(Body.raw(request, maxFormBytes), (bytes): Effect.Effect<Fields, TooManyFields> => {
+    const text = new TextDecoder().decode(bytes)
+    // Told before the text is taken apart: names that somebody has chosen may take long to store.
+    if (text.split("&", maxFields + 1).length > maxFields) return Effect.fail(new TooManyFields())
     const fields: Record<string, string> = Object.create(null)
-    for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
+    for (const [name, value] of new URLSearchParams(text)) {
       fields[name] = name in fields ? `${fields[name]}\n${value}` : value
     }
-    return fields
+    return Effect.succeed(fields)
   })
 
 /** Decodes what a form sent, or fails with every fault for `again`. */
@@ -253,7 +262,10 @@ export class Console extends Context.Service<Console, {
             ? yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
             : Object.create(null) as Fields
           if (fields === undefined) {
-            return yield* show(org, problem(413, "This is too much", "The form holds more than 1 MiB. Shorten it."))
+            return yield* show(
+              org,
+              problem(413, "This is too much", "The form holds more than 1 MiB or 2,000 fields. Shorten it."),
+            )
           }
           if (
             isWrite && !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
@@ -296,6 +308,7 @@ export class Console extends Context.Service<Console, {
                   problem(400, "This cannot be done", error.faults.map(({ detail }) => detail).join("; ")),
                 )
               }
+              if (error instanceof ChecksBusy) return show(org, problem(503, "The service is busy", error.message))
               const message = messageOf(error)
               return message === undefined
                 ? Effect.die(error)

@@ -29,6 +29,9 @@ const maxValue = 8_192
 const maxAll = 32_768
 const maxNames = 8_192
 
+/** Fields without room after which no other field is tried: comparing long texts takes milliseconds. */
+const maxMisses = 8
+
 /** Texts are kept whole up to this length. */
 const wholeUpTo = 2_000
 
@@ -94,19 +97,23 @@ export const difference = (before: Fields | undefined, after: Fields | undefined
   const value = (fields: Fields | undefined, name: string) =>
     fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
   const differing = names.filter((name) => !isDeepStrictEqual(value(before, name), value(after, name)))
-  let [left, leftForNames] = [maxAll, maxNames]
+  let [left, leftForNames, misses] = [maxAll, maxNames, 0]
   const fields: Array<FieldChange> = []
   for (const name of differing) {
-    const change = fieldChange(name.slice(0, 400), value(before, name), value(after, name))
-    const length = JSON.stringify(change).length
-    if (length <= left) {
-      left -= length
-      fields.push(change)
-      continue
+    const field = name.slice(0, 400)
+    if (misses < maxMisses) {
+      const change = fieldChange(field, value(before, name), value(after, name))
+      const length = JSON.stringify(change).length
+      if (length <= left) {
+        left -= length
+        fields.push(change)
+        continue
+      }
+      misses++
     }
     leftForNames -= name.length + 30
     if (leftForNames < 0) break
-    fields.push({ field: change.field, cut: true })
+    fields.push({ field, cut: true })
   }
   return { fields, omitted: differing.length - fields.length }
 }

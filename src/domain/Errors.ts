@@ -95,3 +95,10 @@ export class DeliveryFixed
     return `The delivery ${JSON.stringify(this.id)} ${this.reason}`
   }
 }
+
+/** Too many checks of templates, previews and mappings wait for each other. */
+export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {}) {
+  override get message() {
+    return "Too many templates, previews and mappings are being checked at this time. Try again in a few seconds."
+  }
+}

@@ -163,20 +163,23 @@ export const changed = (draft: Draft, button: string): Draft => {
 const numeric = new Set(["gt", "gte", "lt", "lte"])
 const unary = new Set(["exists", "not_exists"])
 
-const valuesOf = ({ op, values }: ConditionDraft) =>
-  values.split("\n").flatMap((text): ReadonlyArray<string | number> => {
+/** Lines of values that are read: more of them, blank ones included, are refused as too many values. */
+const maxLines = 2_000
+
+/** A text in JSON. Anything else in quotation marks is a value as it stands. */
+// deno-lint-ignore no-control-regex
+const jsonText = /^"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"$/
+
+const valuesOf = ({ op, values }: ConditionDraft) => {
+  const lines = values.split("\n", maxLines + 1)
+  if (lines.length > maxLines) return lines
+  return lines.flatMap((text): ReadonlyArray<string | number> => {
     const value = text.trim()
     if (value === "") return []
-    if (value.startsWith('"')) {
-      try {
-        const parsed: unknown = Json.parse(value)
-        if (typeof parsed === "string") return [parsed]
-      } catch {
-        // A text that merely begins with a quotation mark.
-      }
-    }
+    if (jsonText.test(value)) return [Json.parse(value) as string]
     return numeric.has(op) && String(decimalOf(value)) === value ? [Number(value)] : [value]
   })
+}
 
 const isBlankCondition = ({ attribute, values }: ConditionDraft) => attribute === "" && values.trim() === ""
 const isBlankSeason = (season: SeasonDraft) => Object.values(season).every((value) => value.length === 0)

@@ -36,10 +36,21 @@ const words = new Set(["true", "false", "nil", "null", "empty", "blank", "forloo
 const maxPaths = 200
 const maxVariants = 50
 
+/** Most characters of sources that are searched. */
+const maxSearched = 300_000
+
+/** Sources from the beginning, up to the first that is too long together with those before it. */
+const searched = (sources: ReadonlyArray<Vars>): ReadonlyArray<string> => {
+  const all = sources.slice(0, maxVariants).flatMap((vars) => Object.values(vars))
+  let length = 0
+  const end = all.findIndex((source) => (length += source.length) > maxSearched)
+  return end === -1 ? all : all.slice(0, end)
+}
+
 /**
  * Example values for what the sources of a template use, by their names: something to look at before somebody writes
- * better ones. A guess from the text; what it misses renders as nothing. Looks at
- * 50 variants at most.
+ * better ones. A guess from the text; a name that it misses renders as nothing. Searches 50 variants and 300,000
+ * characters at most.
  */
 export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<string, unknown>> => {
   const root = node()
@@ -59,7 +70,7 @@ export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<stri
     }
     if (isList) at.isList = true
   }
-  for (const source of sources.slice(0, maxVariants).flatMap((vars) => Object.values(vars))) {
+  for (const source of searched(sources)) {
     const own = new Set([...source.matchAll(made)].map(([, name]) => name!))
     const items = new Map<string, ReadonlyArray<string>>()
     const resolve = (text: string): ReadonlyArray<string> | undefined => {
