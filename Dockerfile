@@ -11,8 +11,7 @@ COPY src src
 COPY schema schema
 COPY examples examples
 # Compiled once here, so that the container starts without writing anything.
-RUN deno cache --frozen src/main.ts src/store/embedded.worker.ts src/rendering/check.process.ts \
-  src/delivery/compose.process.ts src/learning/engine.worker.ts src/results/results.worker.ts \
+RUN deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \
   # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
   && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
 

@@ -8,6 +8,7 @@ import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { KeyLimits } from "./auth/KeyLimits.ts"
 import { Keys } from "./auth/Keys.ts"
+import { Checking } from "./checking/Checking.ts"
 import * as Actors from "./cluster/FromSettings.ts"
 import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
 import { Decider } from "./decisions/Decider.ts"
@@ -32,6 +33,7 @@ import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
 import { Erasures } from "./events/Erasures.ts"
 import { EventHistory } from "./events/EventHistory.ts"
+import { MappingTrials } from "./events/MappingTrials.ts"
 import { Rebuild } from "./events/Rebuild.ts"
 import { Stories } from "./events/Stories.ts"
 import { WebhookSources } from "./events/WebhookSources.ts"
@@ -74,6 +76,7 @@ import { SendTimes } from "./results/SendTimes.ts"
 import { Series } from "./results/Series.ts"
 import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
+import { TemplateImports } from "./templates/TemplateImports.ts"
 import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
 import * as ServerWatch from "./store/ServerWatch.ts"
@@ -117,6 +120,7 @@ export const layerServices = Layer.mergeAll(
   EventHistory.layer,
   Stories.layer,
   Previews.layer,
+  TemplateImports.layer,
   Templates.layer,
   TemplateIndex.layer,
   Traffic.layer,
@@ -143,7 +147,7 @@ export const layerServices = Layer.mergeAll(
       KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
       AdminAuth.layer,
       SecretBox.layer,
-      SourceCheck.layer,
+      Layer.mergeAll(SourceCheck.layer, MappingTrials.layer).pipe(Layer.provideMerge(Checking.layer)),
     ),
   ),
   Layer.provideMerge(AccountServices.layer),

@@ -6,7 +6,7 @@ import { Keys } from "./auth/Keys.ts"
 import { OrgSlug } from "./domain/Ids.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import * as TemplateFile from "./templates/TemplateFile.ts"
-import { Templates } from "./templates/Templates.ts"
+import { TemplateImports } from "./templates/TemplateImports.ts"
 
 const sample = new URL("../examples/demo.yaml", import.meta.url)
 const demo = Schema.decodeSync(OrgSlug)("demo")
@@ -20,7 +20,7 @@ const makeDemo = Effect.gen(function* () {
     TemplateFile.parse(readFileSync(sample, "utf8"), "examples/demo.yaml"),
     (faults) => new Error(JSON.stringify(faults)),
   )
-  yield* (yield* Templates).importAll(demo, inputs)
+  yield* (yield* TemplateImports).importAll(demo, inputs)
   const { key } = yield* (yield* Keys).create(demo, { name: "First run", scopes: ["generate", "deliver", "events"] })
   return key
 }).pipe(

@@ -195,7 +195,9 @@ const importFile = Command.make(
     )
   }),
 ).pipe(
-  Command.withDescription("Bring templates to the state a file describes, all or none"),
+  Command.withDescription(
+    "Bring templates to the state a file describes, all or none: up to 1,000 templates and 2,000 variants",
+  ),
   Command.withExamples([{ command: "parlance template import examples/abandoned-cart.yaml" }]),
 )
 

@@ -4,6 +4,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
 import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
+import { ChecksBusy } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { sameText } from "../http/AdminRequired.ts"
@@ -132,16 +133,20 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           const fields = method === "GET"
             ? Object.create(null) as Fields
             : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
-          if (fields === undefined) return refused(request, 413, "The form holds more than 1 MiB. Shorten it.")
+          if (fields === undefined) {
+            return refused(request, 413, "The form holds more than 1 MiB or 2,000 fields. Shorten it.")
+          }
           if (
             method === "POST" &&
             !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
-          ) return refused(request, 403, "The form is out of date. Open the page again.")
+          ) {
+            return refused(request, 403, "The form is out of date. Open the page again.")
+          }
           const query = new URLSearchParams(request.url.split("?")[1] ?? "")
           return yield* run({ request, org, params, query, fields }).pipe(
             Effect.catch((error: unknown) =>
               error instanceof Error && "_tag" in error && error.message !== ""
-                ? Effect.succeed(refused(request, 404, error.message))
+                ? Effect.succeed(refused(request, error instanceof ChecksBusy ? 503 : 404, error.message))
                 : Effect.die(error)
             ),
           )

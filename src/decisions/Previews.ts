@@ -1,10 +1,12 @@
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
+import { Checking, stoppedFault } from "../checking/Checking.ts"
+import type { Rendered, Sources } from "../checking/Checks.ts"
 import type { Attributes } from "../domain/Attributes.ts"
-import { type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import { pointerPart } from "../domain/Difference.ts"
+import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
-import * as Renderer from "../rendering/Renderer.ts"
-import { SourceCheck } from "../rendering/SourceCheck.ts"
+import type { SourceFault } from "../rendering/Renderer.ts"
 import { Views, whyNotEligible } from "../templates/Views.ts"
 import { NotRendered } from "./Outcome.ts"
 
@@ -22,19 +24,58 @@ export interface Preview {
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
 }
 
-/** Shows authors what would be sent and to whom, without deciding anything. */
+/** How sample content is rendered. */
+export interface SampleOptions {
+  /** A JSON object as text. */
+  readonly fields: string
+  readonly strict: boolean
+  /** IANA name. */
+  readonly timeZone: string
+  /** Characters kept of each rendered variable; all by default. */
+  readonly maxText?: number
+}
+
+const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
+  faults.map(({ column, line, message, variable }) => ({
+    pointer: `/vars/${pointerPart(variable)}`,
+    detail: `line ${line}, column ${column}: ${message}`,
+  }))
+
+/** Shows authors which content would be sent and to whom, without deciding anything. Renders in the checking process. */
 export class Previews extends Context.Service<Previews, {
   readonly preview: (
     org: OrgSlug,
     template: string,
     ask: PreviewAsk,
-  ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered>
+  ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy>
+  /** Renders variants as of now, each by itself. Together they have the time limit of one check. */
+  readonly render: (
+    org: OrgSlug,
+    variants: ReadonlyArray<Sources>,
+    options: SampleOptions,
+  ) => Effect.Effect<ReadonlyArray<Rendered>, ChecksBusy>
 }>()("parlance/decisions/Previews") {
   static readonly layer = Layer.effect(
     Previews,
     Effect.gen(function* () {
+      const checking = yield* Checking
       const views = yield* Views
-      const sources = yield* SourceCheck
+
+      const render = Effect.fn("Previews.render")(function* (
+        org: OrgSlug,
+        variants: ReadonlyArray<Sources>,
+        options: SampleOptions,
+      ) {
+        if (variants.length === 0) return []
+        const now = yield* Clock.currentTimeMillis
+        return yield* checking.run(org, "render", { variants, now, ...options }).pipe(
+          Effect.catchTag("WorkFailed", (failure) =>
+            Effect.succeed(variants.map(({ vars }): Rendered => {
+              const [variable = ""] = Object.keys(vars)
+              return { stage: "source", faults: [{ variable, line: 1, column: 1, message: stoppedFault(failure) }] }
+            }))),
+        )
+      })
 
       const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewAsk) {
         const view = views.template(org, template)
@@ -49,34 +90,21 @@ export class Previews extends Context.Service<Previews, {
         const vars = ask.vars ?? stored?.vars
         if (vars === undefined) return { variants }
         const formats = ask.formats ?? stored?.formats ?? {}
-        // Nobody has checked these sources yet: they are tried where they can be stopped.
-        const faults = (faults: ReadonlyArray<Renderer.SourceFault>): ReadonlyArray<Fault> =>
-          faults.map(({ column, line, message, variable }) => ({
-            pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-            detail: `line ${line}, column ${column}: ${message}`,
-          }))
-        yield* Effect.mapError(
-          sources.check(vars, formats, ask.fields),
-          (error) => new InvalidInput({ faults: faults(error.faults) }),
-        )
-        const parsed = Renderer.parseVars(vars, formats)
-        if (Result.isFailure(parsed)) return yield* new InvalidInput({ faults: faults(parsed.failure.faults) })
-        const rendered = Renderer.render(parsed.success, ask.fields, {
+        const [rendered] = yield* render(org, [{ vars, formats }], {
+          fields: JSON.stringify(ask.fields),
           strict: view.strict,
-          now,
           timeZone: view.org.timeZone,
         })
-        if (Result.isFailure(rendered)) {
-          return yield* new NotRendered({
-            templateId: view.id,
-            copyId: ask.copyId ?? "",
-            faults: rendered.failure.faults.map(({ message, variable }) => ({ variable, detail: message })),
-          })
-        }
-        return { vars: rendered.success, variants }
+        if ("vars" in rendered!) return { vars: rendered.vars, variants }
+        if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })
+        return yield* new NotRendered({
+          templateId: view.id,
+          copyId: ask.copyId ?? "",
+          faults: rendered!.faults.map(({ message, variable }) => ({ variable, detail: message })),
+        })
       })
 
-      return Previews.of({ preview })
+      return Previews.of({ preview, render })
     }),
   )
 }

@@ -4,6 +4,7 @@ import { Keys } from "../auth/Keys.ts"
 import { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
+import { TemplateImports } from "../templates/TemplateImports.ts"
 import { Templates } from "../templates/Templates.ts"
 
 const file = new URL("./cart-reminder.yaml", import.meta.url)
@@ -21,10 +22,9 @@ export const open = Effect.gen(function* () {
     TemplateFile.parse(readFileSync(file, "utf8"), "cart-reminder.yaml"),
     (faults) => new Error(JSON.stringify(faults)),
   )
-  const templates = yield* Templates
-  yield* templates.importAll(org, inputs)
+  yield* (yield* TemplateImports).importAll(org, inputs)
   const { key } = yield* (yield* Keys).create(org, { name: "Demo", scopes: ["generate", "deliver", "events"] })
-  const { variants } = yield* templates.get(org, template)
+  const { variants } = yield* (yield* Templates).get(org, template)
   return { key, variants: variants.map(({ id }) => id) }
 }).pipe(
   // An empty store cannot lack what was just made in it, and the file is ours.

@@ -1,21 +1,24 @@
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { note } from "../accounts/Audit.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { decoder } from "../domain/Faults.ts"
 import { TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
+import { TemplateImports } from "../templates/TemplateImports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { ServedApi } from "./Api.ts"
+import * as Body from "./Body.ts"
 import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems, whichOf } from "./Requests.ts"
 
 const templateInput = decoder(TemplateInput)
 const templatePatch = decoder(TemplatePatch)
-const importBody = decoder(Schema.Struct({ templates: Schema.Array(TemplateInput) }))
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
   "templates",
   Effect.fnUntraced(function* (handlers) {
+    const imports = yield* TemplateImports
     const templates = yield* Templates
     const learning = yield* Learning
 
@@ -57,9 +60,13 @@ export const layer = HttpApiBuilder.group(
       .handleRaw(
         "importTemplates",
         ({ params, request }) =>
-          Effect.flatMap(body(request, importBody), (input) => templates.importAll(slugOf(params), input.templates))
+          Effect.flatMap(
+            Body.json(request),
+            (input) => Effect.andThen(note(input), imports.importJson(slugOf(params), input)),
+          )
             .pipe(
-              Effect.tap(({ updated }) => relearn(params.org, updated)),
+              Effect.tap(({ relearned }) => relearn(params.org, relearned)),
+              Effect.map(({ created, unchanged, updated }) => ({ created, updated, unchanged })),
               toProblems,
             ),
       )

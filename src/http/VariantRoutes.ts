@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(
         "preview",
         ({ params, request }) =>
           Effect.flatMap(
-            body(request, previewBody),
+            body(request, previewBody, ["fields"]),
             (ask) =>
               previews.preview(slugOf(params), lookedUp(params.template), {
                 vars: ask.vars,

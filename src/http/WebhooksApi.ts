@@ -104,8 +104,9 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Tries a mapping on a sample").annotate(
       OpenApi.Description,
-      "What a mapping makes of a sample: per item the event that comes out and where its values were found, or why not. " +
-        "Nothing is kept.",
+      "The result of a mapping for a sample: for each of the first 100 items the event that comes out and where its values " +
+        "were found (the first 500 characters of each), or why there is none. Nothing is kept. A run that takes more than 10 " +
+        "million steps or 2 seconds is answered with the reason. 503 when too many checks are waiting.",
     ),
     HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
       params: path,

@@ -1,4 +1,4 @@
-import { Clock, Effect, Result } from "effect"
+import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
@@ -8,11 +8,11 @@ import * as Json from "../domain/Json.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
 import { Erasures } from "../events/Erasures.ts"
 import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../events/EventHistory.ts"
-import { decode as decodeMapping, dryRun } from "../events/Mapping.ts"
+import { MappingTrials } from "../events/MappingTrials.ts"
 import { SourceInput, type SourceSetup, WebhookSources } from "../events/WebhookSources.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ServedApi } from "./Api.ts"
-import { body, existing, invalid, limitOf, query, sourceOf, toProblems } from "./Requests.ts"
+import { body, existing, invalid, limitOf, query, slugOf, sourceOf, toProblems } from "./Requests.ts"
 import { DryRunBody, ErasureBody, type ListedEvent, type WebhookSource } from "./WebhooksApi.ts"
 
 const decodeSource = decoder(SourceInput)
@@ -68,7 +68,7 @@ export const layer = HttpApiBuilder.group(
     const sources = yield* WebhookSources
     const history = yield* EventHistory
     const erasures = yield* Erasures
-    const clock = yield* Clock.Clock
+    const mappings = yield* MappingTrials
 
     return handlers
       .handle("listSources", ({ params }) =>
@@ -98,23 +98,21 @@ export const layer = HttpApiBuilder.group(
         }).pipe(toProblems))
       .handleRaw("dryRun", ({ params, request }) =>
         Effect.gen(function* () {
-          const input = yield* body(request, decodeDryRun)
+          const input = yield* body(request, decodeDryRun, ["body"])
           yield* existing(organizations, params)
-          const mapping = decodeMapping(input.mapping)
-          if (Result.isFailure(mapping)) {
+          const tried = yield* mappings.run(
+            slugOf(params),
+            JSON.stringify(input.mapping ?? null),
+            typeof input.body === "string" ? input.body : JSON.stringify(input.body),
+            input.headers,
+          )
+          if ("faults" in tried) {
             return yield* invalid(
-              mapping.failure.map(({ detail, pointer }) => ({ pointer: `/mapping${pointer}`, detail })),
+              tried.faults.map(({ detail, pointer }) => ({ pointer: `/mapping${pointer}`, detail })),
             )
           }
-          const text = typeof input.body === "string" ? input.body : JSON.stringify(input.body)
-          const explained = dryRun(
-            mapping.success,
-            new TextEncoder().encode(text),
-            input.headers ?? {},
-            clock.currentTimeMillisUnsafe(),
-          )
-          // As JSON, which leaves out what an event does not have.
-          return Json.parse(JSON.stringify(explained))
+          // As JSON, which leaves out the members that an event does not have.
+          return Json.parse(JSON.stringify(tried.run))
         }).pipe(toProblems))
       .handleRaw("erasePerson", ({ params, request }) =>
         Effect.gen(function* () {

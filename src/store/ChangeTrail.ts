@@ -48,6 +48,12 @@ export const tell = (
     changed.push({ kind, subject, what, difference: difference(before, after) })
   })
 
+/** Adds changes whose differences are known. Does nothing outside of a request. */
+export const tellAll = (all: ReadonlyArray<Changed>): Effect.Effect<void> =>
+  withTrail(({ changed }) => {
+    for (const one of all) changed.push(one)
+  })
+
 /** Says that each record of this request is a change of its own, and how it came about. */
 export const tellApart = (details: Readonly<Record<string, string>>): Effect.Effect<void> =>
   withTrail((trail) => {

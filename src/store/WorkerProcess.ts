@@ -25,7 +25,7 @@ export interface WorkerProcessOptions {
   readonly program: URL
   /** What the process does, for errors: "checks Liquid". */
   readonly purpose: string
-  /** Time limit of one request. Waiting for other requests does not count. */
+  /** Time limit of a request that has none of its own. Waiting for other requests does not count. */
   readonly deadline: Duration.Input
   /** How long the process is kept without work. Default 1 minute. */
   readonly idle?: Duration.Input
@@ -36,9 +36,10 @@ export interface WorkerProcessOptions {
 export interface WorkerProcess<Request, Answer> {
   /**
    * Runs one request in the process. Requests run one at a time, in the order asked. Values are structured clones.
+   * `deadline` replaces that of the process.
    * Fails with `WorkFailed` when the deadline passes, the process ends, or the program throws.
    */
-  readonly ask: (request: Request) => Effect.Effect<Answer, WorkFailed>
+  readonly ask: (request: Request, deadline?: Duration.Input) => Effect.Effect<Answer, WorkFailed>
 }
 
 /**
@@ -75,8 +76,8 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     })
 
     return {
-      ask: (request: Request) =>
-        Effect.flatMap(started, (child) => child.ask<Answer>(request, deadline)).pipe(
+      ask: (request: Request, own: Duration.Input = deadline) =>
+        Effect.flatMap(started, (child) => child.ask<Answer>(request, Duration.fromInputUnsafe(own))).pipe(
           // The process is still busy with a request that nobody waits for.
           Effect.onInterrupt(() => Effect.sync(end)),
           Effect.ensuring(rest),

@@ -6,8 +6,12 @@ import type { Template, Variant } from "../domain/Template.ts"
 const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${pointerPart(name)}`, value]))
 
+type VariantContent = Omit<Variant, "created_at" | "updated_at">
+
+type Settings = Pick<Template, "name" | "objective" | "sticky_hours" | "strict" | "link_domains">
+
 /** The fields of a variant, below `at`. */
-export const fieldsOfVariant = (variant: Variant, at = ""): Fields => ({
+export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
   [`${at}/name`]: variant.name,
   [`${at}/active`]: variant.active,
   ...named(`${at}/vars`, variant.vars),
@@ -17,9 +21,11 @@ export const fieldsOfVariant = (variant: Variant, at = ""): Fields => ({
 })
 
 /** The fields of a template with those of its variants. */
-export const fieldsOfTemplate = (template: Template): Fields => ({
+export const fieldsOfTemplate = (
+  template: Settings & { readonly archived: boolean; readonly variants: ReadonlyArray<VariantContent> },
+): Fields => ({
   "/name": template.name,
-  "/archived": template.archived_at !== null,
+  "/archived": template.archived,
   "/objective": template.objective,
   "/sticky_hours": template.sticky_hours,
   "/strict": template.strict,
@@ -29,3 +35,7 @@ export const fieldsOfTemplate = (template: Template): Fields => ({
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),
   ),
 })
+
+/** The fields of a stored template. */
+export const fieldsOfStored = (template: Template): Fields =>
+  fieldsOfTemplate({ ...template, archived: template.archived_at !== null })

@@ -1,9 +1,12 @@
 import { Result, Schema, SchemaIssue } from "effect"
+import { pointerParts } from "../domain/Difference.ts"
+import type { Fault } from "../domain/Errors.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
+import { sizeFaults } from "./ImportInput.ts"
 import { type FileFault, type Located, type Member, type PlacedFault, read } from "./TemplateFileSource.ts"
 
-export { format } from "./TemplateFileText.ts"
+export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "./TemplateFileSource.ts"
 
 /** What a file holds: `templates`, each as the management API takes it. */
@@ -11,6 +14,13 @@ const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
 
 /** Most faults reported of one file. */
 export const maxFaults = 1_000
+
+/** The templates of a file, and where they stand in it. */
+export interface ReadFile {
+  readonly templates: ReadonlyArray<TemplateInput>
+  /** A fault of the templates, with a pointer such as `/templates/0/variants/1/vars/subject`, at its place in the file. */
+  readonly faultAt: (fault: Fault) => FileFault
+}
 
 const listed = (words: ReadonlyArray<string>, last: string): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`
@@ -150,6 +160,16 @@ const pathText = (path: ReadonlyArray<PropertyKey>): string =>
       : `[${JSON.stringify(String(segment))}]`
   ).join("").replace(/^\./, "")
 
+/** A path of texts, such as the parts of a JSON pointer, as `pathText` writes it: elements of lists by number. */
+const pathOf = (root: Located, path: ReadonlyArray<string>): string => {
+  let located: Located | undefined = root
+  return pathText(path.map((name) => {
+    const isList = Array.isArray(located?.value)
+    located = member(located, name)
+    return isList ? Number(name) : name
+  }))
+}
+
 const decode = Schema.decodeUnknownResult(File)
 
 /**
@@ -176,12 +196,13 @@ const decode = Schema.decodeUnknownResult(File)
  * Fails with all faults, up to 1,000, in the order of the file: those of the YAML syntax (alone, because what a broken
  * text contains is a guess), or else members that are unknown, missing or refused by `TemplateInput`, an id that is
  * there twice, a format of no variable, and numbers among targeting's values that would be compared by another text
- * than the one written (`01067`). Limits: see `TemplateFileSource.read`. Liquid is not looked at.
+ * than the one written (`01067`). Limits: 1,000 templates, 2,000 variants, and those of `TemplateFileSource.read`. Liquid
+ * is not checked.
  */
-export const parse = (
+export const readFile = (
   text: string,
   fileName: string,
-): Result.Result<ReadonlyArray<TemplateInput>, ReadonlyArray<FileFault>> => {
+): Result.Result<ReadFile, ReadonlyArray<FileFault>> => {
   const { faults, positionOf, root } = read(text)
   const refuse = (faults: ReadonlyArray<PlacedFault>) => {
     const unique = new Map<string, FileFault>()
@@ -203,8 +224,13 @@ export const parse = (
       message: "must be a mapping with the member `templates`",
     }])
   }
+  const tooMany = sizeFaults(elements(member(root, "templates")).map(({ value }) => value))
+  if (tooMany.length > 0) {
+    const offset = placeOf(root, ["templates"], true)
+    return refuse([...faults, ...tooMany.map(({ detail }) => ({ offset, path: ["templates"], message: detail }))])
+  }
   const decoded = decode(root.value, { errors: "all", onExcessProperty: "error" })
-  // What could not be read stands as null, of which nothing more needs to be said.
+  // A value that could not be read stands as null and has its fault already.
   const unread = new Set(faults.map(({ offset }) => offset))
   const all = [
     ...faults,
@@ -212,8 +238,20 @@ export const parse = (
       .filter(({ offset }) => !unread.has(offset)),
     ...crossFaults(root),
   ]
-  return Result.isSuccess(decoded) && all.length === 0 ? Result.succeed(decoded.success.templates) : refuse(all)
+  if (Result.isFailure(decoded) || all.length > 0) return refuse(all)
+  const faultAt = ({ detail, pointer }: Fault): FileFault => {
+    const path = pointerParts(pointer)
+    return { file: fileName, ...positionOf(placeOf(root, path, true)), path: pathOf(root, path), message: detail }
+  }
+  return Result.succeed({ templates: decoded.success.templates, faultAt })
 }
+
+/** The templates of a file: see `readFile`. */
+export const parse = (
+  text: string,
+  fileName: string,
+): Result.Result<ReadonlyArray<TemplateInput>, ReadonlyArray<FileFault>> =>
+  Result.map(readFile(text, fileName), ({ templates }) => templates)
 
 const variantInputOf = (variant: Template["variants"][number]): VariantInput => ({
   id: variant.id,

@@ -82,3 +82,14 @@ export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "js
     JSON.stringify({ templates: templates.map((template) => templateOf(template, (value) => value)) }, null, 2)
   }\n`
 }
+
+const jsonHead = '{\n  "templates": [\n'
+const jsonTail = "\n  ]\n}\n"
+
+/** Joins files that `format` has written, none of them empty unless it is the only one, into one file. */
+export const joined = (parts: ReadonlyArray<string>, as: "yaml" | "json"): string => {
+  const [first = "", ...others] = parts
+  if (others.length === 0) return first
+  if (as === "yaml") return first + others.map((part) => part.slice(part.indexOf("\n") + 1)).join("")
+  return jsonHead + parts.map((part) => part.slice(jsonHead.length, -jsonTail.length)).join(",\n") + jsonTail
+}

@@ -84,6 +84,47 @@ export const readTemplates = Effect.fnUntraced(function* (
   return fromRows(rows, variants)
 })
 
+/** Most variants of one template. */
+export const maxVariantsOfOne = 1_000
+
+/** Templates and variants read by one query, so that neither the store nor this process is held up by it. */
+const maxPage = 200
+const maxPageVariants = 500
+
+/** Size of the variants read by one query, as they are stored. Unit: bytes. */
+const maxPageBytes = 4_000_000
+
+/** Divides templates into pages that are each read by one query. Ids without a template may be among them. */
+export const pagesOf = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  ids: ReadonlyArray<string>,
+) {
+  if (ids.length <= 1) return ids.length === 0 ? [] : [ids]
+  const counts = new Map(
+    (yield* sql<{ id: string; variants: number; bytes: number }>`
+      SELECT v.template_id AS id, count(*)::int AS variants,
+        sum(pg_column_size(v.vars) + pg_column_size(v.targeting))::float8 AS bytes
+      FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[])
+      GROUP BY v.template_id`).map((row) => [row.id, row]),
+  )
+  const pages: Array<Array<string>> = []
+  let [variants, bytes] = [0, 0]
+  for (const id of ids) {
+    const count = counts.get(id) ?? { variants: 0, bytes: 0 }
+    const page = pages.at(-1)
+    variants += count.variants
+    bytes += count.bytes
+    if (page !== undefined && page.length < maxPage && variants <= maxPageVariants && bytes <= maxPageBytes) {
+      page.push(id)
+      continue
+    }
+    pages.push([id])
+    ;({ variants, bytes } = count)
+  }
+  return pages
+})
+
 /** Adds a variant; answers its id, or undefined where that is taken. */
 export const insertVariant = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -1,9 +1,8 @@
-import { isDeepStrictEqual } from "node:util"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql/SqlError"
 import {
   AlreadyExists,
+  type ChecksBusy,
   type Fault,
   InvalidInput,
   type OrganizationNotFound,
@@ -14,17 +13,14 @@ import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../store/Changes.ts"
-import { tell, tellApart } from "../store/ChangeTrail.ts"
+import { tell } from "../store/ChangeTrail.ts"
 import { existingOrganization } from "../store/Existing.ts"
-import { fieldsOfTemplate, fieldsOfVariant } from "./TemplateFields.ts"
-import { insertVariant, isOf, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
-
-/** What an import did, by template id. A template that already stood as the file says is `unchanged`. */
-export interface Imported {
-  readonly created: ReadonlyArray<string>
-  readonly updated: ReadonlyArray<string>
-  readonly unchanged: ReadonlyArray<string>
-}
+import { contentWriter } from "./ContentWrite.ts"
+import { variantFaults, variantListFaults } from "./ImportInput.ts"
+import { variantContent } from "./ImportPlan.ts"
+import { putVariants } from "./ImportRows.ts"
+import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
+import { insertVariant, isOf, maxVariantsOfOne, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
 
 /**
  * Templates and their variants as their authors write them. A variant whose Liquid does not parse cannot be saved: that
@@ -34,7 +30,7 @@ export class Templates extends Context.Service<Templates, {
   readonly create: (
     org: OrgSlug,
     input: TemplateInput,
-  ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput>
+  ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy>
   /** Up to `limit` templates by id, those after the id `after`; those in use unless said. */
   readonly list: (
     org: OrgSlug,
@@ -48,7 +44,7 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     template: string,
     input: VariantInput,
-  ) => Effect.Effect<Variant, TemplateNotFound | AlreadyExists | InvalidInput>
+  ) => Effect.Effect<Variant, TemplateNotFound | AlreadyExists | InvalidInput | ChecksBusy>
   readonly getVariant: (
     org: OrgSlug,
     template: string,
@@ -59,20 +55,12 @@ export class Templates extends Context.Service<Templates, {
     template: string,
     id: string,
     patch: VariantPatch,
-  ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | InvalidInput>
+  ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | InvalidInput | ChecksBusy>
   readonly removeVariant: (
     org: OrgSlug,
     template: string,
     id: string,
   ) => Effect.Effect<void, TemplateNotFound | VariantNotFound>
-  /**
-   * Brings templates to the state the inputs describe, all or none: missing ones are created, existing ones changed,
-   * and variants that an input does not name are left as they are.
-   */
-  readonly importAll: (
-    org: OrgSlug,
-    inputs: ReadonlyArray<TemplateInput>,
-  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput>
 }>()("parlance/templates/Templates") {
   static readonly layer = Layer.effect(
     Templates,
@@ -81,12 +69,7 @@ export class Templates extends Context.Service<Templates, {
       const changes = yield* Changes
       const sources = yield* SourceCheck
 
-      /** One change of an organization's content: a transaction that raises its revision, then this node's views. */
-      const write = <A, E>(org: OrgSlug, effect: Effect.Effect<A, E | SqlError>) =>
-        sql.withTransaction(Effect.tap(effect, changes.bump(org))).pipe(
-          Effect.tap(changes.refresh),
-          Effect.catchTag("SqlError", Effect.die),
-        ) as Effect.Effect<A, Exclude<E, SqlError>>
+      const write = contentWriter(sql, changes)
 
       const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [template] = yield* readTemplates(sql, org, [id])
@@ -103,8 +86,8 @@ export class Templates extends Context.Service<Templates, {
         tell(
           "template",
           (after ?? before)!.id,
-          before === undefined ? undefined : fieldsOfTemplate(before),
-          after === undefined ? undefined : fieldsOfTemplate(after),
+          before === undefined ? undefined : fieldsOfStored(before),
+          after === undefined ? undefined : fieldsOfStored(after),
         )
 
       const tellVariant = (template: string, before: Variant | undefined, after: Variant | undefined) =>
@@ -120,37 +103,27 @@ export class Templates extends Context.Service<Templates, {
         return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
       })
 
-      /** Every fault of the variants' Liquid and of their names for each other, with pointers below `at`. */
-      const faultsOf = Effect.fnUntraced(function* (variants: ReadonlyArray<VariantInput>, at: string) {
-        const faults: Array<Fault> = []
-        const ids = new Set<string>()
-        for (const [index, variant] of variants.entries()) {
-          if (variant.id !== undefined && ids.has(variant.id)) {
-            faults.push({ pointer: `${at}/${index}/id`, detail: "is the id of another variant of this template" })
-          }
-          if (variant.id !== undefined) ids.add(variant.id)
-          faults.push(...(yield* liquidFaults(variant, `${at}/${index}`)))
-        }
-        return faults
+      /** Every fault of the variants of a new template, with pointers below `/variants`. */
+      const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
+        const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+        const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
+        return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
       })
 
-      const liquidFaults = (variant: Pick<VariantPatch, "vars" | "formats">, at: string) =>
-        Effect.gen(function* () {
-          const faults: Array<Fault> = Object.keys(variant.formats ?? {})
-            .filter((name) => variant.vars !== undefined && !Object.hasOwn(variant.vars, name))
-            .map((name) => ({ pointer: `${at}/formats/${escape(name)}`, detail: "names no variable of this variant" }))
-          const liquid = yield* sources.check(variant.vars ?? {}, variant.formats ?? {}).pipe(
-            Effect.as([]),
-            Effect.catchTag("LiquidFaults", (error) => Effect.succeed(error.faults)),
-          )
-          return [
-            ...faults,
-            ...liquid.map(({ column, line, message, variable }) => ({
-              pointer: `${at}/vars/${escape(variable)}`,
-              detail: `line ${line}, column ${column}: ${message}`,
-            })),
-          ]
-        })
+      const liquidFaults = (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) =>
+        Effect.map(
+          sources.checkAll(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }]),
+          ([liquid]) => variantFaults(variant, liquid!, ""),
+        )
+
+      /** Refuses a template with more variants than one may have, the one just added included. */
+      const roomFor = Effect.fnUntraced(function* (org: OrgSlug, template: string) {
+        const [row] = yield* sql<{ variants: number }>`
+          SELECT count(*)::int AS variants FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
+        if (row!.variants <= maxVariantsOfOne) return
+        const detail = `The template has ${maxVariantsOfOne} variants, the most that one can have: delete one first`
+        return yield* new InvalidInput({ faults: [{ pointer: "", detail }] })
+      })
 
       const refuse = (faults: ReadonlyArray<Fault>) =>
         faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
@@ -165,7 +138,8 @@ export class Templates extends Context.Service<Templates, {
             ${input.archived === true ? now : null}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
         if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
-        for (const variant of input.variants ?? []) yield* insertVariant(sql, org, id, variant, now)
+        const variants = (input.variants ?? []).map((variant) => ({ ...variantContent(variant), template_id: id }))
+        if (variants.length > 0) yield* putVariants(sql, org, variants, now)
         return id
       })
 
@@ -188,7 +162,7 @@ export class Templates extends Context.Service<Templates, {
       })
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
-        yield* refuse(yield* faultsOf(input.variants ?? [], "/variants"))
+        yield* refuse(yield* faultsOf(org, input.variants ?? []))
         const now = yield* DateTime.nowAsDate
         return yield* write(
           org,
@@ -248,7 +222,7 @@ export class Templates extends Context.Service<Templates, {
 
       const createVariant = Effect.fn("Templates.createVariant")(
         function* (org: OrgSlug, template: string, input: VariantInput) {
-          yield* refuse(yield* liquidFaults(input, ""))
+          yield* refuse(yield* liquidFaults(org, input))
           const now = yield* DateTime.nowAsDate
           return yield* write(
             org,
@@ -256,6 +230,7 @@ export class Templates extends Context.Service<Templates, {
               yield* change(org, template, {}, now)
               const id = yield* insertVariant(sql, org, template, input, now)
               if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
+              yield* roomFor(org, template)
               const made = yield* readVariant(org, template, id)
               yield* tellVariant(template, undefined, made)
               return made
@@ -274,7 +249,10 @@ export class Templates extends Context.Service<Templates, {
           const standing = yield* getVariant(org, template, id)
           // Sources and formats are judged as they will stand together.
           yield* refuse(
-            yield* liquidFaults({ vars: patch.vars ?? standing.vars, formats: patch.formats ?? standing.formats }, ""),
+            yield* liquidFaults(org, {
+              vars: patch.vars ?? standing.vars,
+              formats: patch.formats ?? standing.formats,
+            }),
           )
           const now = yield* DateTime.nowAsDate
           return yield* write(
@@ -307,52 +285,6 @@ export class Templates extends Context.Service<Templates, {
         },
       )
 
-      const importAll = Effect.fn("Templates.importAll")(
-        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
-          const faults: Array<Fault> = []
-          const ids = new Set<string>()
-          for (const [index, input] of inputs.entries()) {
-            if (input.id !== undefined && ids.has(input.id)) {
-              faults.push({ pointer: `/templates/${index}/id`, detail: "is the id of another template of this import" })
-            }
-            if (input.id !== undefined) ids.add(input.id)
-            faults.push(...(yield* faultsOf(input.variants ?? [], `/templates/${index}/variants`)))
-          }
-          yield* refuse(faults)
-          yield* tellApart({ by: "import" })
-          const now = yield* DateTime.nowAsDate
-          const importOne = Effect.fnUntraced(function* (input: TemplateInput) {
-            const before = input.id === undefined ? undefined : (yield* readTemplates(sql, org, [input.id]))[0]
-            if (before === undefined) {
-              const id = yield* insert(org, input, now)
-              yield* tellTemplate(undefined, yield* read(org, id))
-              return { outcome: "created" as const, id }
-            }
-            if (stands(before, input)) return { outcome: "unchanged" as const, id: before.id }
-            // What a file does not say is what it says by default, as with its variants.
-            const { archived = false, link_domains = [], name, objective = "click", sticky_hours = 0 } = input
-            const { strict = false } = input
-            yield* change(org, before.id, { name, archived, objective, sticky_hours, strict, link_domains }, now)
-            for (const variant of input.variants ?? []) {
-              const known = variant.id !== undefined && before.variants.some(({ id }) => id === variant.id)
-              if (known) yield* updateVariant(sql, org, before.id, variant.id, whole(variant), now)
-              else yield* insertVariant(sql, org, before.id, variant, now)
-            }
-            yield* tellTemplate(before, yield* read(org, before.id))
-            return { outcome: "updated" as const, id: before.id }
-          })
-          const done = yield* write(
-            org,
-            Effect.andThen(existingOrganization(sql, org), Effect.forEach(inputs, importOne)),
-          ).pipe(
-            // Read and written in one transaction that alone may write the organization's content.
-            Effect.catchTags({ AlreadyExists: Effect.die, TemplateNotFound: Effect.die }),
-          )
-          const by = (outcome: string) => done.filter((one) => one.outcome === outcome).map(({ id }) => id)
-          return { created: by("created"), updated: by("updated"), unchanged: by("unchanged") }
-        },
-      )
-
       return Templates.of({
         create,
         list,
@@ -363,36 +295,7 @@ export class Templates extends Context.Service<Templates, {
         getVariant,
         updateVariant: patchVariant,
         removeVariant,
-        importAll,
       })
     }),
   )
-}
-
-const escape = (segment: string): string => segment.replaceAll("~", "~0").replaceAll("/", "~1")
-
-/** A variant as a file gives it, with the defaults that its silence means. */
-const whole = (variant: VariantInput): VariantPatch => ({
-  name: variant.name ?? variant.id!,
-  vars: variant.vars,
-  formats: variant.formats ?? {},
-  active: variant.active ?? true,
-  targeting: variant.targeting ?? [],
-  seasons: variant.seasons ?? [],
-})
-
-/** Whether importing `input` over `before` would change nothing. */
-const stands = (before: Template, input: TemplateInput): boolean => {
-  const settings = (template: Template | TemplateInput) => [
-    template.name,
-    "archived_at" in template ? template.archived_at !== null : template.archived ?? false,
-    template.strict ?? false,
-    template.sticky_hours ?? 0,
-    template.objective ?? "click",
-    template.link_domains ?? [],
-  ]
-  return isDeepStrictEqual(settings(before), settings(input)) && (input.variants ?? []).every((variant) => {
-    const known = before.variants.find(({ id }) => id === variant.id)
-    return known !== undefined && isDeepStrictEqual(whole(known), whole(variant))
-  })
 }

@@ -8,7 +8,7 @@ import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
 import * as Targeting from "./Targeting.ts"
-import { readTemplates } from "./TemplateRows.ts"
+import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
 /** A variant as decisions see it: its conditions compiled, its Liquid as written. */
 export interface VariantView {
@@ -85,8 +85,8 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
   }
 }
 
-// Templates per query while an organization is read.
-const page = 500
+/** Variants compiled before other work gets a turn. */
+const variantsPerTurn = 50
 
 /**
  * The templates of all organizations, in memory and ready to decide with. Follows changes made on any node within 5
@@ -134,9 +134,11 @@ export class Views extends Context.Service<Views, {
         const next = new Map(templates)
         const ids = new Set(standing.map(({ id }) => id))
         for (const id of templates.keys()) if (!ids.has(id)) next.delete(id)
-        for (let at = 0; at < changed.length; at += page) {
-          for (const template of yield* readTemplates(sql, slug, changed.slice(at, at + page))) {
+        for (const page of yield* pagesOf(sql, slug, changed)) {
+          for (const template of yield* readTemplates(sql, slug, page)) {
             next.set(template.id, viewOf(org, template))
+            // Compiling a template with many variants takes milliseconds, during which nothing else is answered.
+            if (template.variants.length > variantsPerTurn) yield* Effect.yieldNow
           }
         }
         organizations.set(slug, { org, settings, templates: next })

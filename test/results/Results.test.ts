@@ -8,6 +8,7 @@ import { bucketAt } from "../../src/bandit/Window.ts"
 import { CopyId, OrgSlug, TemplateId } from "../../src/domain/Ids.ts"
 import { Learning, unlearned } from "../../src/learning/Learning.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
+import { Checking } from "../../src/checking/Checking.ts"
 import { SourceCheck } from "../../src/rendering/SourceCheck.ts"
 import { firstBucketFrom, Results } from "../../src/results/Results.ts"
 import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
@@ -63,7 +64,7 @@ describeOnStores("the results from the store", (_, environment) => {
     Results.layer.pipe(
       Layer.provide([layerLearning, ResultsWorker.layer]),
       Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, Views.layer)),
-      Layer.provide(SourceCheck.layer),
+      Layer.provide(SourceCheck.layer.pipe(Layer.provide(Checking.layer))),
       Layer.provideMerge(Changes.layer),
       Layer.provideMerge(layerMigrated(environment)),
     ),

@@ -1,10 +1,10 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Clock, Effect, Result } from "effect"
+import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import * as Json from "../../../domain/Json.ts"
-import { decode as decodeMapping, type DryRun, dryRun } from "../../../events/Mapping.ts"
+import type { DryRun } from "../../../events/Mapping.ts"
+import { MappingTrials } from "../../../events/MappingTrials.ts"
 import { WebhookSources } from "../../../events/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -93,6 +93,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
 /** Tries a mapping of custom events on a sample. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
+  const mappings = yield* MappingTrials
   const sources = yield* WebhookSources
 
   const show = Effect.fnUntraced(function* (
@@ -156,28 +157,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/sources/events/dry-run",
       "dryRun",
       Effect.fnUntraced(function* (visit, sent) {
-        const now = yield* Clock.currentTimeMillis
-        const mapping = yield* Effect.try({
-          try: (): unknown => Json.parse(sent["mapping"] ?? ""),
-          catch: (cause) =>
-            new InvalidInput({
-              faults: [{
-                pointer: "/mapping",
-                detail: Json.explain(cause),
-              }],
-            }),
-        })
-        const decoded = decodeMapping(mapping)
-        if (Result.isFailure(decoded)) {
+        const tried = yield* mappings.run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
+        if ("faults" in tried) {
           return yield* new InvalidInput({
-            faults: decoded.failure.map(({ detail, pointer }) => ({
+            faults: tried.faults.map(({ detail, pointer }) => ({
               pointer: "/mapping",
               detail: pointer === "" ? detail : `at ${pointer} ${detail}`,
             })),
           })
         }
-        const run = dryRun(decoded.success, new TextEncoder().encode(sent["body"] ?? ""), {}, now)
-        return yield* show(visit, sent, [], run)
+        return yield* show(visit, sent, [], tried.run)
       }),
       show,
     ),

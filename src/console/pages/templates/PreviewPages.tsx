@@ -8,7 +8,6 @@ import * as Json from "../../../domain/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { VariantPatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
-import * as Renderer from "../../../rendering/Renderer.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import * as Targeting from "../../../templates/Targeting.ts"
@@ -229,19 +228,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           const { formats, id, vars } = yield* stored(org, params)
           const name = query.get("name") ?? ""
           if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
-          const parsed = Renderer.parseVars({ [name]: vars[name]! }, formats)
-          if (Result.isFailure(parsed)) return message("")
-          const now = yield* Clock.currentTimeMillis
-          const timeZone = org.time_zone
-          const strict = views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false
-          const fields = objectOf(query.get("fields"))
-          const shown = Renderer.render(parsed.success, fields, { strict, now, timeZone })
+          const [shown] = yield* previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
+            fields: JSON.stringify(objectOf(query.get("fields"))),
+            strict: views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+            timeZone: org.time_zone,
+          })
           return message(
-            Result.isSuccess(shown)
-              ? shown.success[name]!
+            "vars" in shown!
+              ? shown.vars[name]!
               : `<p style="font:14px sans-serif">Not rendered: ${
-                shown.failure.faults.map(({ message }) => message).join("; ").replaceAll("&", "&amp;")
-                  .replaceAll("<", "&lt;")
+                shown!.faults.map(({ message }) => message).join("; ").replaceAll("&", "&amp;").replaceAll("<", "&lt;")
               }</p>`,
           )
         }),

@@ -1,13 +1,15 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Effect, Result } from "effect"
+import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
+import { Checking } from "../../../checking/Checking.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
-import { type Located, read } from "../../../templates/TemplateFileSource.ts"
+import { TemplateImports } from "../../../templates/TemplateImports.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
@@ -25,30 +27,36 @@ import { counted } from "./Words.ts"
 /** Templates read at once while all are written to a file. */
 const batch = 200
 
+/** Variants written to a file at once. */
+const maxPart = 1_000
+
+/** Templates in parts of at most 1,000 variants, or of one template. */
+const partsOf = (all: ReadonlyArray<Template>): ReadonlyArray<ReadonlyArray<Template>> => {
+  const parts: Array<Array<Template>> = [[]]
+  let variants = 0
+  for (const template of all) {
+    variants += template.variants.length + 1
+    if (variants > maxPart && parts.at(-1)!.length > 0) {
+      parts.push([])
+      variants = template.variants.length + 1
+    }
+    parts.at(-1)!.push(template)
+  }
+  return parts
+}
+
+/** The checking process was stopped while it wrote templates to a file. */
+class ExportTooLarge extends Schema.TaggedError<ExportTooLarge>()("ExportTooLarge", {}) {
+  override get message() {
+    return "The templates are too large to be exported here. Export fewer at a time, or use `parlance template export`."
+  }
+}
+
 /** Faults shown of a file. */
 const shownFaults = 100
 
 /** A fault's line travels in its pointer: `/text/12/3` is line 12, column 3. */
 const pointerAt = (line: number, column: number) => `/text/${line}/${column}`
-
-/** Where what a pointer such as `/templates/0/variants/1/vars/subject` names was written. */
-const linesOf = (text: string) => {
-  const { positionOf, root } = read(text)
-  return ({ detail, pointer }: Fault): Fault => {
-    let located: Located | undefined = root
-    let offset = root?.offset ?? 0
-    const segments = pointer.split("/").slice(1).map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"))
-    for (const segment of segments) {
-      const member = located?.members?.get(segment)
-      if (member === undefined) break
-      // A member is pointed to at its name, an element at itself.
-      offset = Array.isArray(located?.value) ? member.at.offset : member.keyOffset
-      located = member.at
-    }
-    const { column, line } = positionOf(offset)
-    return { pointer: pointerAt(line, column), detail: `${segments.slice(4).join(" ")}: ${detail}` }
-  }
-}
 
 const example = `templates:
   - id: welcome
@@ -64,6 +72,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const { route } = yield* RawRoutes
   const learning = yield* Learning
+  const checking = yield* Checking
+  const imports = yield* TemplateImports
   const templates = yield* Templates
 
   const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
@@ -108,7 +118,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <div class="field">
                 <label for="text">Content of the file</label>
                 <p class="hint" id="text-hint">
-                  Up to some 500 kB; <code>parlance template import</code> takes larger files.
+                  Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
+                  takes up to 1 MiB.
                 </p>
                 <textarea
                   id="text"
@@ -137,19 +148,17 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     const { org } = visit
     const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-    const parsed = TemplateFile.parse(text, "file")
-    if (Result.isFailure(parsed)) {
-      return yield* new InvalidInput({
-        faults: parsed.failure.map(({ column, line, message, path }) => ({
-          pointer: pointerAt(line, column),
-          detail: path === "" ? message : `${path}: ${message}`,
+    const done = yield* imports.importFile(org.slug, text).pipe(
+      Effect.catchTag("FileRefused", ({ faults }) =>
+        new InvalidInput({
+          faults: faults.map(({ column, line, message, path }) => ({
+            pointer: pointerAt(line, column),
+            detail: path === "" ? message : `${path}: ${message}`,
+          })),
         })),
-      })
-    }
-    const done = yield* templates.importAll(org.slug, parsed.success).pipe(
-      Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: faults.map(linesOf(text)) })),
     )
-    for (const id of done.updated) yield* learning.wake(org.slug, id, true)
+    const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
+    for (const id of done.relearned) yield* learning.wake(org.slug, id, true)
     const part = (title: string, ids: ReadonlyArray<string>) =>
       ids.length === 0 ? null : (
         <Card title={`${title}: ${ids.length}`}>
@@ -167,7 +176,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       body: (
         <>
           <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
-          {parsed.success.length === 0 ? <Note>It names no template.</Note> : null}
+          {isEmpty ? <Note>It names no template.</Note> : null}
           {part("Created", done.created)}
           {part("Changed", done.updated)}
           {part("Unchanged", done.unchanged)}
@@ -176,11 +185,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
   })
 
-  const file = (all: ReadonlyArray<Template>, format: string | null, name: string) => {
+  /** Templates as a file. Written in the checking process, in parts of at most 1,000 variants. */
+  const file = Effect.fnUntraced(function* (
+    org: OrgSlug,
+    all: ReadonlyArray<Template>,
+    format: string | null,
+    name: string,
+  ) {
     const as = format === "json" ? "json" : "yaml"
-    const text = TemplateFile.format(all.map(TemplateFile.inputOf), as)
+    const write = (part: ReadonlyArray<Template>) =>
+      checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
+    const text = TemplateFile.joined(yield* Effect.forEach(partsOf(all), write), as)
     return download(text, `${name}.${as}`, as === "json" ? "application/json" : "application/yaml; charset=utf-8")
-  }
+  }, Effect.catchTag("WorkFailed", () => new ExportTooLarge()))
 
   yield* router.addAll([
     page("/console/o/:org/templates/-/import", "importTemplates", (visit) => form(visit)),
@@ -195,16 +212,17 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           after = page.at(-1)?.id
           if (page.length < batch) break
         }
-        return file(all, query.get("format"), `${org.slug}-templates`)
+        return yield* file(org.slug, all, query.get("format"), `${org.slug}-templates`)
       })),
     route(
       "GET",
       "/console/o/:org/templates/:template/export",
       "getTemplate",
       ({ org, params, query }) =>
-        Effect.map(
+        Effect.flatMap(
           templates.get(org.slug, lookedUp(params["template"] ?? "")),
-          (template) => file([template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
+          (template) =>
+            file(org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
         ),
     ),
   ])

@@ -4,8 +4,10 @@ import { Clock, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
+import { Previews } from "../../../decisions/Previews.ts"
 import * as Json from "../../../domain/Json.ts"
-import type { Template } from "../../../domain/Template.ts"
+import type { Organization } from "../../../domain/Organization.ts"
+import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
@@ -23,7 +25,7 @@ import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
 import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
-import { VariantCard } from "./VariantCard.tsx"
+import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted, objectiveText } from "./Words.ts"
 
 const variantsPerPage = 12
@@ -72,6 +74,7 @@ const given = (
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const history = yield* ChangeHistory
+  const previews = yield* Previews
   const templates = yield* Templates
   const traffic = yield* Traffic
 
@@ -112,6 +115,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     )
   }
 
+  /** The texts of each card, rendered together. */
+  const textsOf = Effect.fnUntraced(function* (
+    org: Organization,
+    template: Template,
+    variants: ReadonlyArray<Variant>,
+    fields: string,
+  ) {
+    const sources = variants.map(cardSources)
+    const rendered = yield* previews.render(org.slug, sources.flat(), {
+      fields,
+      strict: template.strict,
+      timeZone: org.time_zone,
+      maxText: maxCardText,
+    })
+    let at = 0
+    return sources.map(({ length }) => rendered.slice(at, at += length))
+  })
+
   const show = Effect.fnUntraced(function* (visit: Visit) {
     const { can, org, query } = visit
     const template = yield* get(visit)
@@ -133,6 +154,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const wanted = at >= 0 ? Math.floor(at / variantsPerPage) + 1 : Number(query.get("page") ?? "1")
     const number = Number.isInteger(wanted) && wanted >= 1 && wanted <= pages ? wanted : 1
     const first = (number - 1) * variantsPerPage
+    const shown = template.variants.slice(first, first + variantsPerPage)
+    const rendered = yield* textsOf(org, template, shown, JSON.stringify(fields))
     const link = (page: number) =>
       `${here}?${new URLSearchParams({
         ...(fromQuery === undefined ? {} : { fields: fromQuery.text }),
@@ -260,16 +283,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               )
               : (
                 <ul class="variants">
-                  {template.variants.slice(first, first + variantsPerPage).map((variant, index) => (
+                  {shown.map((variant, index) => (
                     <VariantCard
-                      org={org}
                       variant={variant}
+                      rendered={rendered[index]!}
                       base={variantPath(org.slug, template.id, variant.id)}
-                      strict={template.strict}
                       inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
-                      fields={fields}
                       fieldsText={fieldsText}
-                      now={now}
                       decisions={shares.get(variant.id) ?? 0}
                       share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
                       actions={actions(visit, template, first + index)}

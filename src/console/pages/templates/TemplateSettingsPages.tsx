@@ -1,7 +1,13 @@
 /** @jsxImportSource preact */
 import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { type AlreadyExists, type Fault, InvalidInput, type OrganizationNotFound } from "../../../domain/Errors.ts"
+import {
+  type AlreadyExists,
+  type ChecksBusy,
+  type Fault,
+  InvalidInput,
+  type OrganizationNotFound,
+} from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateId } from "../../../domain/Ids.ts"
 import { type Template, TemplatePatch } from "../../../domain/Template.ts"
@@ -111,7 +117,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const duplicate = Effect.fnUntraced(function* (visit: Visit) {
     const { org } = visit
     const { archived: _, id, name, ...input } = TemplateFile.inputOf(yield* get(visit))
-    const copy = (number: number): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput> =>
+    const copy = (
+      number: number,
+    ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy> =>
       Effect.gen(function* () {
         const end = number === 1 ? "-copy" : `-copy-${number}`
         const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)

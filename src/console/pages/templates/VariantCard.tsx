@@ -1,10 +1,8 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Result } from "effect"
 import type { ComponentChildren } from "preact"
-import type { Organization } from "../../../domain/Organization.ts"
+import type { Rendered, Sources } from "../../../checking/Checks.ts"
 import type { Variant } from "../../../domain/Template.ts"
-import * as Renderer from "../../../rendering/Renderer.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { conditionText } from "./Draft.ts"
 import { counted, seasonText } from "./Words.ts"
@@ -13,35 +11,37 @@ import { counted, seasonText } from "./Words.ts"
 const shownTexts = 4
 const shownConditions = 5
 
-/** A variant's texts for the sample fields, rendered; what cannot be says why. */
-const textsOf = (variant: Variant, fields: Readonly<Record<string, unknown>>, options: Renderer.RenderOptions) =>
-  Object.entries(variant.vars).filter(([name]) => variant.formats[name] !== "html").slice(0, shownTexts)
-    .map(([name, source]) => {
-      const parsed = Renderer.parseVars({ [name]: source }, {})
-      const shown = Result.flatMap(
-        parsed as Result.Result<Renderer.ParsedVars, { readonly message: string }>,
-        (vars) => Renderer.render(vars, fields, options),
-      )
-      return Result.isSuccess(shown)
-        ? { name, text: shown.success[name]!.slice(0, 400), fault: undefined }
-        : { name, text: "", fault: shown.failure.message }
-    })
+/** Characters shown of one text. */
+export const maxCardText = 400
+
+/** The variables of a variant whose texts its card shows, each by itself, so that a fault of one hides no other. */
+export const cardSources = ({ formats, vars }: Variant): ReadonlyArray<Sources> =>
+  Object.entries(vars).filter(([name]) => formats[name] !== "html").slice(0, shownTexts)
+    .map(([name, source]) => ({ vars: { [name]: source }, formats: {} }))
+
+/** A variant's texts for the sample fields, or why there is none. */
+const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered>) =>
+  cardSources(variant).map(({ vars }, at) => {
+    const [name = ""] = Object.keys(vars)
+    const one = rendered[at]!
+    return "vars" in one
+      ? { name, text: one.vars[name]!, fault: undefined }
+      : { name, text: "", fault: one.faults.map(({ message }) => message).join("; ") }
+  })
 
 const cut = (all: ReadonlyArray<string>) =>
   all.length > shownConditions ? [...all.slice(0, shownConditions), `and ${all.length - shownConditions} more`] : all
 
 /** One variant beside the others: what it says, whom it is for, when, and how much of the traffic it has. */
 export const VariantCard = (
-  { actions, base, decisions, fields, fieldsText, inSeason, now, org, share, strict, variant }: {
-    readonly org: Organization
+  { actions, base, decisions, fieldsText, inSeason, rendered, share, variant }: {
     readonly variant: Variant
+    /** Its `cardSources`, rendered. */
+    readonly rendered: ReadonlyArray<Rendered>
     /** The variant's own pages are below it. */
     readonly base: string
-    readonly strict: boolean
     readonly inSeason: boolean
-    readonly fields: Readonly<Record<string, unknown>>
     readonly fieldsText: string
-    readonly now: number
     /** Lately; `share` of all decisions of the template in [0, 1], undefined when there were none. */
     readonly decisions: number
     readonly share: number | undefined
@@ -49,7 +49,7 @@ export const VariantCard = (
   },
 ) => {
   const [html] = Object.keys(variant.vars).filter((name) => variant.formats[name] === "html")
-  const texts = textsOf(variant, fields, { strict, now, timeZone: org.time_zone })
+  const texts = textsOf(variant, rendered)
   return (
     <li class="card variant-card">
       <header>

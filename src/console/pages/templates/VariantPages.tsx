@@ -193,9 +193,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     })
 
   /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
-  const allFaults = Effect.fnUntraced(function* (draft: Draft, faults: ReadonlyArray<Fault>) {
+  const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
     const { formats, vars } = sourcesOf(draft)
-    const liquid = yield* sources.check(vars, formats).pipe(
+    const liquid = yield* sources.check(org, { vars, formats }).pipe(
       Effect.as([]),
       Effect.catchTag(
         "LiquidFaults",
@@ -216,7 +216,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       shaped,
       (patch) => decodeInput({ ...patch, ...(draft.id === "" ? {} : { id: draft.id }) }),
     )
-    if (Result.isFailure(input)) return yield* yield* allFaults(draft, input.failure)
+    if (Result.isFailure(input)) return yield* yield* allFaults(visit.org.slug, draft, input.failure)
     const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
       Effect.catchTags({
         AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
@@ -229,7 +229,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     const draft = ofFields(fields)
     const patch = read(draft)
-    if (Result.isFailure(patch)) return yield* yield* allFaults(draft, patch.failure)
+    if (Result.isFailure(patch)) return yield* yield* allFaults(visit.org.slug, draft, patch.failure)
     const before = yield* variant(visit)
     if (draft.base !== before.updated_at) {
       return yield* new InvalidInput({

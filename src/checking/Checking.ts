@@ -1,0 +1,128 @@
+import { Context, Duration, Effect, Layer, PartitionedSemaphore } from "effect"
+import { ChecksBusy } from "../domain/Errors.ts"
+import { workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
+import type { CheckKind, CheckRequest, Checks } from "./Checks.ts"
+
+/** Time limits of a check by its kind. Waiting for other checks does not count. */
+const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
+  sources: "1 second",
+  render: "1 second",
+  mapping: "2 seconds",
+  import: "5 seconds",
+  file: "5 seconds",
+  format: "5 seconds",
+}
+
+/** Most checks that wait at once, of one organization and of all. A waiting check holds up to 2 MB. */
+const maxWaitingOfOne = 16
+const maxWaiting = 64
+
+/** Longest time a check waits for others, of other organizations as of its own. */
+const maxWait: Duration.Input = "15 seconds"
+
+/** Heap limit of the process. With the 100 MB that it takes by itself, one check adds less than 256 MiB of memory. */
+const maxHeapMiB = 128
+
+export interface CheckingOptions {
+  /** Time limit of every check. By kind unless given: 1 to 5 seconds. */
+  readonly deadline?: Duration.Input
+  /** How long the process is kept without work. Default 1 minute; it holds about 100 MB. */
+  readonly idle?: Duration.Input
+  /** The module the process runs. Default `check.process.ts`. */
+  readonly program?: URL
+}
+
+/** A check that was stopped: `deadline` and `ended` (most likely for lack of memory) are faults of what was checked. */
+export type CheckStopped = WorkFailed & { readonly reason: "deadline" | "ended" }
+
+/** The fault of something whose check was stopped, such as `takes longer than 1s to check`. */
+export const stoppedFault = ({ detail, reason }: CheckStopped): string =>
+  reason === "deadline" ? `${detail} to check` : "ends the process that checks it, most likely for lack of memory"
+
+/**
+ * Parses, renders and evaluates what people write (Liquid, template files, mappings, sample fields) in one worker process
+ * with a deadline, so that no request holds up another one.
+ */
+export class Checking extends Context.Service<Checking, {
+  /**
+   * Runs one check. Checks run one at a time; organizations with waiting checks take turns. Fails with `WorkFailed` when the
+   * deadline passes or the process runs out of memory, and with `ChecksBusy` when 16 checks of the organization or 64 in all
+   * wait already, or after 15 seconds of waiting. A process that cannot be started, or throws, is a defect. `deadline`
+   * replaces the usual one of the kind.
+   */
+  readonly run: <Kind extends CheckKind>(
+    org: string,
+    kind: Kind,
+    request: Checks[Kind]["request"],
+    deadline?: Duration.Input,
+  ) => Effect.Effect<Checks[Kind]["answer"], CheckStopped | ChecksBusy>
+}>()("parlance/checking/Checking") {
+  static readonly layerWith = (options: CheckingOptions) =>
+    Layer.effect(
+      Checking,
+      Effect.gen(function* () {
+        const process = yield* workerProcess<CheckRequest, unknown>({
+          program: options.program ?? new URL("./check.process.ts", import.meta.url),
+          purpose: "checks Liquid",
+          deadline: options.deadline ?? usualDeadlines.sources,
+          maxHeapMiB,
+          ...(options.idle === undefined ? {} : { idle: options.idle }),
+        })
+        const slots = yield* PartitionedSemaphore.make<string>({ permits: 1 })
+        const waiting = new Map<string, number>()
+        let allWaiting = 0
+
+        const wait = (org: string) =>
+          Effect.suspend(() => {
+            const ofOne = waiting.get(org) ?? 0
+            if (ofOne >= maxWaitingOfOne || allWaiting >= maxWaiting) return Effect.fail(new ChecksBusy())
+            waiting.set(org, ofOne + 1)
+            allWaiting++
+            return Effect.void
+          })
+        const leave = (org: string) =>
+          Effect.sync(() => {
+            const ofOne = waiting.get(org)! - 1
+            if (ofOne === 0) waiting.delete(org)
+            else waiting.set(org, ofOne)
+            allWaiting--
+          })
+
+        /** Runs `work` when it is the organization's turn, or fails when that does not come in time. */
+        const inTurn = <A, E>(org: string, work: Effect.Effect<A, E>) =>
+          Effect.suspend(() => {
+            let isRunning = false
+            const turn = slots.withPermit(org)(Effect.suspend(() => {
+              isRunning = true
+              return work
+            }))
+            const giveUp = Effect.andThen(
+              Effect.sleep(maxWait),
+              Effect.suspend((): Effect.Effect<never, ChecksBusy> =>
+                isRunning ? Effect.never : Effect.fail(new ChecksBusy())
+              ),
+            )
+            return Effect.raceFirst(turn, giveUp)
+          })
+
+        const run = Effect.fn("Checking.run")(function* <Kind extends CheckKind>(
+          org: string,
+          kind: Kind,
+          request: Checks[Kind]["request"],
+          asked: Duration.Input = usualDeadlines[kind],
+        ) {
+          const deadline = options.deadline ?? asked
+          const work = process.ask({ kind, ...request } as CheckRequest, deadline)
+          return yield* Effect.acquireUseRelease(wait(org), () => inTurn(org, work), () => leave(org)).pipe(
+            Effect.catchTag("WorkFailed", (failure) =>
+              failure.reason === "deadline" || failure.reason === "ended"
+                ? Effect.fail(failure as CheckStopped)
+                : Effect.die(failure)),
+          ) as Effect.Effect<Checks[Kind]["answer"], CheckStopped | ChecksBusy>
+        })
+        return Checking.of({ run })
+      }),
+    )
+
+  static readonly layer = this.layerWith({})
+}

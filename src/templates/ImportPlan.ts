@@ -1,0 +1,116 @@
+import { isDeepStrictEqual } from "node:util"
+import { type Difference, difference } from "../domain/Difference.ts"
+import { CopyId, randomId, TemplateId } from "../domain/Ids.ts"
+import type { Template, TemplateInput, Variant, VariantInput } from "../domain/Template.ts"
+import { fieldsOfTemplate } from "./TemplateFields.ts"
+
+/** The content of a variant, all defaults filled in. */
+export type VariantContent = Omit<Variant, "created_at" | "updated_at">
+
+/** The content of a template, all defaults filled in, without its variants. */
+export interface TemplateContent extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective"> {
+  readonly link_domains: ReadonlyArray<string>
+  readonly archived: boolean
+}
+
+/** The changes that bring one template to the state of its input. */
+export type TemplatePlan =
+  | { readonly outcome: "unchanged"; readonly id: string }
+  | {
+    readonly outcome: "created" | "updated"
+    readonly id: string
+    readonly template: TemplateContent
+    /** Variants that are new or differ, in the order of the input. */
+    readonly variants: ReadonlyArray<VariantContent>
+    /** Variants that the template has afterwards. */
+    readonly variantCount: number
+    /** Whether an existing template learns from another outcome than before. */
+    readonly relearns: boolean
+    readonly difference: Difference
+  }
+
+/** Most characters of JSON that the audit log keeps of the differences of one import. */
+const maxAudited = 500_000
+
+/** Shares the room that one import has in the audit log among its templates. */
+export class AuditRoom {
+  #left = maxAudited
+
+  /** The difference of one template; without its fields once the room is used up. */
+  of(...[before, after]: Parameters<typeof difference>): Difference {
+    if (this.#left <= 0) return { fields: [], omitted: Object.keys(after ?? {}).length }
+    const all = difference(before, after)
+    this.#left -= JSON.stringify(all).length
+    return all
+  }
+}
+
+/** The content of a variant as stored or as written; a new id where it has none. */
+export const variantContent = (variant: Variant | VariantInput): VariantContent => {
+  const id = variant.id ?? CopyId.make(randomId("v"))
+  return {
+    id,
+    name: variant.name ?? id,
+    vars: variant.vars,
+    formats: variant.formats ?? {},
+    active: variant.active ?? true,
+    targeting: variant.targeting ?? [],
+    seasons: variant.seasons ?? [],
+  }
+}
+
+/** The content that an input describes: members that it lacks have their defaults. */
+const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => ({
+  id,
+  name: input.name,
+  strict: input.strict ?? false,
+  sticky_hours: input.sticky_hours ?? 0,
+  objective: input.objective ?? "click",
+  link_domains: input.link_domains ?? [],
+  archived: input.archived ?? false,
+})
+
+const storedContent = (template: Template): TemplateContent => ({
+  id: template.id,
+  name: template.name,
+  strict: template.strict,
+  sticky_hours: template.sticky_hours,
+  objective: template.objective,
+  link_domains: template.link_domains,
+  archived: template.archived_at !== null,
+})
+
+const fields = (template: TemplateContent, variants: ReadonlyArray<VariantContent>) =>
+  fieldsOfTemplate({ ...template, variants })
+
+/** Plans one template of an import. `before` is the stored template of that id, if there is one. */
+export const planTemplate = (input: TemplateInput, before: Template | undefined, room: AuditRoom): TemplatePlan => {
+  const given = (input.variants ?? []).map(variantContent)
+  if (before === undefined) {
+    const template = inputContent(input, input.id ?? TemplateId.make(randomId("t")))
+    return {
+      outcome: "created",
+      id: template.id,
+      template,
+      variants: given,
+      variantCount: given.length,
+      relearns: false,
+      difference: room.of(undefined, fields(template, given)),
+    }
+  }
+  const known = new Map(before.variants.map((variant) => [variant.id as string, variantContent(variant)]))
+  const variants = given.filter((variant) => !isDeepStrictEqual(known.get(variant.id), variant))
+  const template = inputContent(input, before.id)
+  const stored = storedContent(before)
+  if (variants.length === 0 && isDeepStrictEqual(stored, template)) return { outcome: "unchanged", id: before.id }
+  const replaced = variants.flatMap(({ id }) => known.get(id) ?? [])
+  return {
+    outcome: "updated",
+    id: before.id,
+    template,
+    variants,
+    variantCount: before.variants.length + variants.length - replaced.length,
+    relearns: !isDeepStrictEqual(stored.objective, template.objective),
+    difference: room.of(fields(stored, replaced), fields(template, variants)),
+  }
+}

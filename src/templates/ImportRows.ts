@@ -1,0 +1,65 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { TemplateContent, VariantContent } from "./ImportPlan.ts"
+
+// The statements of an import: a few for all templates, so that the transaction is short.
+
+/** Locks the templates of `ids` that exist; answers their revisions. */
+export const lockTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
+  sql<{ id: string; revision: number }>`
+    SELECT t.id, t.revision::float8 AS revision FROM templates t
+    WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id FOR UPDATE`
+
+/** Adds templates without variants; answers the ids of those that did not exist. */
+export const insertTemplates = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  templates: ReadonlyArray<TemplateContent>,
+  now: Date,
+) =>
+  sql<{ id: string }>`
+    INSERT INTO templates AS t
+      (org_slug, id, name, strict, sticky_hours, objective, link_domains, archived_at, created_at, updated_at)
+    SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.link_domains,
+      CASE WHEN r.archived THEN ${now}::timestamptz END, ${now}::timestamptz, ${now}::timestamptz
+    FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
+      sticky_hours float8, objective jsonb, link_domains text[], archived boolean)
+    ON CONFLICT DO NOTHING RETURNING t.id`
+
+/** Changes the settings of templates and raises their revisions. */
+export const updateTemplates = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  templates: ReadonlyArray<TemplateContent>,
+  now: Date,
+) =>
+  sql`
+    UPDATE templates t SET name = r.name, strict = r.strict, sticky_hours = r.sticky_hours, objective = r.objective,
+      link_domains = r.link_domains,
+      archived_at = CASE WHEN r.archived THEN coalesce(t.archived_at, ${now}::timestamptz) END,
+      revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
+    FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
+      sticky_hours float8, objective jsonb, link_domains text[], archived boolean)
+    WHERE t.org_slug = ${org} AND t.id = r.id`
+
+/** Adds variants, in their order, or replaces those of the same id. */
+export const putVariants = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  variants: ReadonlyArray<VariantContent & { readonly template_id: string }>,
+  now: Date,
+) {
+  yield* sql`
+    INSERT INTO variants AS v
+      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, created_at, updated_at)
+    SELECT ${org}::text, r.template_id, r.id, r.name, r.vars, r.formats, r.active, r.targeting, r.seasons,
+      ${now}::timestamptz, ${now}::timestamptz
+    FROM ROWS FROM (json_to_recordset(${JSON.stringify(variants)}::text::json) AS (template_id text, id text, name text,
+      vars json, formats json, active boolean, targeting json, seasons json)) WITH ORDINALITY
+      AS r(template_id, id, name, vars, formats, active, targeting, seasons, place)
+    ORDER BY r.place
+    ON CONFLICT (org_slug, template_id, id) DO UPDATE SET name = excluded.name, vars = excluded.vars,
+      formats = excluded.formats, active = excluded.active, targeting = excluded.targeting, seasons = excluded.seasons,
+      updated_at = excluded.updated_at`
+})

@@ -1,0 +1,213 @@
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Checking, stoppedFault } from "../checking/Checking.ts"
+import type { Checks } from "../checking/Checks.ts"
+import { ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { TemplateInput } from "../domain/Template.ts"
+import { SourceCheck } from "../rendering/SourceCheck.ts"
+import { Changes } from "../store/Changes.ts"
+import { tellAll, tellApart } from "../store/ChangeTrail.ts"
+import { existingOrganization } from "../store/Existing.ts"
+import { contentWriter } from "./ContentWrite.ts"
+import { inputFaults, sizeFaults } from "./ImportInput.ts"
+import { AuditRoom, planTemplate, type TemplatePlan } from "./ImportPlan.ts"
+import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
+import type { FileFault } from "./TemplateFileSource.ts"
+import { maxVariantsOfOne, pagesOf, readTemplates } from "./TemplateRows.ts"
+
+/** What an import did, by template id. A template that already stood as the import says is `unchanged`. */
+export interface Imported {
+  readonly created: ReadonlyArray<string>
+  readonly updated: ReadonlyArray<string>
+  readonly unchanged: ReadonlyArray<string>
+  /** Updated templates that learn from another outcome than before. */
+  readonly relearned: ReadonlyArray<string>
+}
+
+/** A template file was refused; lists every fault, up to 1,000. */
+export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused", {
+  faults: Schema.Array(Schema.Struct({
+    file: Schema.String,
+    line: Schema.Int,
+    column: Schema.Int,
+    path: Schema.String,
+    message: Schema.String,
+  })),
+}) {}
+
+/** A template was changed between reading and writing it. */
+class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
+
+/** Times that an import is planned anew because somebody else changes its templates. */
+const maxReplans = 5
+
+/** The stopped check of an import, at the place where it was stopped. */
+const stopped = (detail: string) => `${detail}: import fewer templates at a time, or look for a variant that never ends`
+
+/**
+ * Brings templates to the state that an import describes, all or none: missing ones are created, existing ones changed, and
+ * variants that the import does not name stay as they are. One import takes at most 1,000 templates and 2,000 variants. It
+ * is decoded and checked in the checking process, and written by a few statements in one transaction.
+ *
+ * Fails with every fault, up to 1,000, and with `ChecksBusy`. A broken store is a defect.
+ */
+export class TemplateImports extends Context.Service<TemplateImports, {
+  /** Imports a parsed JSON body, `{"templates": […]}`. */
+  readonly importJson: (
+    org: OrgSlug,
+    json: unknown,
+  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
+  /** Imports a template file: see `TemplateFile.readFile`. */
+  readonly importFile: (
+    org: OrgSlug,
+    text: string,
+  ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy>
+  /** Imports templates that are decoded already. */
+  readonly importAll: (
+    org: OrgSlug,
+    inputs: ReadonlyArray<TemplateInput>,
+  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
+}>()("parlance/templates/TemplateImports") {
+  static readonly layer = Layer.effect(
+    TemplateImports,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const changes = yield* Changes
+      const checking = yield* Checking
+      const sources = yield* SourceCheck
+      const write = contentWriter(sql, changes)
+
+      /** Plans every template. Reads the stored ones page by page, and keeps only their revisions. */
+      const plan = Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
+        const revisions = new Map<string, number>()
+        const plans = new Map<TemplateInput, TemplatePlan>()
+        const room = new AuditRoom()
+        const named = new Map(inputs.flatMap((input) => input.id === undefined ? [] : [[input.id as string, input]]))
+        for (const page of yield* pagesOf(sql, org, [...named.keys()])) {
+          for (const before of yield* readTemplates(sql, org, page)) {
+            revisions.set(before.id, before.revision)
+            const input = named.get(before.id)!
+            plans.set(input, planTemplate(input, before, room))
+            yield* Effect.yieldNow
+          }
+        }
+        for (const input of inputs) {
+          if (plans.has(input)) continue
+          plans.set(input, planTemplate(input, undefined, room))
+          if ((input.variants ?? []).length > 50) yield* Effect.yieldNow
+        }
+        return { plans: inputs.map((input) => plans.get(input)!), revisions }
+      })
+
+      const execute = Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>, now: Date) {
+        const { plans, revisions } = yield* plan(org, inputs)
+        const faults = plans.flatMap((one, index): ReadonlyArray<Fault> =>
+          one.outcome === "unchanged" || one.variantCount <= maxVariantsOfOne ? [] : [{
+            pointer: `/templates/${index}/variants`,
+            detail: `would give the template ${one.variantCount} variants, and one takes at most ${maxVariantsOfOne}`,
+          }]
+        )
+        if (faults.length > 0) return yield* new InvalidInput({ faults })
+        const created = plans.flatMap((one) => one.outcome === "created" ? [one] : [])
+        const updated = plans.flatMap((one) => one.outcome === "updated" ? [one] : [])
+        const variants = [...created, ...updated].flatMap(({ id, variants }) =>
+          variants.map((variant) => ({ ...variant, template_id: id }))
+        )
+        const by = (outcome: string) => plans.filter((one) => one.outcome === outcome).map(({ id }) => id)
+        const imported: Imported = {
+          created: by("created"),
+          updated: by("updated"),
+          unchanged: by("unchanged"),
+          relearned: updated.filter(({ relearns }) => relearns).map(({ id }) => id),
+        }
+        if (created.length === 0 && updated.length === 0) return imported
+        const ids = [...new Set([...revisions.keys(), ...created.map(({ id }) => id)])]
+        yield* write(
+          org,
+          Effect.gen(function* () {
+            yield* existingOrganization(sql, org)
+            const standing = yield* lockTemplates(sql, org, ids)
+            if (
+              standing.length !== revisions.size || standing.some(({ id, revision }) => revisions.get(id) !== revision)
+            ) return yield* new Moved()
+            if (created.length > 0) {
+              const added = yield* insertTemplates(sql, org, created.map(({ template }) => template), now)
+              if (added.length !== created.length) return yield* new Moved()
+            }
+            if (updated.length > 0) yield* updateTemplates(sql, org, updated.map(({ template }) => template), now)
+            if (variants.length > 0) yield* putVariants(sql, org, variants, now)
+          }),
+        )
+        yield* tellApart({ by: "import" })
+        yield* tellAll(plans.flatMap((one) =>
+          one.outcome === "unchanged" ? [] : [{
+            kind: "template" as const,
+            subject: one.id,
+            what: one.outcome === "created" ? "created" as const : "changed" as const,
+            difference: one.difference,
+          }]
+        ))
+        return imported
+      })
+
+      const store = Effect.fn("TemplateImports.store")(
+        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
+          const now = yield* DateTime.nowAsDate
+          yield* existingOrganization(sql, org)
+          return yield* execute(org, inputs, now).pipe(
+            Effect.retry({ times: maxReplans, while: (error) => error._tag === "Moved" }),
+            Effect.catchTag("Moved", () => new ChecksBusy()),
+          )
+        },
+        Effect.catchTag("SqlError", Effect.die),
+      )
+
+      const accept = (answer: Checks["import"]["answer"]) =>
+        "faults" in answer ? Effect.fail(new InvalidInput({ faults: answer.faults })) : Effect.succeed(answer.templates)
+
+      const importJson = Effect.fn("TemplateImports.importJson")(function* (org: OrgSlug, json: unknown) {
+        yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
+        const inputs = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
+          Effect.catchTag("WorkFailed", (failure) =>
+            Effect.succeed({
+              faults: [{
+                pointer: typeof failure.note === "string" ? failure.note : "/templates",
+                detail: stopped(stoppedFault(failure)),
+              }],
+            })),
+          Effect.flatMap(accept),
+        )
+        return yield* store(org, inputs)
+      })
+
+      const importFile = Effect.fn("TemplateImports.importFile")(function* (org: OrgSlug, text: string) {
+        const file = "file"
+        const answer = yield* checking.run(org, "file", { text }).pipe(
+          Effect.catchTag("WorkFailed", (failure) => {
+            const place = (failure.note ?? { file, line: 1, column: 1, path: "" }) as FileFault
+            return Effect.succeed({ faults: [{ ...place, message: stopped(stoppedFault(failure)) }] })
+          }),
+        )
+        if ("faults" in answer) return yield* new FileRefused(answer)
+        return yield* Effect.catchTag(store(org, answer.templates), "InvalidInput", ({ faults }) =>
+          new FileRefused({
+            faults: faults.map(({ detail, pointer }) => ({ file, line: 1, column: 1, path: pointer, message: detail })),
+          }))
+      })
+
+      const importAll = Effect.fn("TemplateImports.importAll")(
+        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
+          const variants = inputs.flatMap(({ variants = [] }) => variants)
+          const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+          const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
+          const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant) ?? [])]
+          if (faults.length > 0) return yield* new InvalidInput({ faults })
+          return yield* store(org, inputs)
+        },
+      )
+
+      return TemplateImports.of({ importJson, importFile, importAll })
+    }),
+  )
+}

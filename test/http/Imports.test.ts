@@ -1,0 +1,147 @@
+import { assert, it } from "@effect/vitest"
+import { type Json, suiteOnStores } from "./harness.ts"
+
+suiteOnStores("Imports", (bench) => {
+  const organization = async (slug: string) => {
+    await bench.organization(slug)
+    const call = (method: string, path: string, body?: unknown) =>
+      bench.service.manage(method, `/organizations/${slug}${path}`, body)
+    return {
+      call,
+      take: (templates: ReadonlyArray<unknown>) => call("POST", "/templates/import", { templates }),
+      variantsOf: async (id: string): Promise<ReadonlyArray<Json>> =>
+        (await call("GET", `/templates/${id}`)).body.variants,
+    }
+  }
+  const variants = (count: number, source: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => ({ id: `v${at}`, vars: { s: source(at) } }))
+
+  it("adds variants in their order, and changes those alone that differ", async () => {
+    const { take, variantsOf } = await organization("order")
+    const first = variants(300, (at) => `Hi {{ name }} ${at}`)
+    assert.deepStrictEqual((await take([{ id: "t", name: "T", variants: first }])).body.created, ["t"])
+    const before = await variantsOf("t")
+    assert.deepStrictEqual(before.map(({ id }) => id), first.map(({ id }) => id))
+
+    const changed = [...first.slice(0, 150), { id: "v150", vars: { s: "other" } }, ...first.slice(151), {
+      id: "new",
+      vars: { s: "new" },
+    }]
+    assert.deepStrictEqual((await take([{ id: "t", name: "T", variants: changed }])).body.updated, ["t"])
+    const after = await variantsOf("t")
+    assert.deepStrictEqual(after.map(({ id }) => id), [...first.map(({ id }) => id), "new"])
+    assert.strictEqual(after[150].vars.s, "other")
+    const touched = after.filter(({ updated_at }, at) => updated_at !== before[at]?.updated_at).map(({ id }) => id)
+    assert.deepStrictEqual(touched, ["v150", "new"])
+  })
+
+  it("creates, changes and leaves templates in one import, with the settings it gives", async () => {
+    const { call, take } = await organization("mixed")
+    const settings = {
+      strict: true,
+      sticky_hours: 2,
+      objective: { click: 1, conversion: 5 },
+      link_domains: ["a.example"],
+    }
+    await take([{ id: "same", name: "Same" }, { id: "old", name: "Old", archived: true }])
+    const { body } = await take([
+      { id: "same", name: "Same" },
+      { id: "old", name: "Young", ...settings },
+      { name: "Without id", archived: true, variants: [{ vars: { s: "{{ x }}" } }] },
+    ])
+    assert.deepStrictEqual([body.updated, body.unchanged, body.created.length], [["old"], ["same"], 1])
+    const old = (await call("GET", "/templates/old")).body
+    assert.deepInclude(old, { name: "Young", ...settings, archived_at: null })
+    const made = (await call("GET", `/templates/${body.created[0]}`)).body
+    assert.isNotNull(made.archived_at)
+    assert.strictEqual(made.variants[0].name, made.variants[0].id)
+    assert.isAbove(old.revision, 0)
+  })
+
+  it("lists every fault at its place, and writes nothing", async () => {
+    const { call, take } = await organization("faults")
+    const { body, status } = await take([
+      { id: "a", name: "A", variants: [{ id: "v", vars: { s: "{{" }, formats: { t: "html" } }, { id: "v", vars: {} }] },
+      { id: "a", name: "B" },
+    ])
+    assert.strictEqual(status, 400)
+    assert.deepStrictEqual(body.errors.map(({ pointer }: Json) => pointer), [
+      "/templates/0/variants/0/formats/t",
+      "/templates/0/variants/0/vars/s",
+      "/templates/0/variants/1/id",
+      "/templates/1/id",
+    ])
+    for (const wrong of [[], 5, null, {}, { templates: 5 }, { templates: [{}] }]) {
+      assert.strictEqual((await call("POST", "/templates/import", wrong)).status, 400, JSON.stringify(wrong))
+    }
+    assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
+  })
+
+  it("takes at most 1,000 templates and 2,000 variants, and a template at most 1,000 variants", async () => {
+    const { call, take } = await organization("limits")
+    const templates = Array.from({ length: 1_001 }, (_, at) => ({ id: `t${at}`, name: "T" }))
+    const many = await take(templates)
+    assert.strictEqual(many.status, 400)
+    assert.match(many.body.detail, /^\/templates: has 1001 templates, and one import takes at most 1000: split it/)
+    const wide = await take([0, 1, 2].map((at) => ({ id: `w${at}`, name: "W", variants: variants(700, () => "x") })))
+    assert.match(wide.body.detail, /has 2100 variants, and one import takes at most 2000/)
+
+    assert.strictEqual((await take([{ id: "full", name: "F", variants: variants(1_000, () => "x") }])).status, 200)
+    const over = await take([{ id: "full", name: "F", variants: [{ id: "one-more", vars: { s: "x" } }] }])
+    assert.deepStrictEqual(over.body.errors, [{
+      pointer: "/templates/0/variants",
+      detail: "would give the template 1001 variants, and one takes at most 1000",
+    }])
+    const added = await call("POST", "/templates/full/variants", { vars: { s: "x" } })
+    assert.strictEqual(added.status, 400)
+    assert.match(added.body.detail, /has 1000 variants, the most that one can have/)
+    assert.strictEqual((await call("GET", "/templates/full")).body.variants.length, 1_000)
+  })
+
+  it("serves every import of several that change the same templates at once", async () => {
+    const { take, variantsOf } = await organization("races")
+    const names = ["first", "second", "third", "fourth"]
+    const answers = await Promise.all(
+      names.map((name) => take([{ id: "t", name, variants: variants(20, () => name) }, { id: name, name }])),
+    )
+    assert.deepStrictEqual(answers.map(({ status }) => status), [200, 200, 200, 200])
+    const sources = new Set((await variantsOf("t")).map(({ vars }) => vars.s))
+    assert.strictEqual(sources.size, 1)
+    assert.include(names, [...sources][0])
+  })
+
+  it("keeps a bounded record of a large import", async () => {
+    const { call, take } = await organization("record")
+    const templates = Array.from({ length: 40 }, (_, t) => ({
+      id: `t${t}`,
+      name: "T",
+      variants: variants(12, (at) => `${at} ${"x".repeat(1_500)}`),
+    }))
+    assert.strictEqual((await take(templates)).status, 200)
+    const { entries } = (await call("GET", "/audit?limit=100")).body
+    assert.lengthOf(entries.filter(({ details }: Json) => details.by === "import"), 40)
+    assert.isBelow(JSON.stringify(entries).length, 700_000)
+    const last = entries.find(({ subject }: Json) => subject === "t39")
+    assert.deepStrictEqual(last.changes.fields, [])
+    assert.isAbove(last.changes.omitted, 12)
+  })
+
+  it("previews and tries with faults of the sample instead of errors", async () => {
+    const { call, take } = await organization("tries")
+    await take([{ id: "t", name: "T", variants: [{ id: "a", vars: { s: "{{ a | join: ',' }}" } }] }])
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
+    const tried = await call("POST", "/webhooks/events/dry-run", { mapping: { event: "$.e", user: "$.u" }, body: deep })
+    assert.strictEqual(tried.status, 200)
+    const shown = await call("POST", "/templates/t/preview", {
+      copy_id: "a",
+      fields: { a: Array.from({ length: 70_000 }, (_, at) => at % 10) },
+    })
+    assert.strictEqual(shown.status, 200)
+    assert.strictEqual(shown.body.vars.s.length, 139_999)
+    const wide = await call("PATCH", "/templates/t/variants/a", {
+      vars: Object.fromEntries(Array.from({ length: 60_001 }, (_, at) => [`v${at}`, ""])),
+    })
+    assert.strictEqual(wide.status, 400)
+    assert.match(wide.body.detail, /more than 60000 values/)
+  })
+})
