@@ -1,9 +1,13 @@
 import { Result } from "effect"
 import * as Json from "../domain/Json.ts"
+import { Budget } from "../rendering/Budget.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { Rendered, RenderRequest, Sources } from "./Checks.ts"
 
 type Fields = Readonly<Record<string, unknown>>
+
+/** Steps alone decide whether Liquid is refused; the deadline of the process bounds the time. */
+const stepsOnly = () => new Budget(1, () => 0)
 
 /** Told before each variable, so that the service knows at which one the process was stopped. */
 export type NoteVariable = (variable: string) => void
@@ -22,7 +26,7 @@ export const sourceFaults = (
   if (faults.length > 0) return faults
   const parsed = Renderer.parseVars(vars, formats)
   if (Result.isFailure(parsed)) return parsed.failure.faults
-  const rendered = Renderer.render(parsed.success, {}, { strict: false, now: Date.now() })
+  const rendered = Renderer.render(parsed.success, {}, { strict: false, now: Date.now(), budget: stepsOnly() })
   return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plain)
 }
 
@@ -43,7 +47,7 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
   return variants.map(({ formats, vars }): Rendered => {
     const parsed = Renderer.parseVars(vars, formats)
     if (Result.isFailure(parsed)) return { stage: "source", faults: parsed.failure.faults }
-    const rendered = Renderer.render(parsed.success, fields, { strict, now, timeZone })
+    const rendered = Renderer.render(parsed.success, fields, { strict, now, timeZone, budget: stepsOnly() })
     if (Result.isFailure(rendered)) {
       // A variant that renders beyond the limits could not be saved either.
       const limits = rendered.failure.faults.filter(({ kind }) => kind === "limit")

@@ -68,8 +68,8 @@ const compileRange = (token: RangeToken, depth: number): Evaluate => {
   const low = compileToken(token.lhs, false, depth + 1)
   const high = compileToken(token.rhs, false, depth + 1)
   return (run) => {
-    const from = integer(low(run))
-    const length = integer(high(run)) - from + 1
+    const from = integer(low(run), run)
+    const length = integer(high(run), run) - from + 1
     if (length <= 0) return []
     run.spend(length)
     return Array.from({ length }, (_, index) => from + index)

@@ -22,7 +22,7 @@ export interface FilterEntry {
 /** Takes numbers, 0 for what is none. */
 const onNumbers = (needs: number, make: (input: number, arg: number, run: Run) => unknown): FilterEntry => ({
   needs,
-  apply: (input, [arg], run) => make(number(input), number(arg), run),
+  apply: (input, [arg], run) => make(number(input, run), number(arg, run), run),
 })
 
 const decimals = (value: number, exponent: number): number => {
@@ -44,7 +44,7 @@ const byZero = (name: string, run: Run): undefined => {
 
 const toJson: FilterEntry = {
   needs: 0,
-  apply: (input, [indent], run) => json(input, run, Math.min(Math.max(integer(indent), 0), 10)),
+  apply: (input, [indent], run) => json(input, run, Math.min(Math.max(integer(indent, run), 0), 10)),
 }
 
 const otherFilters: Record<string, FilterEntry> = {
@@ -63,12 +63,13 @@ const otherFilters: Record<string, FilterEntry> = {
   divided_by: {
     needs: 1,
     apply: (input, [divisor, whole], run) => {
-      if (number(divisor) === 0) return byZero("divided_by", run)
-      const quotient = number(input) / number(divisor)
+      const by = number(divisor, run)
+      if (by === 0) return byZero("divided_by", run)
+      const quotient = number(input, run) / by
       return isTrue(whole) ? Math.floor(quotient) : quotient
     },
   },
-  to_integer: { needs: 0, apply: (input) => integer(input) },
+  to_integer: { needs: 0, apply: (input, _, run) => integer(input, run) },
 
   date: { needs: 0, apply: (input, [format, zone], run) => date(input, format, zone, run) },
   date_to_xmlschema: { needs: 0, apply: (input, _, run) => date(input, "%Y-%m-%dT%H:%M:%S%:z", undefined, run) },

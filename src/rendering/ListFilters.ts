@@ -87,7 +87,7 @@ export const listFilters: Record<string, FilterEntry> = {
   map: onList(1, (parts, [path], run) => parts.map(at(path, run))),
   sum: onList(0, (parts, [path], run) => {
     const value = at(path, run)
-    return parts.reduce((total: number, element) => total + number(value(element)), 0)
+    return parts.reduce((total: number, element) => total + number(value(element), run), 0)
   }),
   /** By number or text; elements without the member come last, and such as have no order stay where they are. */
   sort: onList(0, (parts, [path], run) => sorted(parts, at(path, run), run)),

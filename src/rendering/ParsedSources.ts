@@ -1,5 +1,5 @@
 import type { Format } from "../domain/Template.ts"
-import { isParsed, type LiquidFault, parse, type Parsed } from "./Source.ts"
+import { isParsed, type LiquidFault, parse, type Parsed, tooMuchLiquid } from "./Source.ts"
 
 type Entry = Partial<Record<Format, Parsed>>
 
@@ -22,16 +22,16 @@ export class ParsedSources {
   }
 
   /** As `parse` of `Source.ts`, and the very same value while it is kept. Faults are not. */
-  parse(source: string, format: Format): Parsed | LiquidFault {
+  parse(source: string, format: Format, maxLiquid?: number): Parsed | LiquidFault {
     const entry = this.#entries.get(source) ?? {}
     const kept = entry[format]
     if (kept !== undefined) {
       // A Map iterates in the order of insertion: its first entry is the least recently used.
       this.#entries.delete(source)
       this.#entries.set(source, entry)
-      return kept
+      return maxLiquid !== undefined && kept.liquidLength > maxLiquid ? tooMuchLiquid : kept
     }
-    const parsed = parse(source, format)
+    const parsed = parse(source, format, maxLiquid)
     // A text without Liquid is its own parsed form.
     if (!isParsed(parsed) || typeof parsed.render === "string") return parsed
     entry[format] = parsed

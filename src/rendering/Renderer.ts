@@ -1,8 +1,9 @@
 import { Result, Schema } from "effect"
 import type { Format, Formats, Vars } from "../domain/Template.ts"
+import { Budget, LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
 import { ParsedSources } from "./ParsedSources.ts"
-import { LimitReached, Run } from "./Run.ts"
+import { Run } from "./Run.ts"
 import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
 
 export type { LiquidFault, Parsed } from "./Source.ts"
@@ -63,6 +64,8 @@ export interface RenderOptions {
   readonly now: number
   /** IANA name of the zone in which dates are read and written. Defaults to UTC. */
   readonly timeZone?: string
+  /** What rendering may cost. Default: the budget of a request for one template. */
+  readonly budget?: Budget
 }
 
 // Sources are the same on every node and for every render, so one store of them serves the process.
@@ -77,18 +80,23 @@ export const parse = (source: string, format: Format): Result.Result<Parsed, Liq
   return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
 }
 
-/** Parses all variables of a variant; those without a format are `text`. Fails with the faults of all of them at once. */
+/**
+ * Parses all variables of a variant; those without a format are `text`. Their tags and outputs may have 65,536 characters
+ * together, which takes up to some 50 ms to parse. Fails with the faults of all of them at once.
+ */
 export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
   const entries: Array<readonly [string, Parsed]> = []
   const faults: Array<SourceFault> = []
   let constantLength = 0
+  let liquidLeft = Limits.liquidLength
   for (const [variable, source] of Object.entries(vars)) {
-    const one = sources.parse(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text")
+    const one = sources.parse(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text", liquidLeft)
     if (!isParsed(one)) {
       faults.push({ variable, ...one })
       continue
     }
     entries.push([variable, one])
+    liquidLeft -= one.liquidLength
     if (typeof one.render !== "string") continue
     constantLength += one.render.length
     if (constantLength > Limits.variantLength) {
@@ -103,8 +111,8 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
  * Renders all variables of a variant with `fields`, any JSON object; only own properties of it are seen, under any name.
  * Values are never read as Liquid. Variables do not see what others assign.
  *
- * Synchronous and bounded: a variable renders to at most 1,048,576 characters, a variant to 2,097,152, with at most
- * 500,000 steps of work (tens of milliseconds, at the very worst 100). Past that it fails with `limit` faults. Without `strict` nothing
+ * Synchronous and bounded: a variable renders to at most 1,048,576 characters, a variant to 2,097,152, within
+ * `options.budget` (500,000 steps and 50 ms unless said). Past that it fails with `limit` faults. Without `strict` nothing
  * else fails: unknown variables, and results of filters that cannot work with what they got, are nothing.
  */
 export const render = (
@@ -113,6 +121,9 @@ export const render = (
   options: RenderOptions,
 ): Result.Result<Record<string, string>, RenderFault> => {
   const rendered: Record<string, string> = {}
+  const budget = options.budget ?? new Budget()
+  budget.resume()
+  if (parsed.constantLength > budget.length) return Result.fail(tooLong(parsed, budget))
   let faults: Array<VariableFault> | undefined
   let run: Run | undefined
   for (const [variable, { render, source }] of parsed.entries) {
@@ -124,6 +135,7 @@ export const render = (
       fields,
       { strict: options.strict, now: options.now, timeZone: options.timeZone ?? "UTC" },
       parsed.constantLength,
+      budget,
     )
     run.begin()
     try {
@@ -138,6 +150,19 @@ export const render = (
   }
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
+
+/** The fault of a variant whose texts without Liquid alone are longer than one item of its request may be. */
+const tooLong = ({ entries }: ParsedVars, { length }: Budget): RenderFault =>
+  new RenderFault({
+    faults: [{
+      variable: entries[0]![0],
+      kind: "limit",
+      message: `makes the variant longer than ${length} characters`,
+      undefinedVariables: [],
+      line: 1,
+      column: 1,
+    }],
+  })
 
 const put = (rendered: Record<string, string>, variable: string, text: string): void => {
   // Assigning to `__proto__` would set the prototype instead of a member.

@@ -1,7 +1,5 @@
+import { type Budget, LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
-
-/** Thrown when rendering one variant would cost too much. Caught where rendering begins, and never seen outside. */
-export class LimitReached extends Error {}
 
 /** What a loop or block asks of the tags around it. */
 export const Jump = { none: 0, break: 1, continue: 2 } as const
@@ -44,21 +42,22 @@ export class Run {
   readonly missing = new Map<string, number>()
   readonly complaints: Array<Complaint> = []
 
-  #steps = Limits.steps
+  readonly #budget: Budget
   #written: number
   #dirty = false
   #cap = Limits.outputLength
 
   /** `written` is the length the variant has already, without what is rendered here. */
-  constructor(readonly fields: object, readonly options: RunOptions, written: number) {
+  constructor(readonly fields: object, readonly options: RunOptions, written: number, budget: Budget) {
     this.#written = written
+    this.#budget = budget
   }
 
   /** Makes ready for the next variable. */
   begin(): void {
     this.out = ""
     this.at = 0
-    this.#cap = Math.min(Limits.outputLength, Limits.variantLength - this.#written)
+    this.#cap = Math.min(Limits.outputLength, this.#budget.length - this.#written)
     if (!this.#dirty) {
       this.#dirty = true
       return
@@ -79,9 +78,12 @@ export class Run {
 
   /** Charges `count` steps of work. */
   spend(count: number): void {
-    this.#steps -= count
-    // Written so that NaN, which compares false to everything, ends the run as well.
-    if (!(this.#steps >= 0)) throw new LimitReached("takes too much work to render")
+    this.#budget.spend(count)
+  }
+
+  /** Steps that may still be spent. */
+  get stepsLeft(): number {
+    return this.#budget.stepsLeft
   }
 
   /** Charges a pass over `length` code units at `shift` bits per step: 4 for a copy, less for what is slower. */
@@ -89,12 +91,9 @@ export class Run {
     this.spend(1 + Math.floor(length / (1 << shift)))
   }
 
-  /**
-   * Charges a search for `needle` code units in `haystack`. Searches are not linear: a million code units for
-   * ten thousand took V8 1.7 s.
-   */
+  /** Charges a search for `needle` code units in `haystack`. */
   search(haystack: number, needle: number): void {
-    this.spend(1 + Math.floor(haystack / 16) + (needle > haystack ? 0 : Math.floor((haystack * needle) / 512)))
+    this.#budget.search(haystack, needle)
   }
 
   /** Refuses a text before it is made: nothing longer than an output may be can be of use in one. */
@@ -110,7 +109,7 @@ export class Run {
       throw new LimitReached(
         this.#cap === Limits.outputLength
           ? `renders to more than ${Limits.outputLength} characters`
-          : `makes the variant longer than ${Limits.variantLength} characters`,
+          : `makes the variant longer than ${this.#budget.length} characters`,
       )
     }
     this.scan(text.length)

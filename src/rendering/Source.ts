@@ -17,6 +17,8 @@ export interface Parsed {
   readonly source: string
   /** A text where the source has no Liquid in it. */
   readonly render: Render | string
+  /** Characters of it that are Liquid. */
+  readonly liquidLength: number
 }
 
 /** The line and column, from 1, of an offset in a source. */
@@ -46,24 +48,54 @@ const faultOf = (source: string, error: unknown): LiquidFault => {
   return { message: reword(error instanceof Error ? error.message : String(error)), line: 1, column: 1 }
 }
 
+/** The fault of the variable whose tags and outputs bring those of the variant above `Limits.liquidLength`. */
+export const tooMuchLiquid: LiquidFault = {
+  message: `brings the tags and outputs of the variant above ${Limits.liquidLength} characters: ` +
+    "remove some, or make several variants of it",
+  line: 1,
+  column: 1,
+}
+
 /** Whether parsing came to an end with something to render. */
 export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "render" in parsed
 
 /** Whether a source has Liquid in it; without, it is a text that stays as it is. */
 export const hasLiquid = (source: string): boolean => source.includes("{{") || source.includes("{%")
 
+/** Characters of a source within tags and outputs, up to its end where one is not closed. */
+const liquidLengthOf = (source: string): number => {
+  let length = 0
+  let from = 0
+  for (;;) {
+    const open = source.indexOf("{", from)
+    if (open === -1) return length
+    const kind = source[open + 1]
+    if (kind !== "{" && kind !== "%") {
+      from = open + 1
+      continue
+    }
+    const close = source.indexOf(kind === "{" ? "}}" : "%}", open + 2)
+    if (close === -1) return length + source.length - open
+    from = close + 2
+    length += from - open
+  }
+}
+
 /**
  * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, filters and tags
- * there are none of, and tags that would read other templates (`include`, `render`, `layout`, `block`). Takes up to some
- * 50 ms for the longest sources, so what people write is parsed in `SourceCheck` first.
+ * there are none of, tags that would read other templates (`include`, `render`, `layout`, `block`), and more Liquid than
+ * `maxLiquid` characters. Takes up to some 50 ms for the longest sources, so what people write is parsed in `SourceCheck`
+ * first.
  */
-export const parse = (source: string, format: Format): Parsed | LiquidFault => {
+export const parse = (source: string, format: Format, maxLiquid = Limits.liquidLength): Parsed | LiquidFault => {
   if (source.length > Limits.sourceLength) {
     return { message: `is longer than ${Limits.sourceLength} characters`, line: 1, column: 1 }
   }
-  if (!hasLiquid(source)) return { source, render: source }
+  if (!hasLiquid(source)) return { source, render: source, liquidLength: 0 }
+  const liquidLength = liquidLengthOf(source)
+  if (liquidLength > maxLiquid) return tooMuchLiquid
   try {
-    return { source, render: compile(read(source), format === "html") }
+    return { source, render: compile(read(source), format === "html"), liquidLength }
   } catch (error) {
     return faultOf(source, error)
   }

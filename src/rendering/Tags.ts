@@ -183,7 +183,7 @@ const argument = (hash: Hash, name: string): (run: Run) => number | undefined =>
   const evaluate = compileOperand(token)
   return (run) => {
     const value = evaluate(run)
-    return isNothing(value) ? undefined : Math.trunc(number(value))
+    return isNothing(value) ? undefined : Math.trunc(number(value, run))
   }
 }
 
@@ -279,7 +279,7 @@ const compileCycle = (template: CycleTag, begin: number, html: boolean): Render 
 const count = (name: string, step: 1 | -1, begin: number): Render => (run) => {
   run.at = begin
   const field = Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined
-  const before = run.counters.get(name) ?? (typeof field === "number" ? integer(field) : 0)
+  const before = run.counters.get(name) ?? (typeof field === "number" ? integer(field, run) : 0)
   run.counters.set(name, before + step)
   run.write(String(step === 1 ? before : before + step))
 }

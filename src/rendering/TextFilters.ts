@@ -40,7 +40,12 @@ const borrowed = (name: string) => {
 /** The text in pieces; an empty separator parts characters, and never halves of one. */
 const pieces = (run: Run, source: string, separator: string): Array<string> => {
   run.search(source.length, separator.length)
-  const parts = separator === "" ? Array.from(source) : source.split(separator)
+  if (separator === "") {
+    run.spend(source.length)
+    return Array.from(source)
+  }
+  // As many pieces as can be paid for, and one that says there are more.
+  const parts = source.split(separator, run.stepsLeft + 1)
   run.spend(parts.length)
   return parts
 }
@@ -66,7 +71,7 @@ const replaceLast = (run: Run, source: string, found: string, replacement: strin
 
 const strip = (name: "strip" | "lstrip" | "rstrip"): FilterEntry => {
   const trim = borrowed(name)
-  return onText(0, (_, source, chars) => trim(source, chars === "" ? undefined : chars), 2)
+  return onText(0, (_, source, chars) => trim(source, chars === "" ? undefined : chars), 1)
 }
 
 const slugify = borrowed("slugify")
@@ -126,7 +131,7 @@ export const textFilters: Record<string, FilterEntry> = {
       const source = text(input, run)
       const mark = isNothing(end) ? "..." : text(end, run)
       run.scan(source.length + mark.length, 2)
-      return truncate(source, integer(length, 50), mark)
+      return truncate(source, integer(length, run, 50), mark)
     },
   },
   truncatewords: {
@@ -134,7 +139,7 @@ export const textFilters: Record<string, FilterEntry> = {
     apply: (input, [words, end], run) => {
       const source = text(input, run)
       run.scan(source.length, 0)
-      return truncatewords(source, integer(words, 15), isNothing(end) ? "..." : text(end, run))
+      return truncatewords(source, integer(words, run, 15), isNothing(end) ? "..." : text(end, run))
     },
   },
   number_of_words: onText(0, (_, source, mode) => countWords(source, mode), 0),
@@ -144,7 +149,7 @@ export const textFilters: Record<string, FilterEntry> = {
     apply: (input, [begin, length], run) => {
       const source = Array.isArray(input) ? list(input, run) : text(input, run)
       run.scan(source.length, 2)
-      return slice(source, integer(begin), integer(length, 1))
+      return slice(source, integer(begin, run), integer(length, run, 1))
     },
   },
   slugify: onText(0, (_, source, mode = "default") => slugify(source, slugs.has(mode) ? mode : "default"), 0),

@@ -1,5 +1,6 @@
+import { LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
-import { LimitReached, type Run } from "./Run.ts"
+import type { Run } from "./Run.ts"
 
 /** The literals `empty` and `blank`: they mean something in comparisons only, and are no text. */
 export class Emptiness {
@@ -67,7 +68,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const keys = (value: Record<string, unknown>, run: Run): ReadonlyArray<string> => {
   const own = Object.keys(value)
-  run.spend(4 * own.length)
+  run.spend(8 * own.length)
   return own
 }
 
@@ -115,7 +116,14 @@ const requireShallow = (value: unknown, run: Run, depth: number): void => {
   run.spend(2)
   if (typeof value !== "object" || value === null) return
   if (depth === Limits.nesting) throw tooDeep()
-  for (const member of Array.isArray(value) ? value : Object.values(value)) requireShallow(member, run, depth + 1)
+  if (Array.isArray(value)) {
+    for (const element of value) requireShallow(element, run, depth + 1)
+    return
+  }
+  const members = Object.values(value)
+  // Large objects are hash tables, whose members are far apart in memory.
+  run.spend(16 * members.length)
+  for (const member of members) requireShallow(member, run, depth + 1)
 }
 
 /** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */
@@ -137,12 +145,20 @@ export const json = (value: unknown, run: Run, indent = 0): string => {
   return made
 }
 
+/** Reads a text as a number; NaN for other text, and for any text longer than `Limits.numberLength`. */
+const numberOf = (text: string, run: Run): number => {
+  if (text.length > Limits.numberLength) return NaN
+  // A microsecond for the longest, where all digits are needed to round it.
+  run.scan(text.length, 5)
+  return Number(text)
+}
+
 /** A number, or 0 for what is none. Text is read as a decimal number. */
-export const number = (value: unknown): number => {
+export const number = (value: unknown, run: Run): number => {
   const read = typeof value === "number"
     ? value
-    : typeof value === "string" && value.length <= 400
-    ? Number(value)
+    : typeof value === "string"
+    ? numberOf(value, run)
     : value === true
     ? 1
     : 0
@@ -150,8 +166,8 @@ export const number = (value: unknown): number => {
 }
 
 /** An integer towards zero, or `otherwise` for nothing. */
-export const integer = (value: unknown, otherwise = 0): number =>
-  isNothing(value) ? otherwise : Math.trunc(number(value))
+export const integer = (value: unknown, run: Run, otherwise = 0): number =>
+  isNothing(value) ? otherwise : Math.trunc(number(value, run))
 
 export const equals = (left: unknown, right: unknown, run: Run, depth = 0): boolean => {
   run.spend(1)
@@ -178,16 +194,16 @@ export const order = (left: unknown, right: unknown, run: Run): number => {
     run.scan(Math.min(left.length, right.length), 8)
     return left < right ? -1 : left > right ? 1 : 0
   }
-  const first = scalar(left)
-  const second = scalar(right)
+  const first = scalar(left, run)
+  const second = scalar(right, run)
   return first === second ? 0 : first - second
 }
 
-const scalar = (value: unknown): number =>
+const scalar = (value: unknown, run: Run): number =>
   typeof value === "number"
     ? value
-    : typeof value === "string" && value.length <= 400
-    ? Number(value)
+    : typeof value === "string"
+    ? numberOf(value, run)
     : typeof value === "boolean"
     ? Number(value)
     : NaN
@@ -231,7 +247,9 @@ export const elements = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   if (Array.isArray(value)) return value
   if (typeof value === "string") return value === "" ? [] : [value]
   if (!isRecord(value)) return []
-  return keys(value, run).map((key) => [key, value[key]])
+  const own = keys(value, run)
+  run.spend(8 * own.length)
+  return own.map((key) => [key, value[key]])
 }
 
 /** A value as a list for list filters: itself, nothing as no elements, anything else as one. */
