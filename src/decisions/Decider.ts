@@ -11,9 +11,11 @@ import type { Decision, Window } from "./Decision.ts"
 import { DecisionLog, type Recorded } from "./DecisionLog.ts"
 import * as Selection from "./Selection.ts"
 import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
-import { chosen, type Outcome } from "./Outcome.ts"
+import { Budget, LimitReached } from "../rendering/Budget.ts"
+import { chosen, type Outcome, targetingLimit } from "./Outcome.ts"
 import { counted } from "./OutcomeCount.ts"
 import { makeTrackingId } from "./TrackingId.ts"
+import { Turn } from "./Turn.ts"
 
 /** What a caller wants of one template. */
 export interface Ask {
@@ -39,8 +41,11 @@ export type Recorder = (
   vars: Readonly<Record<string, string>>,
 ) => Effect.Effect<Recorded, BufferFull>
 
-/** The same, with the policy that was prepared for it; without one: the policy as it stands. */
+/** What is decided with: the wishes of the caller, and what was prepared for them. */
 interface Prepared extends Ask {
+  /** What targeting and rendering may cost. */
+  readonly budget: Budget
+  /** The policy that was prepared; without one: the policy as it stands. */
   readonly policy?: Policy | undefined
   /** How the decision is recorded; by the decision log unless said. */
   readonly recorder?: Recorder | undefined
@@ -125,12 +130,27 @@ export class Decider extends Context.Service<Decider, {
       const clock = yield* Clock.Clock
       const random = yield* Random.Random
 
+      const monotonicNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+      /** Runs what may throw `LimitReached` while targeting. Rendering returns its faults. */
+      const targeted = <A>(view: TemplateView, ask: Prepared, trackingId: string, run: () => A): A | Outcome => {
+        ask.budget.resume()
+        try {
+          return run()
+        } catch (error) {
+          if (error instanceof LimitReached) {
+            return { _tag: "NotRendered", trackingId, error: targetingLimit(view, error) }
+          }
+          throw error
+        }
+      }
+
       const policyOf = (view: TemplateView, ask: Prepared, now: number): Policy =>
         ask.policy ?? policies.policy(view, ask.window, now)
 
       const settled = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         decision: Decision,
         first: Outcome & { readonly _tag: "Chosen" },
         { copyId, durable }: Recorded,
@@ -143,7 +163,7 @@ export class Decider extends Context.Service<Decider, {
           : chosen(
             view,
             variant,
-            ask.fields,
+            ask,
             decision.decidedAtMillis,
             decision.trackingId,
             durable,
@@ -157,7 +177,7 @@ export class Decider extends Context.Service<Decider, {
        */
       const retried = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         trackingId: string,
         now: number,
         trace: unknown,
@@ -168,7 +188,7 @@ export class Decider extends Context.Service<Decider, {
           onSuccess: (copyId) => {
             const variant = copyId === undefined ? undefined : view.variantsById.get(copyId)
             return variant === undefined ? otherwise : Effect.succeed(
-              chosen(view, variant, ask.fields, now, trackingId, true, Selection.retraced(trace, variant.id)),
+              chosen(view, variant, ask, now, trackingId, true, Selection.retraced(trace, variant.id)),
             )
           },
         })
@@ -185,9 +205,10 @@ export class Decider extends Context.Service<Decider, {
         const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
         const trace = ask.trace === true
-          ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
+          ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now, ask.budget), {
             attributes: ask.attrs,
             nowMillis: now,
+            budget: ask.budget,
             epsilon: undefined,
             useCache: ask.useCache ?? true,
             chosen: variant.id,
@@ -195,7 +216,7 @@ export class Decider extends Context.Service<Decider, {
             propensity: null,
           })
           : undefined
-        const first = chosen(view, variant, ask.fields, now, trackingId, true, trace)
+        const first = chosen(view, variant, ask, now, trackingId, true, trace)
         if (first._tag !== "Chosen") return first
         return planned(view, ask, first, now, cell.id, policy.model.version, {
           mode: "forced",
@@ -214,12 +235,13 @@ export class Decider extends Context.Service<Decider, {
       ): Outcome | Planned | Repeated => {
         const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
-        const set = Selection.eligible(view, ask.attrs, now)
+        const set = Selection.eligible(view, ask.attrs, now, ask.budget)
         const traced = (copyId: CopyId | null, mode: string, propensity: number | null) =>
           ask.trace === true
             ? Selection.traceOf(view, policy, cell, set, {
               attributes: ask.attrs,
               nowMillis: now,
+              budget: ask.budget,
               epsilon: ask.epsilon,
               useCache: ask.useCache ?? true,
               chosen: copyId,
@@ -244,7 +266,7 @@ export class Decider extends Context.Service<Decider, {
         const first = chosen(
           view,
           variant,
-          ask.fields,
+          ask,
           now,
           trackingId,
           true,
@@ -262,14 +284,14 @@ export class Decider extends Context.Service<Decider, {
       /** A sticky repeat is no new decision: the tracking id it came under stands for the first one's. */
       const repeat = (
         view: TemplateView,
-        ask: Ask,
+        ask: Prepared,
         standing: StickyChoice,
         trackingId: string,
         now: number,
         trace: unknown,
       ): Effect.Effect<Outcome> => {
         const given = ask.trackingId === undefined ? standing.trackingId : trackingId
-        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask.fields, now, given, true, trace)
+        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask, now, given, true, trace)
         if (given === standing.trackingId || answer._tag !== "Chosen") return Effect.succeed(answer)
         return sticky.alias(view.org.slug, view.id, given, standing.trackingId).pipe(
           Effect.as(answer),
@@ -311,7 +333,7 @@ export class Decider extends Context.Service<Decider, {
           // Without the store nobody knows what the user had before; a fresh choice is better than none.
           Effect.catch(() => Effect.succeed(undefined)),
           Effect.flatMap((standing): Effect.Effect<Outcome, BufferFull> => {
-            const plan = select(view, ask, trackingId, now, standing)
+            const plan = targeted(view, ask, trackingId, () => select(view, ask, trackingId, now, standing))
             if (plan._tag === "Repeated") return repeat(view, ask, plan.standing, trackingId, now, plan.trace)
             return plan._tag === "Planned" ? claim(plan, userId, standing) : Effect.succeed(plan)
           }),
@@ -324,9 +346,10 @@ export class Decider extends Context.Service<Decider, {
         if (ask.trace !== true) return undefined
         const policy = policyOf(view, ask, now)
         const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
-        return Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now), {
+        return Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now, ask.budget), {
           attributes: ask.attrs,
           nowMillis: now,
+          budget: ask.budget,
           epsilon: ask.epsilon,
           useCache: ask.useCache ?? true,
           chosen: null,
@@ -335,20 +358,28 @@ export class Decider extends Context.Service<Decider, {
         })
       }
 
-      /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
-      const plan = (org: string, ask: Prepared): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
-        const now = clock.currentTimeMillisUnsafe()
-        const trackingId = ask.trackingId ?? makeTrackingId(now)
-        const view = views.template(org, ask.templateId)
-        if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" }
-        // Before retries and sticky choices: what is archived is not served in any way.
-        if (view.archived) return { _tag: "None", trackingId, reason: "template-archived" }
+      const planOf = (
+        view: TemplateView,
+        ask: Prepared,
+        trackingId: string,
+        now: number,
+      ): Outcome | Planned | Effect.Effect<Outcome, BufferFull> => {
         if (ask.copyId !== undefined) return force(view, ask, ask.copyId, trackingId, now)
         if (view.stickyHours > 0 && ask.userId !== undefined) return stick(view, ask, ask.userId, trackingId, now)
         const selected = select(view, ask, trackingId, now, undefined) as Outcome | Planned
         return ask.trackingId === undefined || selected._tag === "Planned"
           ? selected
           : retried(view, ask, trackingId, now, tracedNow(view, ask, now), Effect.succeed(selected))
+      }
+
+      /** The answer itself, what is to be recorded for it, or, for a sticky template, an effect that finds it. */
+      const plan = (org: string, ask: Prepared, now: number) => {
+        const trackingId = ask.trackingId ?? makeTrackingId(now)
+        const view = views.template(org, ask.templateId)
+        if (view === undefined) return { _tag: "None", trackingId, reason: "template-not-found" } as const
+        // Before retries and sticky choices: what is archived is not served in any way.
+        if (view.archived) return { _tag: "None", trackingId, reason: "template-archived" } as const
+        return targeted(view, ask, trackingId, () => planOf(view, ask, trackingId, now))
       }
 
       /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
@@ -369,7 +400,7 @@ export class Decider extends Context.Service<Decider, {
       }
 
       const decideNow = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> => {
-        const one = plan(org, ask)
+        const one = plan(org, ask, clock.currentTimeMillisUnsafe())
         if (Effect.isEffect(one)) return one
         return one._tag === "Planned" ? record(one) : Effect.succeed(one)
       }
@@ -381,8 +412,9 @@ export class Decider extends Context.Service<Decider, {
           : Effect.flatMap(before, (prepared) => decideNow(org, prepared))
       }
 
-      const decide = (org: string, ask: Prepared): Effect.Effect<Outcome, BufferFull> =>
+      const decide = (org: string, asked: Ask, recorder?: Recorder): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
+          const ask: Prepared = { ...asked, recorder, budget: new Budget(1, monotonicNow) }
           const known = profiles.attributes(org, ask.userId, ask.attrs)
           return Effect.map(
             known === undefined
@@ -396,13 +428,24 @@ export class Decider extends Context.Service<Decider, {
         const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
         const known = profiles.attributes(org, batch.userId, batch.attrs)
         const attrs = known === undefined ? batch.attrs : yield* known
-        const asks: Array<Prepared> = batch.items.map((item) => ({ ...batch, ...item, attrs, window }))
+        const asks = batch.items.map((item): Prepared => ({
+          ...batch,
+          ...item,
+          attrs,
+          window,
+          budget: new Budget(batch.items.length, monotonicNow),
+        }))
         const before = asks.flatMap((ask, i) => {
           const one = prepare(org, ask)
           return one === undefined ? [] : [Effect.map(one, (prepared) => void (asks[i] = prepared))]
         })
         if (before.length > 0) yield* Effect.all(before, { concurrency: "unbounded", discard: true })
-        const plans = asks.map((ask) => plan(org, ask))
+        const turn = new Turn(clock)
+        const plans: Array<ReturnType<typeof plan>> = []
+        for (const ask of asks) {
+          const now = clock.currentTimeMillisUnsafe()
+          plans.push(plan(org, ask, turn.isOver(now) ? yield* turn.next : now))
+        }
         const waiting = plans.filter((one) => !Effect.isEffect(one) && one._tag === "Planned") as ReadonlyArray<Planned>
         // Together, so that they share a commit and one wait.
         const recorded = yield* log.recordAll(waiting.map(({ decision }) => decision))
@@ -410,6 +453,8 @@ export class Decider extends Context.Service<Decider, {
         let next = 0
         for (const [index, one] of plans.entries()) {
           const { templateId } = batch.items[index]!
+          // Answers to retries are rendered here.
+          if (turn.isOver(clock.currentTimeMillisUnsafe())) yield* turn.next
           if (Effect.isEffect(one)) outcomes.push([templateId, yield* one])
           else if (one._tag !== "Planned") outcomes.push([templateId, one])
           else outcomes.push([templateId, settled(one.view, one.ask, one.decision, one.first, recorded[next++]!)])
@@ -418,9 +463,7 @@ export class Decider extends Context.Service<Decider, {
         return outcomes
       })
 
-      const decideInto = (org: string, ask: Ask, recorder: Recorder) => decide(org, { ...ask, recorder })
-
-      return Decider.of({ decide, decideInto, decideBatch })
+      return Decider.of({ decide: (org, ask) => decide(org, ask), decideInto: decide, decideBatch })
     }),
   )
 }

@@ -1,13 +1,15 @@
 import { Result, Schema } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
+import { type Budget, LimitReached } from "../rendering/Budget.ts"
 import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { TemplateView, VariantView } from "../templates/Views.ts"
 
-/** The chosen variant cannot be rendered with these fields; nothing was recorded. */
+/** The chosen variant cannot be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
   templateId: Schema.String,
-  copyId: Schema.String,
+  /** Null: checking who the variants are for takes too much work, so none was chosen. */
+  copyId: Schema.NullOr(Schema.String),
   faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
 }) {}
 
@@ -34,56 +36,72 @@ export type Outcome =
     readonly error: NotRendered
   }
 
-/** What was rendered, with the tracking id in the links of `html` variables that lead to the template's domains. */
+/** What a variant is rendered with, and what that may cost. */
+export interface RenderAsk {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly budget: Budget
+}
+
+/** The error of a template whose variants take too much work to check against the attributes. */
+export const targetingLimit = ({ id }: TemplateView, { message }: LimitReached): NotRendered =>
+  new NotRendered({ templateId: id, copyId: null, faults: [{ variable: "targeting", detail: message }] })
+
+/**
+ * The rendered variables, with the tracking id in the links of `html` variables that lead to the template's domains.
+ * Fails with the variable whose links are more work than the budget has left.
+ */
 const withLinks = (
   { linkDomains }: TemplateView,
   { formats }: VariantView,
   rendered: Readonly<Record<string, string>>,
   trackingId: string,
-): Readonly<Record<string, string>> =>
-  linkDomains.length === 0 ? rendered : Object.fromEntries(
-    Object.entries(rendered).map(([name, text]) => [
-      name,
-      Object.hasOwn(formats, name) && formats[name] === "html"
-        ? tagLinks(text, { domains: linkDomains, trackingId })
-        : text,
-    ]),
-  )
+  budget: Budget,
+): Result.Result<Readonly<Record<string, string>>, { readonly variable: string; readonly detail: string }> => {
+  if (linkDomains.length === 0) return Result.succeed(rendered)
+  const tagged: Array<readonly [string, string]> = []
+  for (const [variable, text] of Object.entries(rendered)) {
+    const isHtml = Object.hasOwn(formats, variable) && formats[variable] === "html"
+    try {
+      tagged.push([variable, isHtml ? tagLinks(text, { domains: linkDomains, trackingId, budget }) : text])
+    } catch (error) {
+      if (error instanceof LimitReached) return Result.fail({ variable, detail: error.message })
+      throw error
+    }
+  }
+  return Result.succeed(Object.fromEntries(tagged))
+}
 
 const render = (
   view: TemplateView,
   variant: VariantView,
-  fields: Readonly<Record<string, unknown>>,
+  { budget, fields }: RenderAsk,
   now: number,
   trackingId: string,
 ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
-  const refuse = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
-    Result.fail(
-      new NotRendered({
-        templateId: view.id,
-        copyId: variant.id,
-        faults: faults.map(({ message, variable }) => ({ variable, detail: message })),
-      }),
-    )
+  const refuse = (faults: NotRendered["faults"]) =>
+    Result.fail(new NotRendered({ templateId: view.id, copyId: variant.id, faults }))
+  const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
+    faults.map(({ message, variable }) => ({ variable, detail: message }))
   const parsed = Renderer.parseVars(variant.vars, variant.formats)
-  if (Result.isFailure(parsed)) return refuse(parsed.failure)
-  const options = { strict: view.strict, now, timeZone: view.org.timeZone }
+  if (Result.isFailure(parsed)) return refuse(faultsOf(parsed.failure))
+  const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget }
   const rendered = Renderer.render(parsed.success, fields, options)
-  if (Result.isFailure(rendered)) return refuse(rendered.failure)
-  return Result.succeed(withLinks(view, variant, rendered.success, trackingId))
+  if (Result.isFailure(rendered)) return refuse(faultsOf(rendered.failure))
+  const linked = withLinks(view, variant, rendered.success, trackingId, budget)
+  return Result.isSuccess(linked) ? Result.succeed(linked.success) : refuse([linked.failure])
 }
 
 /** The outcome of a variant that was chosen, with its words as of `now`, or why they cannot be rendered. */
 export const chosen = (
   view: TemplateView,
   variant: VariantView,
-  fields: Readonly<Record<string, unknown>>,
+  ask: RenderAsk,
   now: number,
   trackingId: string,
   durable: boolean,
   trace?: unknown,
 ): Outcome => {
-  const rendered = render(view, variant, fields, now, trackingId)
+  const rendered = render(view, variant, ask, now, trackingId)
   return Result.isFailure(rendered)
     ? { _tag: "NotRendered", trackingId, error: rendered.failure }
     : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }

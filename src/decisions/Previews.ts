@@ -6,9 +6,10 @@ import { pointerPart } from "../domain/Difference.ts"
 import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
+import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { SourceFault } from "../rendering/Renderer.ts"
 import { Views, whyNotEligible } from "../templates/Views.ts"
-import { NotRendered } from "./Outcome.ts"
+import { NotRendered, targetingLimit } from "./Outcome.ts"
 
 /** What to show: sources as written, or a stored variant, or neither to see only who is eligible. */
 export interface PreviewAsk {
@@ -60,6 +61,8 @@ export class Previews extends Context.Service<Previews, {
     Effect.gen(function* () {
       const checking = yield* Checking
       const views = yield* Views
+      const clock = yield* Clock.Clock
+      const monotonicNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
       const render = Effect.fn("Previews.render")(function* (
         org: OrgSlug,
@@ -81,10 +84,19 @@ export class Previews extends Context.Service<Previews, {
         const view = views.template(org, template)
         if (view === undefined) return yield* new TemplateNotFound({ id: template })
         const now = yield* Clock.currentTimeMillis
-        const variants = view.variants.map((variant) => {
-          const reason = whyNotEligible(variant, ask.attrs, now)
-          return { id: variant.id, eligible: reason === undefined, ...(reason === undefined ? {} : { reason }) }
-        })
+        const budget = new Budget(1, monotonicNow)
+        const variants = yield* Effect.try({
+          try: () =>
+            view.variants.map((variant) => {
+              const reason = whyNotEligible(variant, ask.attrs, now, budget)
+              return { id: variant.id, eligible: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+            }),
+          catch: (error) => error,
+        }).pipe(
+          Effect.catch((error) =>
+            error instanceof LimitReached ? Effect.fail(targetingLimit(view, error)) : Effect.die(error)
+          ),
+        )
         const stored = ask.copyId === undefined ? undefined : view.variantsById.get(ask.copyId)
         if (ask.copyId !== undefined && stored === undefined) return yield* new VariantNotFound({ id: ask.copyId })
         const vars = ask.vars ?? stored?.vars
@@ -94,6 +106,7 @@ export class Previews extends Context.Service<Previews, {
           fields: JSON.stringify(ask.fields),
           strict: view.strict,
           timeZone: view.org.timeZone,
+          budget,
         })
         if ("vars" in rendered!) return { vars: rendered.vars, variants }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })

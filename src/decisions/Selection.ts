@@ -4,6 +4,7 @@ import type { Cell } from "../bandit/Cells.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
+import type { Budget } from "../rendering/Budget.ts"
 import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
 
 // The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
@@ -16,19 +17,26 @@ export const hourOfWeek = (view: TemplateView, nowMillis: number): number => {
 
 const setsOf = new WeakMap<TemplateView, Map<string | number, EligibleSet>>()
 
-/** Variants of `view` that may be selected now, as the set a policy knows them by. */
-export const eligible = (view: TemplateView, attributes: Attributes, nowMillis: number): EligibleSet => {
+/**
+ * Variants of `view` that may be selected now, as the set a policy knows them by. Throws `LimitReached` past the budget.
+ */
+export const eligible = (
+  view: TemplateView,
+  attributes: Attributes,
+  nowMillis: number,
+  budget: Budget,
+): EligibleSet => {
   const { variants } = view
   // One bit a variant where they fit into a small integer, which is the cheapest key there is.
   let key: string | number
   if (variants.length <= 30) {
     let mask = 0
     for (let i = 0; i < variants.length; i++) {
-      if (isEligible(variants[i]!, attributes, nowMillis)) mask |= 1 << i
+      if (isEligible(variants[i]!, attributes, nowMillis, budget)) mask |= 1 << i
     }
     key = mask
   } else {
-    key = variants.map((variant) => isEligible(variant, attributes, nowMillis) ? "1" : "0").join("")
+    key = variants.map((variant) => isEligible(variant, attributes, nowMillis, budget) ? "1" : "0").join("")
   }
   let sets = setsOf.get(view)
   if (sets === undefined) setsOf.set(view, sets = new Map())
@@ -89,7 +97,10 @@ const iso = (millis: number): string | null => Number.isFinite(millis) ? new Dat
 export const retraced = (trace: unknown, chosen: CopyId): unknown =>
   trace !== null && typeof trace === "object" ? { ...trace, mode: "retry", chosen, propensity: null } : undefined
 
-/** What `trace: true` shows: the numbers the decision used, and why each other variant was out. */
+/**
+ * What `trace: true` shows: the numbers the decision used, and why each other variant was out. Throws `LimitReached` past
+ * the budget.
+ */
 export const traceOf = (
   view: TemplateView,
   policy: Policy,
@@ -103,11 +114,12 @@ export const traceOf = (
     readonly chosen: CopyId | null
     readonly mode: string
     readonly propensity: number | null
+    readonly budget: Budget
   },
 ) => {
   const trace = policy.trace(cell, set, options.epsilon)
   const out = view.variants.flatMap((variant) => {
-    const reason = whyNotEligible(variant, options.attributes, options.nowMillis)
+    const reason = whyNotEligible(variant, options.attributes, options.nowMillis, options.budget)
     return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]
   })
   return {

@@ -73,14 +73,24 @@ export const body = <A>(
     return Result.isSuccess(decoded) ? Effect.as(note(input), decoded.success) : Effect.fail(invalid(decoded.failure))
   })
 
-/** A 422 that names what of which variable stands in the way. */
-export const notRendered = (error: NotRendered): Problems.Unprocessable =>
-  new Problems.Unprocessable({
-    detail:
-      `The variant ${JSON.stringify(error.copyId)} of the template ${JSON.stringify(error.templateId)} cannot be ` +
-      `rendered with these fields: ${error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")}`,
-    errors: error.faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
+/** A 422 that names the variable at fault, or the targeting. */
+export const notRendered = ({ copyId, faults, templateId }: NotRendered): Problems.Unprocessable => {
+  const template = `the template ${JSON.stringify(templateId)}`
+  if (copyId === null) {
+    return new Problems.Unprocessable({
+      detail: `The targeting of ${template} cannot be checked with these attrs: ${
+        faults.map(({ detail }) => detail).join("; ")
+      }`,
+      errors: faults.map(({ detail }) => ({ pointer: "/attrs", detail })),
+    })
+  }
+  return new Problems.Unprocessable({
+    detail: `The variant ${JSON.stringify(copyId)} of ${template} cannot be rendered with these fields: ${
+      faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
+    }`,
+    errors: faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
   })
+}
 
 /** The parameters of a URL's query. */
 export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {

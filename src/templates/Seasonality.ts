@@ -11,6 +11,8 @@ export interface Calendar {
    * are explained and the others counted.
    */
   readonly whyNot: (nowMs: number) => string | undefined
+  /** The work of asking, in steps of a budget. */
+  readonly steps: number
 }
 
 /** One member of a season and what to say when it does not hold. */
@@ -66,7 +68,7 @@ const windowsOf = (season: Season, zone: LocalTime.LocalTime): ReadonlyArray<Win
   return windows
 }
 
-const always: Calendar = { holds: () => true, whyNot: () => undefined }
+const always: Calendar = { holds: () => true, whyNot: () => undefined, steps: 1 }
 
 const maxExplained = 5
 
@@ -108,5 +110,5 @@ export const compile = (seasons: Seasons, timeZone: string): Calendar => {
     if (compiled.length > maxExplained) reasons.push(`${compiled.length - maxExplained} more seasons`)
     return `season: ${reasons.join("; ")}`
   }
-  return { holds, whyNot }
+  return { holds, whyNot, steps: 1 + seasons.length }
 }

@@ -1,29 +1,34 @@
 import { type Attributes, textOf } from "../domain/Attributes.ts"
 import { SeededSet } from "../domain/SeededMap.ts"
 import { type Condition, type ConditionValue, decimalOf, type Operator, type Targeting } from "../domain/Targeting.ts"
+import type { Budget } from "../rendering/Budget.ts"
 
-/** A variant's conditions, ready to be checked many times. */
+/**
+ * A variant's conditions, ready to be checked many times. Each check is charged to the budget of the request, where one
+ * is given, and throws `LimitReached` past it.
+ */
 export interface Audience {
   /** Whether every condition holds. */
-  readonly holds: (attributes: Attributes) => boolean
+  readonly holds: (attributes: Attributes, budget?: Budget) => boolean
   /** The first condition, in the order written, that does not hold; `undefined` when all do. */
-  readonly failing: (attributes: Attributes) => Condition | undefined
+  readonly failing: (attributes: Attributes, budget?: Budget) => Condition | undefined
   /** Why a request is not eligible, such as `targeting: requires tier in "gold", "silver"`; `undefined` when it is. */
-  readonly whyNot: (attributes: Attributes) => string | undefined
+  readonly whyNot: (attributes: Attributes, budget?: Budget) => string | undefined
 }
 
 /** What one condition says of an attribute's values; an absent attribute has none. */
-type Check = (values: ReadonlyArray<string>) => boolean
+type Check = (values: ReadonlyArray<string>, budget: Budget | undefined) => boolean
 
 const absent: ReadonlyArray<string> = []
 
-const any = (holds: (value: string) => boolean): Check => (values) => {
+const any = (holds: (value: string, budget: Budget | undefined) => boolean): Check => (values, budget) => {
   // Nearly every attribute has one value; the loop and its closure call are for the rest.
-  if (values.length === 1) return holds(values[0]!)
-  return values.some(holds)
+  if (values.length === 1) return holds(values[0]!, budget)
+  budget?.spend(values.length)
+  return values.some((value) => holds(value, budget))
 }
 
-const not = (check: Check): Check => (values) => !check(values)
+const not = (check: Check): Check => (values, budget) => !check(values, budget)
 
 /** The numbers of lists and long texts, by the values they are of: the conditions of all variants ask for the same ones. */
 const numbers = new WeakMap<ReadonlyArray<string>, ReadonlyArray<number>>()
@@ -42,17 +47,27 @@ const shortText = 16
 const number = (condition: Condition, holds: (value: number, bound: number) => boolean): Check => {
   const bound = decimalOf(textOf(condition.values[0]!))
   // Text that is no decimal number is NaN, which no comparison holds for.
-  return (values) => {
+  return (values, budget) => {
     const [first] = values
     if (first === undefined) return false
     if (values.length === 1 && first.length <= shortText) return holds(decimalOf(first), bound)
+    budget?.spend(values.length)
     return numbersOf(values).some((value) => holds(value, bound))
   }
 }
 
 /** Collisions matter in large sets only, and a `Set` knows the hash of a text it has seen before. */
-const setOf = (texts: ReadonlyArray<string>): { readonly has: (text: string) => boolean } =>
-  texts.length <= 16 ? new Set(texts) : new SeededSet(texts)
+const isIn = (texts: ReadonlyArray<string>) => {
+  if (texts.length <= 16) {
+    const set = new Set(texts)
+    return (value: string) => set.has(value)
+  }
+  const set = new SeededSet(texts)
+  return (value: string, budget: Budget | undefined) => {
+    budget?.spend(1 + Math.floor(value.length / 16))
+    return set.has(value)
+  }
+}
 
 const checkOf = (condition: Condition): Check => {
   const texts = condition.values.map(textOf)
@@ -62,14 +77,10 @@ const checkOf = (condition: Condition): Check => {
       return any((value) => value === text)
     case "is_not":
       return not(any((value) => value === text))
-    case "in": {
-      const set = setOf(texts)
-      return any((value) => set.has(value))
-    }
-    case "not_in": {
-      const set = setOf(texts)
-      return not(any((value) => set.has(value)))
-    }
+    case "in":
+      return any(isIn(texts))
+    case "not_in":
+      return not(any(isIn(texts)))
     case "exists":
       return (values) => values.length > 0
     case "not_exists":
@@ -77,7 +88,10 @@ const checkOf = (condition: Condition): Check => {
     case "starts_with":
       return any((value) => value.startsWith(text))
     case "contains":
-      return any((value) => value.includes(text))
+      return any((value, budget) => {
+        budget?.search(value.length, text.length)
+        return value.includes(text)
+      })
     case "gt":
       return number(condition, (value, bound) => value > bound)
     case "gte":
@@ -137,19 +151,23 @@ export const compile = (targeting: Targeting): Audience => {
     attribute: condition.attribute,
     check: checkOf(condition),
   }))
-  const failing = (attributes: Attributes): Condition | undefined => {
+  const failing = (attributes: Attributes, budget?: Budget): Condition | undefined => {
     for (let i = 0; i < compiled.length; i++) {
       const { attribute, check, condition } = compiled[i]!
-      if (!check(attributes.get(attribute) ?? absent)) return condition
+      budget?.spend(1)
+      if (!check(attributes.get(attribute) ?? absent, budget)) return condition
     }
     return undefined
   }
   return {
     failing,
-    holds: (attributes) => failing(attributes) === undefined,
-    whyNot: (attributes) => {
-      const condition = failing(attributes)
-      return condition && `targeting: requires ${describe(condition)}`
+    holds: (attributes, budget) => failing(attributes, budget) === undefined,
+    whyNot: (attributes, budget) => {
+      const condition = failing(attributes, budget)
+      if (condition === undefined) return undefined
+      const described = describe(condition)
+      budget?.spend(5 + Math.floor(described.length / 16))
+      return `targeting: requires ${described}`
     },
   }
 }

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
+import type { Budget } from "../rendering/Budget.ts"
 import { Changes } from "../store/Changes.ts"
 import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
 import * as LocalTime from "./LocalTime.ts"
@@ -52,13 +53,29 @@ export interface OrganizationView {
   readonly allowedDays: AllowedDays | null
 }
 
-/** Whether a variant may be selected for these attributes now. */
-export const isEligible = (variant: VariantView, attributes: Attributes, nowMillis: number): boolean =>
-  variant.active && variant.audience.holds(attributes) && variant.calendar.holds(nowMillis)
+/** Whether a variant may be selected for these attributes now. Throws `LimitReached` past the budget. */
+export const isEligible = (
+  variant: VariantView,
+  attributes: Attributes,
+  nowMillis: number,
+  budget: Budget,
+): boolean => {
+  budget.spend(variant.calendar.steps)
+  return variant.active && variant.audience.holds(attributes, budget) && variant.calendar.holds(nowMillis)
+}
 
-/** Why a variant may not be selected, such as `not active`; undefined when it may. */
-export const whyNotEligible = (variant: VariantView, attributes: Attributes, nowMillis: number): string | undefined =>
-  variant.active ? variant.audience.whyNot(attributes) ?? variant.calendar.whyNot(nowMillis) : "not active"
+/** Why a variant may not be selected, such as `not active`; undefined when it may. Throws `LimitReached` past the budget. */
+export const whyNotEligible = (
+  variant: VariantView,
+  attributes: Attributes,
+  nowMillis: number,
+  budget: Budget,
+): string | undefined => {
+  budget.spend(2 * variant.calendar.steps)
+  return variant.active
+    ? variant.audience.whyNot(attributes, budget) ?? variant.calendar.whyNot(nowMillis)
+    : "not active"
+}
 
 const viewOf = (org: OrganizationView, template: Template): TemplateView => {
   const variants = template.variants
