@@ -120,10 +120,11 @@ const requireShallow = (value: unknown, run: Run, depth: number): void => {
     for (const element of value) requireShallow(element, run, depth + 1)
     return
   }
-  const members = Object.values(value)
-  // Large objects are hash tables, whose members are far apart in memory.
-  run.spend(16 * members.length)
-  for (const member of members) requireShallow(member, run, depth + 1)
+  const record = value as Record<string, unknown>
+  // The names alone come first: in a large object, which is a hash table, reading the members takes much longer.
+  const own = keys(record, run)
+  run.spend(8 * own.length)
+  for (const key of own) requireShallow(record[key], run, depth + 1)
 }
 
 /** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */

@@ -56,7 +56,7 @@ const number = (condition: Condition, holds: (value: number, bound: number) => b
   }
 }
 
-/** Collisions matter in large sets only, and a `Set` knows the hash of a text it has seen before. */
+/** Whether a value is one of the texts. Collisions matter in large sets only, and a `Set` keeps the hash of a text. */
 const isIn = (texts: ReadonlyArray<string>) => {
   if (texts.length <= 16) {
     const set = new Set(texts)

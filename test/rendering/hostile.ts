@@ -227,6 +227,101 @@ const work: ReadonlyArray<Hostile> = [
   { name: "filters without end", source: chain("a", "|upcase", 9000), fields: { a: million } },
 ]
 
+const twice = (body: string) => `{% for i in (1..1000) %}{% for j in (1..1000) %}${body}{% endfor %}{% endfor %}`
+/** A text just below the least double: rounding it takes all of its digits. */
+const tiny = (at: number) => `2.4703282292062327${"2082799".repeat(50)}${at % 10}e-324`
+const digitTexts = Array.from({ length: 2_000 }, (_, i) => tiny(i))
+const keyed = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key ${i}`, i]))
+const numbersAsText: Readonly<Record<string, string>> = {
+  "sum": "{% assign s = l | sum %}",
+  "sum of members": '{% assign s = o | sum: "a" %}',
+  "plus": "{% assign s = d | plus: d | minus: d | times: d %}",
+  "divided_by": "{% assign s = d | divided_by: d | modulo: d | round: d %}",
+  "at_least": "{% assign s = d | at_least: d | at_most: d | abs | ceil | floor | to_integer %}",
+  "order": "{% if d < 1 or d > 1 or d <= 1 or d >= 1 %}{% endif %}",
+  "range": "{% assign s = (d..d) %}",
+  "limit and offset": "{% for x in l limit: d offset: d %}{% endfor %}",
+  "sort of texts and numbers": "{% assign s = m | sort %}",
+  "slice and truncate": "{% assign s = d | slice: d, d | truncate: d | truncatewords: d %}",
+}
+
+/** Work that is one step by its look and takes long by its values. */
+const underpriced: ReadonlyArray<Hostile> = [
+  ...Object.entries(numbersAsText).map(([name, body]): Hostile => ({
+    name: `${name}, of long digits in a loop`,
+    source: twice(body),
+    fields: {
+      d: tiny(1),
+      l: digitTexts,
+      o: digitTexts.map((a) => ({ a })),
+      m: digitTexts.map((text, i) => i % 2 === 0 ? text : i),
+    },
+  })),
+  ...["json", "json: 10", "size", "inspect", 'map: "a"', 'group_by: "a"', 'where: "a"', "first"].map((
+    filter,
+  ): Hostile => ({
+    name: `${filter} of a large object in a loop`,
+    source: twice(`{% assign s = o | ${filter} %}`),
+    fields: { o: keyed },
+  })),
+  ...["json", "uniq", "sort", "sort_natural", "reverse", 'where: "a", 1', 'group_by: "a"', 'join: ","'].map(
+    (filter): Hostile => ({
+      name: `${filter} of a long list in a loop`,
+      source: twice(`{% assign s = l | ${filter} %}`),
+      fields: { l: Array.from({ length: 60_000 }, (_, i) => ({ a: i % 100 })) },
+    }),
+  ),
+  { name: "a loop over a large object in a loop", source: twice("{% for x in o %}{% endfor %}"), fields: { o: keyed } },
+  { name: "a large object as the group of a cycle", source: twice("{% cycle o: 1, 2 %}"), fields: { o: keyed } },
+  {
+    name: "a large object as a key",
+    source: twice("{% assign s = o[o] %}{% assign s = o.size %}"),
+    fields: { o: keyed },
+  },
+  {
+    name: "strip of a large set of characters in a loop",
+    source: twice("{% assign s = a | strip: a | lstrip: a | rstrip: a %}"),
+    fields: { a: "ŉxé".repeat(1_000) },
+  },
+  {
+    name: "split into pieces by one character in a loop",
+    source: twice('{% assign s = a | split: "a" %}'),
+    fields: { a: million },
+  },
+  {
+    name: "slugify of accents in a loop",
+    source: twice('{% assign s = a | slugify: "latin" %}'),
+    fields: { a: "é-ß".repeat(300_000) },
+  },
+  {
+    name: "pairs of surrogates cut in a loop",
+    source: twice("{% assign s = a | truncate: 400000 | slice: -100000, 100000 %}"),
+    fields: { a: "😀".repeat(450_000) },
+  },
+  {
+    name: "lone surrogates encoded in a loop",
+    source: twice("{% assign s = a | url_encode | cgi_escape | uri_escape | base64_encode %}"),
+    fields: { a: "\ud800".repeat(300_000) },
+  },
+  {
+    name: "names of time zones in every spelling",
+    source: twice('{% assign s = 0 | date: "%c", z[i] %}'),
+    fields: {
+      z: Array.from(
+        { length: 1_000 },
+        (_, i) =>
+          "america/argentina".replace(/[a-z]/g, (sign, at: number) => i >> at & 1 ? sign.toUpperCase() : sign) +
+          "/Ushuaia",
+      ),
+    },
+  },
+  {
+    name: "a thousand undefined names in a loop",
+    source: twice(Array.from({ length: 100 }, (_, i) => `{{ u${i}.x.y.z }}`).join("")),
+  },
+  { name: "more Liquid than a variant may have", source: "{{a}}".repeat(13_107) },
+]
+
 /** Lists that hold others many times over. */
 const folds: ReadonlyArray<Hostile> = [
   { name: "printing a folded list", source: `${folded("a")}{{ a }}` },
@@ -329,4 +424,4 @@ const reach: ReadonlyArray<Hostile> = [
   },
 ]
 
-export const hostile: ReadonlyArray<Hostile> = [...growth, ...work, ...folds, ...syntax, ...reach]
+export const hostile: ReadonlyArray<Hostile> = [...growth, ...work, ...underpriced, ...folds, ...syntax, ...reach]

@@ -1,5 +1,6 @@
 import { Result } from "effect"
 import type { Format, Formats, Vars } from "../../src/domain/Template.ts"
+import { Budget } from "../../src/rendering/Budget.ts"
 import {
   parseVars,
   render,
@@ -17,9 +18,14 @@ export interface Setting extends Partial<RenderOptions> {
   readonly format?: Format
 }
 
-/** Renders a variant whose sources are known to parse. */
+/** Renders a variant whose sources are known to parse. Unless a budget is given, its steps alone can end it. */
 export const renderVars = (vars: Vars, fields: Fields = {}, formats: Formats = {}, options: Setting = {}) =>
-  render(Result.getOrThrow(parseVars(vars, formats)), fields, { strict: false, now, ...options })
+  render(Result.getOrThrow(parseVars(vars, formats)), fields, {
+    strict: false,
+    now,
+    budget: new Budget(1, () => 0),
+    ...options,
+  })
 
 /** The text of one source. */
 export const textOf = (source: string, fields: Fields = {}, { format = "text", ...options }: Setting = {}): string =>
