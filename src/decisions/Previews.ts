@@ -106,7 +106,6 @@ export class Previews extends Context.Service<Previews, {
           fields: JSON.stringify(ask.fields),
           strict: view.strict,
           timeZone: view.org.timeZone,
-          budget,
         })
         if ("vars" in rendered!) return { vars: rendered.vars, variants }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })

@@ -260,7 +260,7 @@ const underpriced: ReadonlyArray<Hostile> = [
   ...["json", "json: 10", "size", "inspect", 'map: "a"', 'group_by: "a"', 'where: "a"', "first"].map((
     filter,
   ): Hostile => ({
-    name: `${filter} of a large object in a loop`,
+    name: `${filter} of an object of 60,000 members in a loop`,
     source: twice(`{% assign s = o | ${filter} %}`),
     fields: { o: keyed },
   })),
