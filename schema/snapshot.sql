@@ -313,6 +313,16 @@ CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other
 CREATE INDEX events_other_org_slug_tracking_id_occurred_at_idx ON public.events_other USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
 
+CREATE TABLE fold_attempts (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  attempts integer NOT NULL,
+  attempted_at timestamp with time zone NOT NULL,
+  reason text,
+  stopped_at timestamp with time zone,
+  PRIMARY KEY (org_slug, template_id)
+);
+
 CREATE TABLE idempotency_keys (
   org_slug text NOT NULL,
   key text NOT NULL,

@@ -6,6 +6,7 @@ import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
 import { type HistoriesRebuilt, rebuildHistories } from "../delay/HistoryRebuild.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { HourDelays } from "../learning/Engine.ts"
+import * as FoldAttempts from "../learning/FoldAttempts.ts"
 import type { DelayCounts } from "../learning/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -179,11 +180,13 @@ export class Rebuild extends Context.Service<Rebuild, {
             differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
             if (!check) yield* replace(org, id, truth, now)
           }
-          return { decisions, templates: templates.length, differences: differences.slice(0, keptDifferences) }
+          return { decisions, templates, differences: differences.slice(0, keptDifferences) }
         }))
+        // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
+        if (!check) yield* Effect.forEach(rebuilt.templates, (id) => FoldAttempts.clear(sql, org, id))
         const nowMillis = clock.currentTimeMillisUnsafe()
         const sendTimes = template === undefined ? yield* rebuildHistories(sql, org, { check, nowMillis }) : null
-        return { ...rebuilt, sendTimes }
+        return { ...rebuilt, templates: rebuilt.templates.length, sendTimes }
       }, Effect.catch((error: SqlError) => Effect.die(error)))
 
       return Rebuild.of({ run })

@@ -15,6 +15,7 @@ import type { DecisionWindow } from "./DecisionWindow.ts"
 import type { FitAnswer, FitRequest, HourDelays } from "./Engine.ts"
 import { type EngineFailed, EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
+import * as FoldAttempts from "./FoldAttempts.ts"
 import { Models } from "./Models.ts"
 import { Neighbours, type Taught, without } from "./Neighbours.ts"
 import * as Tallies from "./Tallies.ts"
@@ -91,6 +92,7 @@ const layerActor = BanditActor.toLayer(
     const isTraced = (yield* TraceShare) !== undefined
     const key = (yield* Entity.CurrentAddress).entityId as string
     const { org, template } = parseId(key)
+    const attempts = FoldAttempts.make(sql, org, template)
     const one = yield* Semaphore.make(1)
     const dirty = yield* Latch.make(false)
     let opened: Open | undefined
@@ -141,7 +143,7 @@ const layerActor = BanditActor.toLayer(
       return opened.objective === JSON.stringify(objectiveOf()) ? Effect.void : Effect.andThen(dirty.open, open)
     })
 
-    /** Folds one batch of the ledger; answers whether there may be more. */
+    /** Folds one batch of the ledger, which is not empty; returns whether there may be more. */
     const foldBatch = Effect.gen(function* () {
       const now = clock.currentTimeMillisUnsafe()
       const since = clock.currentTimeNanosUnsafe()
@@ -150,7 +152,10 @@ const layerActor = BanditActor.toLayer(
       opened = undefined
       const { folded, revision } = yield* sql.withTransaction(Effect.gen(function* () {
         const folded = yield* Tallies.fold(sql, org, template, now, isTraced)
-        if (folded.rows === 0) return { folded, revision: known.revision }
+        if (folded.rows === 0) {
+          yield* attempts.succeed
+          return { folded, revision: known.revision }
+        }
         const [row] = yield* sql<{ revision: number; rolledUpAt: Date }>`
           INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
           VALUES (${org}, ${template}, 1, ${new Date(now)}, ${new Date(now)})
@@ -162,6 +167,7 @@ const layerActor = BanditActor.toLayer(
             UPDATE bandit_states s SET rolled_up_at = ${new Date(now)}
             WHERE s.org_slug = ${org} AND s.template_id = ${template}`
         }
+        yield* attempts.succeed
         return { folded, revision: row!.revision }
       })).pipe(Effect.tapError((error) =>
         Effect.sync(() => {
@@ -187,7 +193,7 @@ const layerActor = BanditActor.toLayer(
 
     const fold = Effect.gen(function* () {
       yield* opening
-      while (yield* foldBatch) yield* opening
+      while (yield* attempts.attempt(foldBatch)) yield* opening
     }).pipe(step("fold"))
 
     /** Notices that somebody else has folded since, or rebuilt, with nothing left in the ledger. */

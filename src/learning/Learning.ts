@@ -7,6 +7,7 @@ import { Cluster } from "../cluster/Cluster.ts"
 import { bounded } from "../store/bounded.ts"
 import { actorId, BanditActor } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
+import * as FoldAttempts from "./FoldAttempts.ts"
 import { Inflow } from "./Inflow.ts"
 import { Models } from "./Models.ts"
 import { isLocked } from "./Tallies.ts"
@@ -134,12 +135,14 @@ export class Learning extends Context.Service<Learning, {
 
       const relearn = Effect.fnUntraced(function* (org: string, template: string) {
         // What the message does not reach, the sweep of models finds.
-        const mark = sql.withTransaction(Effect.andThen(
-          sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`,
-          sql`
+        const mark = sql.withTransaction(Effect.gen(function* () {
+          yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
+          yield* sql`
             UPDATE bandit_states s SET fitted_revision = NULL
-            WHERE s.org_slug = ${org} AND s.template_id = ${template}`,
-        ))
+            WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+          // What stopped the folding may have gone with the change.
+          yield* FoldAttempts.clear(sql, org, template)
+        }))
         const marking = (effect: typeof mark) =>
           Effect.catch(effect, (error) => Effect.logDebug("A model was not marked as stale", error.message))
         yield* marking(Effect.catchIf(mark, isLocked, () =>
@@ -148,7 +151,7 @@ export class Learning extends Context.Service<Learning, {
             Effect.retry({ while: isLocked, schedule: Schedule.spaced("1 second") }),
             marking,
             Effect.forkIn(scope),
-            Effect.as([]),
+            Effect.asVoid,
           )))
         yield* Effect.forkIn(send(org, template, true), scope)
       })

@@ -15,7 +15,7 @@ interface Key {
 /**
  * Wakes the actors of this process that have something to do (every node of a cluster looks for its own): those with rows
  * in the ledger every second, and twice a minute those whose model is behind what has been folded (after a crash) or of an
- * earlier hour (maturity and windows move with the time).
+ * earlier hour (maturity and windows move with the time). A template whose folding has stopped is not woken for its ledger.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -32,7 +32,10 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
         SELECT l.org_slug, l.template_id FROM tally_ledger l
         WHERE (l.org_slug, l.template_id) > (t.org_slug, t.template_id)
         ORDER BY l.org_slug, l.template_id LIMIT 1) n
-    ) SELECT t.org_slug, t.template_id FROM t`
+    ) SELECT t.org_slug, t.template_id FROM t
+    WHERE NOT EXISTS (
+      SELECT 1 FROM fold_attempts a
+      WHERE a.org_slug = t.org_slug AND a.template_id = t.template_id AND a.stopped_at IS NOT NULL)`
 
   const stale = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()

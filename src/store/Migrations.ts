@@ -2,6 +2,7 @@ import { Effect, Layer, Schedule, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
+import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
 
 /** The database was migrated by a newer release, whose tables this one cannot work with. */
@@ -75,15 +76,6 @@ const loader: Migrator.Loader<SqlClient.SqlClient> = Effect.sync(() =>
     ] as const
   )
 )
-
-/** What the database says itself, beneath what libraries say of it. */
-const innermost = (error: unknown): string => {
-  let message = String(error)
-  for (let at: unknown = error; at instanceof Error; at = at.cause ?? ("reason" in at ? at.reason : undefined)) {
-    if (at.message !== "") message = at.message
-  }
-  return message
-}
 
 const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
 

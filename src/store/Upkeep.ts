@@ -16,6 +16,7 @@ export const tables: ReadonlyArray<string> = [
   "timing_tallies",
   "models",
   "bandit_states",
+  "fold_attempts",
   "tallies",
   "delay_tallies",
   "daily_decisions",

@@ -1,0 +1,97 @@
+import { Cause, Clock, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
+import { bounded } from "../store/bounded.ts"
+
+// Attempts to fold the ledger of a template: see `store/Attempts` for the rule. A template whose folding has stopped holds
+// up no other, and is not woken for its ledger.
+
+/** A template whose ledger is not folded any more. */
+export interface StoppedFold {
+  readonly templateId: string
+  readonly stoppedAt: Date
+  readonly reason: string
+}
+
+/** Templates of an organization whose folding has stopped. */
+export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
+  sql<StoppedFold>`
+    SELECT a.template_id, a.stopped_at, coalesce(a.reason, '') AS reason FROM fold_attempts a
+    WHERE a.org_slug = ${org} AND a.stopped_at IS NOT NULL ORDER BY a.template_id`
+
+/** Forgets attempts, so that folding begins anew where it has stopped. */
+export const clear = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  sql`DELETE FROM fold_attempts a WHERE a.org_slug = ${org} AND a.template_id = ${template}`
+
+/** The attempts of one template, as its actor makes them. */
+export const make = (sql: SqlClient.SqlClient, org: string, template: string) => {
+  // The stored attempt failed by circumstances: the next one stands for the same.
+  let isRepeated = false
+
+  /** Stores an attempt and returns its number; undefined when the ledger is empty or folding has stopped. */
+  const begin = Effect.fnUntraced(function* () {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const [row] = yield* sql<{ attempts: number }>`
+      INSERT INTO fold_attempts AS a (org_slug, template_id, attempts, attempted_at)
+      SELECT ${org}, ${template}, 1, ${now}::timestamptz WHERE EXISTS (
+        SELECT 1 FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template})
+      ON CONFLICT (org_slug, template_id) DO UPDATE SET attempts = a.attempts + ${isRepeated ? 0 : 1}::int,
+        attempted_at = EXCLUDED.attempted_at
+      WHERE a.stopped_at IS NULL
+      RETURNING a.attempts`
+    isRepeated = false
+    return row?.attempts
+  })
+
+  const stop = Effect.fnUntraced(function* (reason: string) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    yield* sql`
+      UPDATE fold_attempts a SET attempts = ${maxAttempts}, stopped_at = ${now}, reason = coalesce(a.reason, ${reason})
+      WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.stopped_at IS NULL`
+    yield* Effect.logError(
+      "Learning from a template has stopped: its ledger could not be folded. Rebuild its counts to try again",
+      { template: `${org}/${template}`, reason },
+    )
+  })
+
+  const fail = Effect.fnUntraced(function* (attempts: number, reason: string) {
+    yield* sql`
+      UPDATE fold_attempts a SET reason = ${reason} WHERE a.org_slug = ${org} AND a.template_id = ${template}`
+    if (isSpent(attempts)) yield* stop(reason)
+  })
+
+  // Best effort, as the service is about to end.
+  const takeBack = sql`
+    UPDATE fold_attempts a SET attempts = a.attempts - 1
+    WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.attempts > 0`
+    .pipe(bounded("1 second"), Effect.ignore)
+
+  /**
+   * Runs `fold`, which calls `succeed` in its transaction, as one attempt. Returns undefined without running it when the
+   * ledger is empty, or when folding has stopped.
+   */
+  const attempt = Effect.fnUntraced(function* <A, E>(
+    fold: Effect.Effect<A, E>,
+  ): Effect.fn.Return<A | undefined, E | SqlError> {
+    const attempts = yield* begin()
+    if (attempts === undefined) return undefined
+    if (attempts > maxAttempts) {
+      yield* stop(unfinishedReason)
+      return undefined
+    }
+    return yield* Effect.onError(fold, (cause) => {
+      if (!isByCircumstance(cause)) return Effect.ignore(fail(attempts, reasonOf(cause)))
+      if (Cause.hasInterrupts(cause)) return takeBack
+      isRepeated = true
+      return Effect.void
+    })
+  })
+
+  /** Marks the attempt as successful, inside the transaction of the fold. */
+  const succeed = sql`
+    UPDATE fold_attempts a SET attempts = 0, reason = NULL
+    WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.stopped_at IS NULL`
+
+  return { attempt, succeed }
+}
