@@ -39,15 +39,18 @@ export const rebuildCommand = Command.make(
       one.counted,
       one.true,
     ])
-    yield* print(
-      result,
-      count === 0
-        ? summary
-        : `${summary}\n\n${
-          table(["template", "variant", "segment", "since", "track", "what", "counted", "true"], rows)
-        }`,
-    )
-    if (check && count > 0) yield* Effect.sync(() => void (process.exitCode = 1))
+    const parts = [summary]
+    if (count > 0) {
+      parts.push(table(["template", "variant", "segment", "since", "track", "what", "counted", "true"], rows))
+    }
+    if (result.faults.length > 0) {
+      parts.push(
+        "These templates could not be rebuilt and are as they were:",
+        table(["template", "reason"], result.faults.map(({ reason, template_id }) => [template_id, reason])),
+      )
+    }
+    yield* print(result, parts.join("\n\n"))
+    if ((check && count > 0) || result.faults.length > 0) yield* Effect.sync(() => void (process.exitCode = 1))
   }),
 ).pipe(
   Command.withDescription("Recompute tallies from decisions and events, and say what had been counted otherwise"),

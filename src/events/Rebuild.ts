@@ -9,6 +9,8 @@ import type { HourDelays } from "../learning/Engine.ts"
 import * as FoldAttempts from "../learning/FoldAttempts.ts"
 import type { DelayCounts } from "../learning/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
+import { isDataFault } from "../store/DataFault.ts"
+import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import { type DecisionRow, refOf } from "./DecisionRef.ts"
 
@@ -30,10 +32,17 @@ export interface Difference {
   readonly true: number
 }
 
+/** A template that could not be rebuilt because of its data; its tallies and ledger stay as they were. */
+export interface RebuildFault {
+  readonly templateId: string
+  readonly reason: string
+}
+
 /** What a rebuild found. */
 export interface Rebuilt {
   readonly decisions: number
   readonly templates: number
+  readonly faults: ReadonlyArray<RebuildFault>
   /** Where tallies and ledger together differed from the truth; at most 1,000 of them. */
   readonly differences: ReadonlyArray<Difference>
   /** Histories of people; null where one template was asked for. */
@@ -70,7 +79,7 @@ const differencesOf = (
  * nothing up.
  */
 export class Rebuild extends Context.Service<Rebuild, {
-  /** Of all templates or one; with `check` nothing is written. */
+  /** Of all templates or one; with `check` nothing is written. A template at fault is named in `faults`, and the others are rebuilt. */
   readonly run: (
     org: OrgSlug,
     options: { readonly template?: string | undefined; readonly check: boolean },
@@ -174,16 +183,34 @@ export class Rebuild extends Context.Service<Rebuild, {
             WHERE t.org_slug = ${org} AND ${template === undefined ? sql`TRUE` : sql`t.template_id = ${template}`}`
           const templates = [...new Set([...sums.keys(), ...known.map(({ templateId }) => templateId)])].sort()
           const differences: Array<Difference> = []
+          const faults: Array<RebuildFault> = []
           for (const id of templates) {
             const sum = sums.get(id) ?? new Tallies.TallySum()
             const truth = { tallies: withoutZeros(sum.tallies(), now), delays: sum.delays() }
             differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
-            if (!check) yield* replace(org, id, truth, now)
+            if (check) continue
+            // In a savepoint: what Postgres refuses of one template must not undo the others.
+            yield* sql.withTransaction(replace(org, id, truth, now)).pipe(
+              Effect.catchIf(isDataFault, (error) => {
+                faults.push({ templateId: id, reason: innermost(error) })
+                return Effect.logError("A template could not be rebuilt because of its data", {
+                  org,
+                  template: id,
+                  reason: innermost(error),
+                })
+              }),
+            )
           }
-          return { decisions, templates, differences: differences.slice(0, keptDifferences) }
+          return { decisions, templates, faults, differences: differences.slice(0, keptDifferences) }
         }))
         // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
-        if (!check) yield* Effect.forEach(rebuilt.templates, (id) => FoldAttempts.clear(sql, org, id))
+        if (!check) {
+          const faulty = new Set(rebuilt.faults.map(({ templateId }) => templateId))
+          yield* Effect.forEach(
+            rebuilt.templates.filter((id) => !faulty.has(id)),
+            (id) => FoldAttempts.clear(sql, org, id),
+          )
+        }
         const nowMillis = clock.currentTimeMillisUnsafe()
         const sendTimes = template === undefined ? yield* rebuildHistories(sql, org, { check, nowMillis }) : null
         return { ...rebuilt, templates: rebuilt.templates.length, sendTimes }

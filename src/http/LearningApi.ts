@@ -47,6 +47,10 @@ export const RebuildResult = Schema.Struct({
   decisions: Schema.Int,
   templates: Schema.Int,
   written: Schema.Boolean,
+  faults: Schema.Array(Schema.Struct({ template_id: Schema.String, reason: Schema.String })).annotate({
+    description:
+      "Templates that could not be rebuilt because of their data; they are as they were, the others are rebuilt",
+  }),
   send_times: Schema.NullOr(Schema.Struct({ people: Schema.Int, differences: Schema.Int })).annotate({
     description:
       "People with decisions, and how many of their histories were not as decisions and events have them; null " +

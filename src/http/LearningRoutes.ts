@@ -115,6 +115,7 @@ export const layer = HttpApiBuilder.group(
             decisions: rebuilt.decisions,
             templates: rebuilt.templates,
             written: !check,
+            faults: rebuilt.faults.map(({ reason, templateId }) => ({ template_id: templateId, reason })),
             send_times: rebuilt.sendTimes,
             differences: rebuilt.differences.map((difference) => ({
               template_id: difference.templateId,

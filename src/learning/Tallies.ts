@@ -6,6 +6,7 @@ import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import type { Counted, HourDelays } from "./Engine.ts"
 import type { DelayCounts } from "./Ledger.ts"
+import { segmentColumns, segmentText } from "./SegmentKey.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
 
@@ -19,6 +20,14 @@ export const dailyDays = 14
 const firstDay = (now: number) => (Math.floor(now / dayMillis) - dailyDays + 1) * dayMillis
 
 const columns = measures.join(", ")
+
+/**
+ * How a tally is added to one under the same key. A node of the previous release that rolls up a long segment drops its
+ * text, hence COALESCE.
+ */
+const addedUp = `ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
+  segment_text = COALESCE(EXCLUDED.segment_text, tallies.segment_text),
+  ${measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", ")}`
 
 interface TallyRow extends TallyCounts {
   readonly copyId: string
@@ -54,7 +63,7 @@ export const readTallies = (
 ): Effect.Effect<ReadonlyArray<Tally>, SqlError> =>
   Effect.map(
     sql<TallyRow>`
-      SELECT t.copy_id, t.segment, t.bucket_start, t.track, ${sql.literal(columns)}
+      SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.bucket_start, t.track, ${sql.literal(columns)}
       FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`,
     (rows) =>
       rows.map((row) => ({
@@ -169,20 +178,20 @@ export const addTallies = Effect.fnUntraced(function* (
     )`
   const rows = tallies.map(({ copyId, counts, segment, start, track }) => ({
     copy_id: copyId,
-    segment,
+    ...segmentColumns(segment),
     bucket_start: start,
     track,
     ...Object.fromEntries(measures.map((measure) => [measure, counts[measure] ?? 0])),
   }))
   yield* sql`
     ${daily}
-    INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, ${sql.literal(columns)})
-    SELECT ${org}, ${template}, r.copy_id, r.segment, to_timestamp(r.bucket_start / 1000.0), r.track,
+    INSERT INTO tallies (org_slug, template_id, copy_id, segment, segment_text, bucket_start, track,
+      ${sql.literal(columns)})
+    SELECT ${org}, ${template}, r.copy_id, r.segment, r.segment_text, to_timestamp(r.bucket_start / 1000.0), r.track,
       ${sql.literal(measures.map((measure) => `r.${measure}`).join(", "))}
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(copy_id text, segment text, bucket_start float8,
-      track text, ${sql.literal(measures.map((measure) => `${measure} int`).join(", "))})
-    ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
-      ${sql.literal(measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", "))}`
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(copy_id text, segment text, segment_text text,
+      bucket_start float8, track text, ${sql.literal(measures.map((measure) => `${measure} int`).join(", "))})
+    ${sql.literal(addedUp)}`
 })
 
 /** Adds delays to their table; those too old to be used are left out. */
@@ -329,13 +338,13 @@ export const rollUp = Effect.fnUntraced(function* (
           AND t.bucket_start = to_timestamp(r."from" / 1000.0)
         RETURNING t.*, to_timestamp(r."to" / 1000.0) AS target
       )
-      INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, ${sql.literal(columns)})
-      SELECT m.org_slug, m.template_id, m.copy_id, m.segment, m.target, m.track,
+      INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, segment_text,
+        ${sql.literal(columns)})
+      SELECT m.org_slug, m.template_id, m.copy_id, m.segment, m.target, m.track, max(m.segment_text),
         ${sql.literal(measures.map((measure) => `sum(m.${measure})`).join(", "))}
       FROM moved m WHERE m.target IS NOT NULL
       GROUP BY 1, 2, 3, 4, 5, 6
-      ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
-        ${sql.literal(measures.map((measure) => `${measure} = tallies.${measure} + EXCLUDED.${measure}`).join(", "))}`
+      ${sql.literal(addedUp)}`
     // Once a day, when a day's hours become one.
     yield* recountDays(sql, org, template, now)
   }

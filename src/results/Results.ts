@@ -8,6 +8,7 @@ import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { DecisionWindow } from "../learning/DecisionWindow.ts"
 import { Learning } from "../learning/Learning.ts"
+import { segmentText } from "../learning/SegmentKey.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
@@ -53,10 +54,11 @@ export class Results extends Context.Service<Results, {
         sql<{ readonly rows: string }>`
           SELECT coalesce(json_agg(json_build_array(g.copy_id, g.segment, g.track, g.counts)), '[]')::text AS rows
           FROM (
-            SELECT t.copy_id, t.segment, t.track, ${sql.literal(sums)} AS counts FROM tallies t
+            SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.track, ${sql.literal(sums)} AS counts
+            FROM tallies t
             WHERE t.org_slug = ${org} AND t.template_id = ${template}
               AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
-            GROUP BY t.copy_id, t.segment, t.track
+            GROUP BY 1, 2, 3
           ) g`.pipe(Effect.map(([row]) => row!.rows), Effect.orDie)
 
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {

@@ -4,6 +4,7 @@ import { dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Learning } from "../learning/Learning.ts"
+import { segmentText } from "../learning/SegmentKey.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
@@ -63,7 +64,7 @@ export class Series extends Context.Service<Series, {
               ) g`,
             ([row]) => row!,
           )
-        const apart = yield* added(sql`t.segment`)
+        const apart = yield* added(sql.literal(segmentText))
         return apart.count <= mostRows
           ? { rows: apart.rows, bySegment: true }
           : { rows: (yield* added(sql`''::text`)).rows, bySegment: false }

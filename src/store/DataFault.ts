@@ -8,7 +8,8 @@ export const stateOf = ({ reason }: SqlError): string => {
 }
 
 /**
- * Whether a statement failed for the data it was given (SQLSTATE classes 22 and 23) and not for the state of the store: it
- * would fail again, and with it whatever it is grouped with.
+ * Whether a statement failed because of the data it was given, not because of the state of the store. The same statement
+ * fails again, with everything grouped with it. SQLSTATE classes 22 (invalid data), 23 (constraint violated) and 54 (a limit
+ * of Postgres exceeded, such as the size of an index row).
  */
-export const isDataFault = (error: SqlError): boolean => /^2[23]/.test(stateOf(error))
+export const isDataFault = (error: SqlError): boolean => /^(2[23]|54)/.test(stateOf(error))
