@@ -571,6 +571,7 @@ CREATE TABLE tallies (
   spam integer NOT NULL,
   negative integer NOT NULL,
   voided integer NOT NULL,
+  segment_text text,
   PRIMARY KEY (org_slug, template_id, copy_id, segment, bucket_start, track)
 );
 

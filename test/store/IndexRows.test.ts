@@ -1,0 +1,126 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { longestKey } from "../../src/learning/SegmentKey.ts"
+import { describeOnStores, emptyEnvironment, layerMigrated } from "../support/stores.ts"
+
+/** Most bytes of a row of a B-tree index. */
+const mostBytes = 2704
+
+/** Bytes of UTF-8 that so many UTF-16 code units take at most. */
+const units = (count: number) => 3 * count
+
+/** Identifiers of callers and people have 200 UTF-16 code units at most: see `Ids.ts` and `nameOf`. */
+const id = units(200)
+
+/**
+ * Most bytes of every text column that is indexed. A new indexed column belongs here, with the limit that the service
+ * itself enforces before it stores the text.
+ */
+const bounds: Readonly<Record<string, number>> = {
+  // The pattern of slugs and of connection names.
+  org_slug: 63,
+  "organizations.slug": 63,
+  "connections.name": 63,
+  template_id: id,
+  "templates.id": id,
+  copy_id: id,
+  "variants.id": id,
+  tracking_id: id,
+  user_id: id,
+  "send_times.person": id,
+  "send_advice.person": id,
+  "tracking_aliases.alias": id,
+  "deliveries.id": id,
+  // 254 UTF-16 code units, see `validateAddress` and `Email`.
+  "deliveries.email": units(254),
+  "accounts.email": units(254),
+  "invitations.email": units(254),
+  // `lower` makes some letters a byte longer.
+  "lower(email)": 1.5 * id,
+  // At most 400 UTF-16 code units, see `Audit` and `messageKeyOf`.
+  "split_part(subject, ' / '::text, 1)": units(400),
+  message_key: units(400),
+  // `id:` and a name, or `digest:` and a digest.
+  event_key: id + 10,
+  "tallies.segment": longestKey,
+  // Printable ASCII, see `DeliverRoutes`.
+  "idempotency_keys.key": 255,
+  // Digests, ids and words of the service's own.
+  "accounts.id": 40,
+  account_id: 40,
+  "api_keys.id": 16,
+  "key_uses.key_id": 16,
+  "key_uses.node_id": 64,
+  "invitations.id": 40,
+  "invitations.digest": 64,
+  "one_time_links.digest": 64,
+  "sessions.digest": 64,
+  "sessions.id": 40,
+  "sign_in_attempts.subject": 80,
+  "cluster_nodes.address": 300,
+  "cluster_shards.shard_id": 100,
+  "upkeep_runs.job": 100,
+  source: 20,
+  state: 20,
+  track: 20,
+  kind: 20,
+  outcome: 20,
+}
+
+interface Indexed {
+  readonly table: string
+  readonly index: string
+  readonly column: string
+  readonly type: string
+}
+
+/** What a value of a type takes, with its padding. */
+const fixed: Readonly<Record<string, number>> = {
+  bigint: 8,
+  integer: 8,
+  smallint: 8,
+  boolean: 8,
+  uuid: 16,
+  "timestamp with time zone": 8,
+}
+
+/** Header of a text of over 126 bytes, with padding. */
+const textHeader = 8
+
+/** Header of an index row: a pointer, flags and the bits for NULL. */
+const rowHeader = 16
+
+describeOnStores("Indexes", (store) => {
+  layer(layerMigrated(emptyEnvironment(store)), { excludeTestServices: true })((it) => {
+    it.effect("have room for the longest texts that the service stores", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const columns = yield* sql<Indexed>`
+          SELECT regexp_replace(t.relname, '_(first|other)$', '') AS table, c.relname AS index,
+            pg_get_indexdef(i.indexrelid, k.n, true) AS column, format_type(a.atttypid, NULL) AS type
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+          JOIN pg_class t ON t.oid = i.indrelid
+          JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
+          CROSS JOIN LATERAL generate_series(1, i.indnatts::int) AS k(n)
+          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.n
+          WHERE t.relnamespace = 'public'::regnamespace
+          ORDER BY 2, k.n`
+        const boundOf = ({ column, table, type }: Indexed) =>
+          type === "text" ? bounds[`${table}.${column}`] ?? bounds[column] : fixed[type]
+        assert.deepStrictEqual(
+          columns.filter((one) => boundOf(one) === undefined).map(({ column, table }) => `${table}.${column}`),
+          [],
+          "indexed columns without a bound",
+        )
+        const rows = new Map<string, number>()
+        for (const one of columns) {
+          const bytes = boundOf(one)! + (one.type === "text" ? textHeader : 0)
+          rows.set(one.index, (rows.get(one.index) ?? rowHeader) + bytes)
+        }
+        assert.isAbove(rows.size, 50)
+        assert.deepStrictEqual([...rows].filter(([, bytes]) => bytes > mostBytes), [])
+      }))
+  })
+})
