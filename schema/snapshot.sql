@@ -242,6 +242,23 @@ CREATE TABLE dispatch_lanes (
   PRIMARY KEY (org_slug)
 );
 
+CREATE TABLE erasures (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  origin text NOT NULL,
+  people json,
+  requested_at timestamp with time zone NOT NULL,
+  state text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  lease_until timestamp with time zone NOT NULL,
+  counts json NOT NULL DEFAULT '{}'::json,
+  kept json NOT NULL DEFAULT '[]'::json,
+  reason text,
+  finished_at timestamp with time zone,
+  PRIMARY KEY (org_slug, id)
+);
+CREATE INDEX erasures_pending ON public.erasures USING btree (org_slug, id) WHERE (state = 'pending'::text);
+
 CREATE TABLE events (
   org_slug text NOT NULL,
   source text NOT NULL,

@@ -166,6 +166,7 @@ export const layerJobs = Layer.mergeAll(
   DeliveryRates.layerRunning,
   Settling.layerRunning,
   Retention.layerRunning,
+  Erasures.layerRunning,
 )
 
 /** Every route, on top of the services. */

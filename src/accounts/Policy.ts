@@ -62,6 +62,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   findStory: reads("viewer"),
   listInbox: reads("viewer"),
   replayInbox: writes("editor", "webhook body replayed"),
+  getErasure: reads("admin"),
   erasePerson: writes("admin", "person erased", { isPrivate: true }),
   // Connections and deliveries
   listConnections: reads("viewer"),

@@ -1,8 +1,10 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { erasedKinds, erasedLabels } from "../events/erasure/Report.ts"
 import { organization, print } from "./Root.ts"
 import { personShow } from "./StoryCommands.ts"
+import { table } from "./Table.ts"
 
 const erase = Command.make(
   "erase",
@@ -17,20 +19,35 @@ const erase = Command.make(
   Effect.fnUntraced(function* ({ email, user, yes }) {
     if (!yes) return yield* new CommandFailed({ message: "Erasing a person cannot be undone: repeat with --yes." })
     const client = yield* ManagementClient
-    const erased = yield* client.sources.erasePerson({
-      params: { org: yield* organization },
+    const org = yield* organization
+    let report = yield* client.sources.erasePerson({
+      params: { org },
       payload: {
         ...(Option.isSome(user) ? { user_id: user.value } : {}),
         ...(Option.isSome(email) ? { email: email.value } : {}),
       } as never,
     })
+    while (report.state === "running") {
+      yield* Effect.sleep("2 seconds")
+      report = yield* client.sources.getErasure({ params: { org, id: String(report.id) } })
+    }
+    if (report.state === "failed") {
+      return yield* new CommandFailed({
+        message: `The person was not erased completely: ${report.reason ?? "unknown"}. Repeat the command.`,
+      })
+    }
+    const erased = erasedKinds.filter((kind) => report[kind] > 0).map((kind) => [erasedLabels[kind], report[kind]])
+    const kept = report.kept.map(({ count, kind, reason }) => [kind, count ?? "", reason])
     yield* print(
-      erased,
-      `Erased ${erased.profiles} profiles; ${erased.decisions} decisions, ${erased.events} events, ${erased.deliveries} ` +
-        `deliveries and ${erased.bodies} received bodies no longer name the person. Counts are as they were.`,
+      report,
+      [
+        erased.length === 0 ? "Nothing was known under that name." : table(["erased", "count"], erased),
+        table(["kept", "count", "why"], kept),
+        "Counts of variants are as they were.",
+      ].join("\n\n"),
     )
   }),
-).pipe(Command.withDescription("Forget a person; counts stay"))
+).pipe(Command.withDescription("Erase a person, and report what was erased and what stays; counts stay"))
 
 /** `parlance person …` */
 export const personCommand = Command.make("person").pipe(

@@ -65,6 +65,13 @@ export class InboxEntryNotFound
   }
 }
 
+/** No erasure of the last 30 days has that id. */
+export class ErasureNotFound extends Schema.TaggedError<ErasureNotFound>()("ErasureNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no erasure ${JSON.stringify(this.id)}. Reports of erasures are kept for 30 days.`
+  }
+}
+
 /** The organization has not set up such a source. */
 export class SourceNotFound extends Schema.TaggedError<SourceNotFound>()("SourceNotFound", { id: Schema.String }) {
   override get message() {

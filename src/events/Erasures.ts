@@ -1,41 +1,85 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { forgetHistories } from "../delay/Histories.ts"
 import { People } from "../delay/People.ts"
-import { lockEvents } from "./EventLock.ts"
+import { Inflow } from "../learning/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
+import { isByCircumstance, isSpent, reasonOf, unfinishedReason } from "../store/Attempts.ts"
+import { bounded } from "../store/bounded.ts"
+import { Store } from "../store/Store.ts"
+import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
+import { findKept } from "./erasure/Kept.ts"
+import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
+import { Names, type Person } from "./erasure/Names.ts"
+import { eraseDeliveries, eraseProfiles, eraseSendTimes, eraseStickyChoices, findSpellings } from "./erasure/People.ts"
+import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "./erasure/Report.ts"
+import { chunks, stepSizes, type Work } from "./erasure/Work.ts"
+import { lockEvents } from "./EventLock.ts"
 
-/** Whom to forget: a user by the caller's id, an e-mail address, or both. */
-export interface Person {
+/** Whom to erase, and of which organization. */
+export interface PersonOf extends Person {
   readonly org: string
-  readonly user: string | undefined
-  readonly email: string | undefined
 }
 
-/** What was erased of a person. */
-export interface Erased {
-  readonly profiles: number
-  readonly decisions: number
-  readonly events: number
-  readonly deliveries: number
-  readonly bodies: number
+/** An erasure that was asked for, and what came of it. Where an attempt failed, the counts are those of the last one. */
+export interface Erasure extends ErasedCounts {
+  readonly id: number
+  /** `running` until it is done, or until three attempts have failed. */
+  readonly state: "running" | "done" | "failed"
+  readonly requestedAt: Date
+  readonly finishedAt: Date | null
+  /** What stays, and why. Empty until the erasure is done. */
+  readonly kept: ReadonlyArray<Kept>
+  /** Why the last attempt failed; null where none did. */
+  readonly reason: string | null
 }
 
-/** How a name may stand in a body: as a text, or as a number. A bare search for a short name would find everything. */
-const needlesOf = (name: string): ReadonlyArray<string> =>
-  /^\d+$/.test(name) ? [JSON.stringify(name), `:${name},`, `:${name}}`, `: ${name},`] : [JSON.stringify(name)]
+interface Row {
+  readonly id: number
+  readonly orgSlug: string
+  readonly origin: Origin
+  readonly people: ReadonlyArray<Person> | null
+  readonly requestedAt: Date
+  readonly state: "pending" | "done" | "failed"
+  readonly attempts: number
+  readonly counts: Partial<ErasedCounts>
+  readonly kept: ReadonlyArray<Kept>
+  readonly reason: string | null
+  readonly finishedAt: Date | null
+}
+
+type Origin = "management" | "webhook"
+
+/** People that are erased in one pass over the data. */
+const peopleAtOnce = 1000
+
+/** How long a caller waits for the end of an erasure before it is told that it goes on. */
+const patience = Duration.seconds(20)
+
+/** How long an erasure waits for bodies that came in before it. */
+const intakePatience = Duration.seconds(5)
+
+/** For how long an erasure is worked on by one node without word from it. Unit: seconds. */
+const leaseSeconds = 60
+
+/** For how long the report of an erasure is kept. Unit: days. */
+const reportDays = 30
 
 /**
- * Forgets a person: the profile goes, decisions and events lose the identifier (and events the link), received bodies that
- * held an event of theirs lose their content, deliveries their address and words; what is queued does not leave. Counts
- * stay, which name nobody. A body that is pending is not touched: what is in it comes after.
+ * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
+ * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
+ * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied. Counts stay, which name
+ * nobody.
  */
 export class Erasures extends Context.Service<Erasures, {
-  /** Inside a transaction that holds the lock of the organization's events. */
-  readonly erase: (person: Person) => Effect.Effect<Erased, SqlError>
-  /** The same in a transaction of its own. */
-  readonly eraseNow: (person: Person) => Effect.Effect<Erased>
+  /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
+  readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
+  /** Erases a person now. Answers after 20 seconds even if it is not done; it then goes on. */
+  readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
+  /** What came of an erasure of the last 30 days that somebody asked for; undefined where there is none. */
+  readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
+  /** Carries out what has been requested. */
+  readonly drain: Effect.Effect<void, SqlError>
 }>()("parlance/events/Erasures") {
   static readonly layer = Layer.effect(
     Erasures,
@@ -43,76 +87,213 @@ export class Erasures extends Context.Service<Erasures, {
       const sql = yield* SqlClient.SqlClient
       const profiles = yield* Profiles
       const people = yield* People
+      const inflow = yield* Inflow
       const clock = yield* Clock.Clock
+      const { kind } = yield* Store
+      const scope = yield* Effect.scope
+      // One pass at a time over the data for platforms, and one for people who wait.
+      const turn = { management: yield* Semaphore.make(1), webhook: yield* Semaphore.make(1) }
+      let lastOrg = ""
 
-      const erase = Effect.fnUntraced(function* ({ email, org, user }: Person) {
-        // The profile tells the other name of the same person.
-        const known = yield* sql<{ userId: string; email: string | null }>`
-          SELECT p.user_id, p.email FROM profiles p WHERE p.org_slug = ${org}
-            AND (p.user_id = ${user ?? null}::text OR p.email = ${email ?? null}::text)`
-        const names = [
-          ...new Set([user, email, ...known.flatMap((row) => [row.userId, row.email])].filter((name) => name != null)),
-        ] as Array<string>
-        if (names.length === 0) return { profiles: 0, decisions: 0, events: 0, deliveries: 0, bodies: 0 }
-        const count = (rows: unknown) => (rows as { readonly rowCount: number }).rowCount
-        const gone = count(
-          yield* sql`DELETE FROM profiles p WHERE p.org_slug = ${org} AND p.user_id IN ${sql.in(names)}`.raw,
-        )
-        yield* sql`DELETE FROM sticky_choices s WHERE s.org_slug = ${org} AND s.user_id IN ${sql.in(names)}`
-        yield* forgetHistories(sql, org, names)
-        // Events are found by their user, and by the decisions made for the person.
-        const bodies = yield* sql<{ inboxId: number }>`
-          SELECT DISTINCT e.inbox_id::float8 AS inbox_id FROM events e WHERE e.org_slug = ${org} AND (
-            e.user_id IN ${sql.in(names)} OR e.tracking_id IN (
-              SELECT d.tracking_id FROM decisions d WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}))`
-        const ids = bodies.map(({ inboxId }) => inboxId)
-        const events = count(
-          yield* sql`
-            UPDATE events e SET user_id = NULL, link = NULL, message_key = NULL WHERE e.org_slug = ${org} AND (
-              e.user_id IN ${sql.in(names)} OR e.tracking_id IN (
-                SELECT d.tracking_id FROM decisions d WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}))`
-            .raw,
-        )
-        // A platform's name of a message can hold the name of its recipient.
-        yield* sql`
-          DELETE FROM attribution_links l WHERE l.org_slug = ${org} AND l.tracking_id IN (
-            SELECT d.tracking_id FROM decisions d WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)})`
-        const decisions = count(
-          yield* sql`
-            UPDATE decisions d SET user_id = NULL WHERE d.org_slug = ${org} AND d.user_id IN ${sql.in(names)}`.raw,
-        )
-        // What has not left does not leave; of what has, only that it did is kept.
-        const messages = count(
-          yield* sql`
-            UPDATE deliveries d SET email = NULL, vars = NULL, message_id = NULL,
-              state = CASE WHEN d.state = 'queued' THEN 'cancelled' ELSE d.state END,
-              finished_at = CASE WHEN d.state = 'sending' THEN NULL ELSE COALESCE(d.finished_at, now()) END, reason = CASE WHEN d.reason IS NULL THEN NULL ELSE 'Erased' END
-            WHERE d.org_slug = ${org} AND d.email IN ${sql.in(names)}`.raw,
-        )
-        const note = JSON.stringify([{
-          pointer: "",
-          reason: `Erased at ${new Date(clock.currentTimeMillisUnsafe()).toISOString()}`,
-        }])
-        // Bodies are also searched for the names as JSON has them: what only described the person became no event.
-        const emptied = count(
-          yield* sql`
-            UPDATE inbox i SET body = '', headers = '{}', faults = ${note}::text::json
-            WHERE i.org_slug = ${org} AND i.status <> 'pending' AND octet_length(i.body) > 0 AND (
-              i.id = ANY(${ids}::bigint[]) OR EXISTS (
-                SELECT 1 FROM unnest(${names.flatMap(needlesOf)}::text[]) AS n(text)
-                WHERE position(convert_to(n.text, 'UTF8') IN i.body) > 0))`.raw,
-        )
-        for (const name of names) profiles.forget(org, name)
-        people.forget(org, names)
-        return { profiles: gone, decisions, events, deliveries: messages, bodies: emptied }
+      const columns =
+        sql`e.id::float8 AS id, e.org_slug, e.origin, e.people, e.requested_at, e.state, e.attempts, e.counts,
+        e.kept, e.reason, e.finished_at`
+
+      const insert = (
+        rows: ReadonlyArray<{ readonly org: string; readonly people: ReadonlyArray<Person> }>,
+        origin: Origin,
+      ) => {
+        const values = rows.map(({ org, people }) => ({ org_slug: org, people: JSON.stringify(people) }))
+        // Whoever erases now works on it from the start; what platforms ask for is taken by whichever node is first.
+        const lease = origin === "management" ? leaseSeconds : 0
+        return sql<Row>`
+          INSERT INTO erasures AS e (org_slug, origin, people, requested_at, state, attempts, lease_until)
+          SELECT r.org_slug, ${origin}, r.people::json, ${new Date(
+          clock.currentTimeMillisUnsafe(),
+        )}::timestamptz, 'pending',
+            ${origin === "management" ? 1 : 0}::int, now() + ${lease} * interval '1 second'
+          FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, people text)
+          RETURNING ${columns}`
+      }
+
+      const request = Effect.fnUntraced(function* (requested: ReadonlyArray<PersonOf>) {
+        const byOrg = new Map<string, Map<string, Person>>()
+        for (const { email, org, user } of requested) {
+          let known = byOrg.get(org)
+          if (known === undefined) byOrg.set(org, known = new Map())
+          known.set(`${user ?? ""}\0${email ?? ""}`, { user, email })
+        }
+        for (const [org, known] of byOrg) {
+          for (const some of chunks([...known.values()], peopleAtOnce)) {
+            yield* insert([{ org, people: some }], "webhook")
+          }
+        }
       })
 
-      const eraseNow = Effect.fn("Erasures.eraseNow")(
-        (person: Person) => sql.withTransaction(Effect.andThen(lockEvents(sql, [person.org]), erase(person))),
-        Effect.catch((error: SqlError) => Effect.die(error)),
-      )
+      const leased = (rows: ReadonlyArray<Row>) =>
+        sql`
+        e.org_slug = ${rows[0]!.orgSlug} AND e.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND e.state = 'pending'`
 
-      return Erasures.of({ erase, eraseNow })
+      /** Erases everybody in some rows of one organization, in one pass over its data; stores the report with each. */
+      const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+        const org = rows[0]!.orgSlug
+        const asked = rows.flatMap(({ people }) => people ?? [])
+        const names = new Names(asked)
+        const counts: { -readonly [kind in keyof ErasedCounts]: number } = { ...noCounts }
+        const kept: { [kind in KeptKind]?: number } = {}
+        const work: Work = {
+          sql,
+          org,
+          names,
+          sizes: stepSizes[kind],
+          now: clock.currentTimeMillisUnsafe(),
+          isReported: rows[0]!.origin === "management",
+          step: (step) => sql.withTransaction(Effect.andThen(lockEvents(sql, [org]), step)),
+          count: (kind, rows) => void (counts[kind] += rows),
+          keep: (kind, rows) => void (kept[kind] = (kept[kind] ?? 0) + rows),
+        }
+        yield* Effect.ignore(bounded(intakePatience)(inflow.drain))
+        yield* eraseProfiles(work)
+        yield* findSpellings(work)
+        // First what would leave, then what more could be learned from.
+        yield* eraseDeliveries(work)
+        yield* eraseDecisions(work)
+        yield* eraseEvents(work)
+        yield* eraseStickyChoices(work)
+        yield* eraseSendTimes(work)
+        yield* eraseAttributeCounts(work)
+        yield* eraseBodies(work)
+        yield* findKept(work)
+        for (const name of names.spellings()) profiles.forget(org, name)
+        people.forget(org, names.spellings())
+        yield* finish(rows, counts, keptOf(kept))
+      })
+
+      /** Stores the reports, which name nobody. */
+      const finish = (rows: ReadonlyArray<Row>, counts: ErasedCounts, kept: ReadonlyArray<Kept>) =>
+        rows[0]!.origin === "webhook"
+          ? Effect.andThen(
+            sql`DELETE FROM erasures e WHERE ${leased(rows)}`,
+            Effect.logInfo("People were erased at the request of a platform", {
+              org: rows[0]!.orgSlug,
+              profiles: counts.profiles,
+            }),
+          )
+          : sql`
+            UPDATE erasures e SET state = 'done', people = NULL, finished_at = now(), reason = NULL,
+              counts = ${JSON.stringify(counts)}::text::json, kept = ${JSON.stringify(kept)}::text::json
+            WHERE ${leased(rows)}`
+
+      /** Stores why an attempt failed. After the third nobody tries again. */
+      const fail = (rows: ReadonlyArray<Row>, reason: string, isFinal: boolean) =>
+        Effect.andThen(
+          sql`
+            UPDATE erasures e SET reason = ${reason}, lease_until = now(),
+              state = ${isFinal ? "failed" : "pending"}
+            WHERE ${leased(rows)}`,
+          Effect.logError("People could not be erased", { org: rows[0]!.orgSlug, isFinal, reason }),
+        )
+
+      /** Keeps a lease while `effect` runs. */
+      const renewing = (rows: ReadonlyArray<Row>) => <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.raceFirst(
+          effect,
+          Effect.sleep(Duration.seconds(leaseSeconds / 4)).pipe(
+            Effect.andThen(sql`
+              UPDATE erasures e SET lease_until = now() + ${leaseSeconds} * interval '1 second' WHERE ${leased(rows)}`),
+            Effect.ignore,
+            Effect.forever,
+          ),
+        )
+
+      /** One attempt, which is counted already. */
+      const attempt = (rows: ReadonlyArray<Row>) =>
+        turn[rows[0]!.origin].withPermits(1)(pass(rows)).pipe(
+          renewing(rows),
+          Effect.onError((cause) =>
+            Effect.ignore(
+              isByCircumstance(cause)
+                ? sql`
+                  UPDATE erasures e SET attempts = e.attempts - 1, lease_until = now() WHERE ${leased(rows)}`
+                : fail(rows, reasonOf(cause), rows.some(({ attempts }) => isSpent(attempts))),
+            )
+          ),
+          Effect.withSpan("Erasures.pass"),
+        )
+
+      /** Claims what is due of the next organization: one request of a person, or what platforms asked for together. */
+      const claim = sql.withTransaction(Effect.gen(function* () {
+        const [next] = yield* sql<{ orgSlug: string; origin: Origin; id: number }>`
+          SELECT e.org_slug, e.origin, e.id::float8 AS id FROM erasures e
+          WHERE e.state = 'pending' AND e.lease_until <= now()
+          ORDER BY e.org_slug <= ${lastOrg}, e.org_slug, e.id LIMIT 1`
+        if (next === undefined) return []
+        lastOrg = next.orgSlug
+        return yield* sql<Row>`
+          UPDATE erasures e SET attempts = e.attempts + 1, lease_until = now() + ${leaseSeconds} * interval '1 second'
+          FROM (
+            SELECT d.id FROM erasures d WHERE d.org_slug = ${next.orgSlug} AND d.id IN (
+              SELECT s.id FROM (
+                SELECT p.id, sum(json_array_length(p.people)) OVER (ORDER BY p.id) AS total FROM erasures p
+                WHERE p.org_slug = ${next.orgSlug} AND p.origin = ${next.origin} AND p.state = 'pending'
+                  AND p.lease_until <= now() AND p.id >= ${next.id}
+                ORDER BY p.id LIMIT ${next.origin === "webhook" ? peopleAtOnce : 1}) s
+              WHERE s.total <= ${peopleAtOnce} OR s.id = ${next.id})
+            FOR UPDATE SKIP LOCKED) d
+          WHERE e.org_slug = ${next.orgSlug} AND e.id = d.id
+          RETURNING ${columns}`
+      }))
+
+      const drain = Effect.gen(function* () {
+        yield* sql`
+          DELETE FROM erasures e WHERE e.finished_at < now() - ${reportDays} * interval '1 day'`
+        while (true) {
+          const rows = yield* claim
+          if (rows.length === 0) return
+          const spent = rows.filter(({ attempts }) => isSpent(attempts - 1))
+          if (spent.length > 0) yield* fail(spent, spent[0]!.reason ?? unfinishedReason, true)
+          const due = rows.filter(({ attempts }) => !isSpent(attempts - 1))
+          if (due.length > 0) yield* attempt(due)
+        }
+      })
+
+      const eraseNow = Effect.fn("Erasures.eraseNow")(function* ({ email, org, user }: PersonOf) {
+        const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
+        const fiber = yield* Effect.forkIn(attempt([row!]), scope)
+        yield* Effect.timeoutOption(Fiber.join(fiber), patience)
+        return (yield* read(org, row!.id))!
+      }, Effect.catch((error: SqlError) => Effect.die(error)))
+
+      const read = (org: string, id: number) =>
+        Effect.map(
+          sql<Row>`
+            SELECT ${columns} FROM erasures e
+            WHERE e.org_slug = ${org} AND e.id = ${id} AND e.origin = 'management'`,
+          ([row]) => row && toErasure(row),
+        )
+
+      return Erasures.of({ request, eraseNow, drain, find: (org, id) => Effect.orDie(read(org, id)) })
     }),
+  ).pipe(Layer.provide(Inflow.layer))
+
+  /** Carries out what is requested, as it comes in. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Erasures, ({ drain }) =>
+      drain.pipe(
+        Effect.catchCause((cause) => Effect.logWarning("Erasures could not be carried out, they wait", cause)),
+        Effect.repeat(Schedule.spaced("2 seconds")),
+        Effect.forkScoped,
+      )),
   )
 }
+
+const toErasure = ({ counts, finishedAt, id, kept, reason, requestedAt, state }: Row): Erasure => ({
+  ...noCounts,
+  ...counts,
+  id,
+  state: state === "pending" ? "running" : state,
+  requestedAt,
+  finishedAt,
+  kept,
+  reason,
+})

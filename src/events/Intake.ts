@@ -198,8 +198,8 @@ export class Intake extends Context.Service<Intake, {
           for (const template of event.templates) templates.set(`${event.org}/${template}`, [event.org, template])
         }
         yield* note(bodies, reports)
-        // After everything else of these bodies, which then is forgotten with the rest.
-        for (const person of contents.erasures) yield* erasures.erase(person)
+        // Stored, and carried out after everything else of these bodies.
+        yield* erasures.request(contents.erasures)
         const span = yield* current
         // Before the commit, after which the sweep may be first to wake them.
         if (span !== undefined) {

@@ -130,6 +130,17 @@ export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>
   ),
 ) {}
 
+/** 404: no erasure of the last 30 days has that id. */
+export class ErasureNotFound extends HttpApiError.Problem<ErasureNotFound>()(
+  "ErasureNotFound",
+  declare(
+    "erasure-not-found",
+    404,
+    "There is no such erasure",
+    "Ask with the `id` that the request to erase a person was answered with. Reports are kept for 30 days.",
+  ),
+) {}
+
 /** 404: there is no such account, or no such member of the organization. */
 export class AccountNotFound extends HttpApiError.Problem<AccountNotFound>()(
   "AccountNotFound",

@@ -142,6 +142,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.TemplateArchived ? Problems.TemplateArchived
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
+  : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
   : E extends Errors.ConnectionNotFound ? Problems.ConnectionNotFound
   : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
@@ -160,6 +161,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.TemplateArchived) return new Problems.TemplateArchived({ detail: error.message })
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
+  if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
   if (error instanceof Errors.ConnectionNotFound) return new Problems.ConnectionNotFound({ detail: error.message })
   if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })

@@ -60,6 +60,33 @@ export const ErasureBody = Schema.Struct({
   ),
 )
 
+/** What came of an erasure. */
+export const ErasureReport = Schema.Struct({
+  id: Schema.Int,
+  state: Schema.Literals(["running", "done", "failed"]).annotate({
+    description: "`running`: ask again for this id. `failed`: three attempts have failed, see `reason`",
+  }),
+  requested_at: Schema.String,
+  finished_at: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
+  profiles: Schema.Int.annotate({ description: "Deleted" }),
+  decisions: Schema.Int.annotate({ description: "Without the identifier now" }),
+  events: Schema.Int.annotate({ description: "Without identifier, link and message id now" }),
+  deliveries: Schema.Int.annotate({ description: "Without address and content now" }),
+  cancelled: Schema.Int.annotate({ description: "Those of the deliveries that were queued, and are cancelled" }),
+  bodies: Schema.Int.annotate({ description: "Received webhook bodies that contained a name, emptied" }),
+  sticky_choices: Schema.Int.annotate({ description: "Deleted" }),
+  send_times: Schema.Int.annotate({ description: "Histories of when the person opens messages, deleted" }),
+  send_advice: Schema.Int.annotate({ description: "Send times given by Delay, deleted" }),
+  message_links: Schema.Int.annotate({ description: "Message ids of platforms, deleted" }),
+  attribute_counts: Schema.Int.annotate({ description: "Counts of attribute values that contained a name, deleted" }),
+  kept: Schema.Array(Schema.Struct({
+    kind: Schema.String,
+    count: Schema.NullOr(Schema.Int).annotate({ description: "Null where it is not known" }),
+    reason: Schema.String,
+  })).annotate({ description: "What stays, and why" }),
+})
+
 /** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
 export const DryRunBody = Schema.Struct({
   mapping: Schema.Unknown,
@@ -111,18 +138,23 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
     HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
       params: path,
       payload: ErasureBody,
-      success: Schema.Struct({
-        profiles: Schema.Int,
-        decisions: Schema.Int,
-        events: Schema.Int,
-        deliveries: Schema.Int,
-        bodies: Schema.Int,
-      }),
+      success: ErasureReport,
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Forgets a person").annotate(
+    }).annotate(OpenApi.Summary, "Erases a person").annotate(
       OpenApi.Description,
-      "Forgets a person: the profile goes, decisions and events lose the identifier, received bodies their content, " +
-        "deliveries their address and words; what is queued does not leave. Counts stay. It cannot be undone.",
+      "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
+        "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile tells the " +
+        "other name of the same person. User ids are compared exactly, e-mail addresses whatever their case. Bodies are " +
+        "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts stay. It cannot be " +
+        "undone. Answers after 20 seconds at the latest: ask for an erasure that is still `running` by its `id`.",
+    ),
+    HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
+      params: { ...path, id: Schema.String },
+      success: ErasureReport,
+      error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
+    }).annotate(OpenApi.Summary, "What came of an erasure").annotate(
+      OpenApi.Description,
+      "What an erasure that was asked for here has erased, and what stays. Kept for 30 days; names nobody once it is done.",
     ),
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
       params: path,

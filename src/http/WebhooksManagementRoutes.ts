@@ -1,12 +1,12 @@
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
-import type { Fault } from "../domain/Errors.ts"
+import { ErasureNotFound, type Fault } from "../domain/Errors.ts"
 import { categoryOf } from "../domain/Event.ts"
 import { decoder } from "../domain/Faults.ts"
 import * as Json from "../domain/Json.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
-import { Erasures } from "../events/Erasures.ts"
+import { type Erasure, Erasures } from "../events/Erasures.ts"
 import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../events/EventHistory.ts"
 import { MappingTrials } from "../events/MappingTrials.ts"
 import { SourceInput, type SourceSetup, WebhookSources } from "../events/WebhookSources.ts"
@@ -58,6 +58,12 @@ const eventToWire = (event: PastEvent): ListedEvent => ({
   copy_id: event.copyId,
   segment: event.segment,
   status: event.status,
+})
+
+const erasureToWire = ({ finishedAt, requestedAt, ...erasure }: Erasure) => ({
+  ...erasure,
+  requested_at: requestedAt.toISOString(),
+  finished_at: finishedAt?.toISOString() ?? null,
 })
 
 export const layer = HttpApiBuilder.group(
@@ -118,7 +124,14 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { email, user_id } = yield* body(request, decodeErasure)
           const org = yield* existing(organizations, params)
-          return yield* erasures.eraseNow({ org, user: user_id, email })
+          return erasureToWire(yield* erasures.eraseNow({ org, user: user_id, email }))
+        }).pipe(toProblems))
+      .handle("getErasure", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const found = /^\d{1,15}$/.test(params.id) ? yield* erasures.find(org, Number(params.id)) : undefined
+          if (found === undefined) return yield* new ErasureNotFound({ id: params.id.slice(0, 100) })
+          return erasureToWire(found)
         }).pipe(toProblems))
       .handleRaw("listEvents", ({ params, request }) =>
         Effect.gen(function* () {

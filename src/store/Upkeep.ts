@@ -24,6 +24,7 @@ export const tables: ReadonlyArray<string> = [
   "events",
   "attribute_counts",
   "idempotency_keys",
+  "erasures",
   "dispatch_lanes",
   "delivery_counts",
   "profiles",

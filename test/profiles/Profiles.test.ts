@@ -151,6 +151,7 @@ describeOnStores("Erasing a person", (_, environment) => {
           messageId: "m9",
           timestamp: "2026-11-21T10:00:00Z",
         })
+        yield* (yield* Erasures).drain
         assert.notInclude(yield* everything("asked"), "ann-secret")
       }))
 

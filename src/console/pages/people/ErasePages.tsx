@@ -2,9 +2,10 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
-import type { Fault } from "../../../domain/Errors.ts"
+import { ErasureNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
-import { type Erased, Erasures } from "../../../events/Erasures.ts"
+import { type Erasure, Erasures } from "../../../events/Erasures.ts"
+import { erasedKinds, erasedLabels, keptLabels } from "../../../events/erasure/Report.ts"
 import { ErasureBody } from "../../../http/WebhooksApi.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
@@ -23,8 +24,6 @@ const personIn = (sent: Fields) => {
   return { ...(user === "" ? {} : { user_id: user }), ...(email === "" ? {} : { email }) }
 }
 
-const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
-
 /** Forgetting a person: who, are you sure, and what was erased. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
@@ -41,7 +40,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           <PageHead
             title="Erase a person"
             back={back(visit)}
-            lead="For somebody who asks to be forgotten. The other name of the same person is found by the profile."
+            lead="For somebody who asks to be erased. The profile tells the other name of the same person."
           />
           <ErrorSummary
             faults={faults.map((fault) =>
@@ -105,8 +104,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               )}
             </dl>
             <p>
-              The profile goes; decisions and events no longer name the person; received bodies that do lose their
-              content; deliveries lose address and words, and what is queued does not leave. Counts stay: they name
+              Deletes the profile, sticky choices and send times. Takes the name out of decisions, events and
+              deliveries. Cancels queued messages. Empties received bodies that contain the name. Counts stay: they name
               nobody.
             </p>
             <p>
@@ -116,7 +115,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
               <div class="buttons">
                 <Submit kind="danger">Erase the person</Submit>
-                <a class="button" href={pathOf(visit)}>Keep it</a>
+                <a class="button" href={pathOf(visit)}>Keep the person</a>
               </div>
             </Form>
           </div>
@@ -125,26 +124,62 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     ),
   })
 
-  const done = (visit: Visit, erased: Erased) => ({
-    title: "The person has been erased",
+  const outcome = (visit: Visit, erasure: Erasure) => {
+    if (erasure.state === "running") {
+      return (
+        <Note kind="warn" live>
+          The person is being erased, which takes minutes where much was received.{" "}
+          <a href={`${pathOf(visit)}/erase/${erasure.id}`}>See whether it is done</a>
+        </Note>
+      )
+    }
+    if (erasure.state === "failed") {
+      return (
+        <Note kind="bad" live>
+          The person was not erased completely: {erasure.reason ?? "unknown"}. Erase the person again.
+        </Note>
+      )
+    }
+    return erasedKinds.every((kind) => erasure[kind] === 0)
+      ? (
+        <Note kind="warn" live>
+          Nothing was known under that name, so nothing was erased. Check how your systems write it.
+        </Note>
+      )
+      : <Note kind="good" live>The person has been erased.</Note>
+  }
+
+  const titles = { running: "The person is being erased", done: "Erasure report", failed: "The erasure failed" }
+
+  const done = (visit: Visit, erasure: Erasure) => ({
+    title: titles[erasure.state],
     body: (
       <>
-        <PageHead title="The person has been erased" back={back(visit)} />
-        {Object.values(erased).every((count) => count === 0)
-          ? (
-            <Note kind="warn" live>
-              Nothing was known under that name, so nothing was erased. Check how your systems write it.
-            </Note>
-          )
-          : (
-            <Note kind="good" live>
-              Erased: {counted(erased.profiles, "profile", "profiles")}. No longer named in{" "}
-              {counted(erased.decisions, "decision", "decisions")}, {counted(erased.events, "event", "events")},{" "}
-              {counted(erased.deliveries, "delivery", "deliveries")} and{" "}
-              {counted(erased.bodies, "received body", "received bodies")}.
-            </Note>
-          )}
-        <p class="muted">Counts are as they were. The audit log says that somebody was erased, and not who.</p>
+        <PageHead title={titles[erasure.state]} back={back(visit)} />
+        {outcome(visit, erasure)}
+        <Card title="Erased">
+          <dl class="facts">
+            {erasedKinds.map((kind) => (
+              <>
+                <dt>{erasedLabels[kind]}</dt>
+                <dd>{erasure[kind]}</dd>
+              </>
+            ))}
+          </dl>
+        </Card>
+        {erasure.kept.length === 0 ? null : (
+          <Card title="Kept">
+            <dl class="facts">
+              {erasure.kept.map(({ count, kind, reason }) => (
+                <>
+                  <dt>{keptLabels[kind]}</dt>
+                  <dd>{count === null ? reason : `${count}. ${reason}`}</dd>
+                </>
+              ))}
+            </dl>
+          </Card>
+        )}
+        <p class="muted">Counts of variants are as they were. The audit log tells that a person was erased, not who.</p>
       </>
     ),
   })
@@ -158,6 +193,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         ? Effect.succeed(confirm(visit, person.success))
         : Effect.map(ask(visit, asked, person.failure), (view) => ({ ...view, status: 400 }))
     }),
+    page(
+      "/console/o/:org/people/erase/:id",
+      "getErasure",
+      Effect.fnUntraced(function* (visit) {
+        const id = visit.params["id"] ?? ""
+        const found = /^\d{1,15}$/.test(id) ? yield* erasures.find(visit.org.slug, Number(id)) : undefined
+        return found === undefined ? yield* new ErasureNotFound({ id: id.slice(0, 100) }) : done(visit, found)
+      }),
+    ),
     action(
       "/console/o/:org/people/erase",
       "erasePerson",

@@ -1,0 +1,72 @@
+// How the names of the people to erase are compared: identifiers exactly, e-mail addresses whatever their case.
+
+/** One person to erase: a user by the caller's id, an e-mail address, or both. */
+export interface Person {
+  readonly user: string | undefined
+  readonly email: string | undefined
+}
+
+/** Whether a name is compared like an address. Callers may use addresses as user ids. */
+export const isAddress = (name: string): boolean => name.includes("@")
+
+// V8 hashes texts such as "8192" by their value, so that a caller could choose many with one hash. No such text begins so.
+const keyed = (text: string) => `#${text}`
+
+/** Everything the people to erase are called. */
+export class Names {
+  readonly #ids = new Set<string>()
+  readonly #addresses = new Set<string>()
+  readonly #spellings = new Set<string>()
+
+  constructor(people: Iterable<Person> = []) {
+    for (const { email, user } of people) {
+      this.add(user)
+      this.add(email)
+    }
+  }
+
+  /** Adds a name in one of its spellings. */
+  add(name: string | null | undefined): void {
+    if (name === null || name === undefined || name === "") return
+    this.#spellings.add(name)
+    if (isAddress(name)) {
+      const address = name.toLowerCase()
+      this.#addresses.add(keyed(address))
+      this.#spellings.add(address)
+    } else {
+      this.#ids.add(keyed(name))
+    }
+  }
+
+  /** Whether a stored text is one of the names. */
+  has(text: string): boolean {
+    return isAddress(text) ? this.hasAddress(text.toLowerCase()) : this.#ids.has(keyed(text))
+  }
+
+  /** Whether an address, in lowercase, is one of the names. */
+  hasAddress(address: string): boolean {
+    return this.#addresses.has(keyed(address))
+  }
+
+  /** Whether a text contains one of the names: an address anywhere, an id of four characters or more. */
+  isIn(text: string): boolean {
+    const lower = text.toLowerCase()
+    return this.addresses().some((address) => lower.includes(address)) ||
+      this.ids().some((id) => id.length >= 4 && text.includes(id))
+  }
+
+  /** Names that are compared exactly. */
+  ids(): ReadonlyArray<string> {
+    return Array.from(this.#ids, (key) => key.slice(1))
+  }
+
+  /** Addresses in lowercase. */
+  addresses(): ReadonlyArray<string> {
+    return Array.from(this.#addresses, (key) => key.slice(1))
+  }
+
+  /** Every spelling of a name that is known, for look-ups by an index. */
+  spellings(): ReadonlyArray<string> {
+    return [...this.#spellings]
+  }
+}

@@ -1,0 +1,98 @@
+// What an erasure reports: how much was erased, by kind, and what stays, with the reason.
+
+/** Kinds of data that are erased, in the order in which they are shown. */
+export const erasedKinds = [
+  "profiles",
+  "decisions",
+  "events",
+  "deliveries",
+  "cancelled",
+  "bodies",
+  "sticky_choices",
+  "send_times",
+  "send_advice",
+  "message_links",
+  "attribute_counts",
+] as const
+export type ErasedKind = typeof erasedKinds[number]
+
+/** Rows erased, or freed from the person's names, by kind. `cancelled` counts deliveries that are also in `deliveries`. */
+export type ErasedCounts = { readonly [kind in ErasedKind]: number }
+
+export const noCounts: ErasedCounts = {
+  profiles: 0,
+  decisions: 0,
+  events: 0,
+  deliveries: 0,
+  cancelled: 0,
+  bodies: 0,
+  sticky_choices: 0,
+  send_times: 0,
+  send_advice: 0,
+  message_links: 0,
+  attribute_counts: 0,
+}
+
+/** What is meant by each kind, for people. */
+export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
+  profiles: "Profiles deleted",
+  decisions: "Decisions without the name now",
+  events: "Events without name, link and message id now",
+  deliveries: "Deliveries without address and content now",
+  cancelled: "Queued deliveries cancelled",
+  bodies: "Received bodies emptied",
+  sticky_choices: "Sticky choices deleted",
+  send_times: "Send-time histories deleted",
+  send_advice: "Advised send times deleted",
+  message_links: "Message ids of platforms deleted",
+  attribute_counts: "Counts of attribute values deleted",
+}
+
+/** Why each kind of data stays. */
+export const keptReasons = {
+  decisions: "Stay without the name, as the counts of variants are made from them.",
+  events: "Stay without name and link, as the counts of variants are made from them.",
+  deliveries: "Stay without address and content, as the record that a message was queued, sent or cancelled.",
+  deliveries_leaving: "Were being sent at that moment and cannot be recalled. Address and content are erased.",
+  pending_bodies: "Were received but not read yet. They may hold data of the person: erase again once they are read.",
+  tracking_ids:
+    "Contain a name of the person. They are keys of decisions and were made by the caller: use ids that name nobody.",
+  idempotency_keys:
+    "Stay for 24 hours, so that a repeated Deliver request does not send again. Keys are made by the caller.",
+  other_profiles: "Belong to another user with the same e-mail address. Erase them by their user id or by the address.",
+  audit_entries: "The audit log shows who did what in the console. It is kept for its retention period.",
+  accounts: "A console account has this address. Remove the member to remove it.",
+  logs_and_backups:
+    "Logs, traces and database dumps are outside the database. They go with their own retention period.",
+} as const
+export type KeptKind = keyof typeof keptReasons
+
+/** What is meant by each kind, for people. */
+export const keptLabels: { readonly [kind in KeptKind]: string } = {
+  decisions: "Decisions",
+  events: "Events",
+  deliveries: "Deliveries",
+  deliveries_leaving: "Deliveries being sent",
+  pending_bodies: "Bodies not read yet",
+  tracking_ids: "Tracking ids",
+  idempotency_keys: "Idempotency keys",
+  other_profiles: "Profiles of other users",
+  audit_entries: "Audit entries",
+  accounts: "Console accounts",
+  logs_and_backups: "Logs and backups",
+}
+
+/** Data that stays. `count` is null where it is not known. */
+export interface Kept {
+  readonly kind: KeptKind
+  readonly count: number | null
+  readonly reason: string
+}
+
+/** Lists what stays: the kinds that there is something of, and what no erasure reaches. */
+export const keptOf = (counts: { readonly [kind in KeptKind]?: number }): ReadonlyArray<Kept> =>
+  (Object.keys(keptReasons) as ReadonlyArray<KeptKind>).flatMap((kind): ReadonlyArray<Kept> => {
+    if (kind === "logs_and_backups") return [{ kind, count: null, reason: keptReasons[kind] }]
+    const count = counts[kind] ?? 0
+    return count === 0 ? [] : [{ kind, count, reason: keptReasons[kind] }]
+  })
