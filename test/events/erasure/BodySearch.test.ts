@@ -102,6 +102,14 @@ describe("The search of bodies", () => {
     }
   })
 
+  it("takes no longer for texts made to be slow", () => {
+    // With a pattern that looks through a run again and again, each of these takes minutes.
+    const slow = ["\\", "\\\\u", "%25", "%", "@", "@.", "a@", '"', "=", "\\u0040", "=".repeat(300) + "@example.com"]
+    const person = { email: "ann@example.com", user: "user-17" }
+    for (const unit of slow) assert.isFalse(finds(unit.repeat(partBytes / unit.length), person), unit)
+    assert.isFalse(finds(`@${".".repeat(300)}a`.repeat(200), person))
+  })
+
   it("finds an address in any mixture of case and encodings", () => {
     const local = fc.stringMatching(/^[a-z0-9][a-z0-9_+-]{0,20}$/)
     const domain = fc.stringMatching(/^[a-z0-9]{1,12}\.[a-z]{2,6}$/)
