@@ -12,6 +12,7 @@ import { inboxCommand } from "./cli/InboxCommand.ts"
 import { keyCommand } from "./cli/KeyCommand.ts"
 import { orgCommand } from "./cli/OrgCommand.ts"
 import { personCommand } from "./cli/PersonCommand.ts"
+import { learningCommand } from "./cli/LearningCommand.ts"
 import { rebuildCommand } from "./cli/RebuildCommand.ts"
 import { report } from "./cli/Report.ts"
 import { resultsCommand } from "./cli/ResultsCommand.ts"
@@ -89,6 +90,7 @@ const program = root.pipe(
     personCommand.pipe(Command.provide(managed)),
     inboxCommand.pipe(Command.provide(managed)),
     rebuildCommand.pipe(Command.provide(managed)),
+    learningCommand.pipe(Command.provide(managed)),
     // Only a replay opens a connection.
     simulateCommand.pipe(Command.provide(layerQuiet)),
   ]),

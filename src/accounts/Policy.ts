@@ -52,6 +52,8 @@ export const policy: Readonly<Record<string, Rule>> = {
   templateSendTimes: reads("viewer"),
   listDecisions: reads("viewer"),
   rebuild: writes("admin", "tallies recomputed"),
+  listStoppedLearning: reads("viewer"),
+  resumeLearning: writes("editor", "learning resumed"),
   // Sources and what came in
   listSources: reads("viewer"),
   putSource: writes("admin", "webhook source changed", { refuses: commandLineOnly }),

@@ -16,6 +16,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "delivery-retried": "The message has been queued again.",
   "invitation-withdrawn": "The invitation has been withdrawn. Its link no longer works.",
   "key-revoked": "The key has been revoked. It stops working everywhere within 5 seconds.",
+  "learning-resumed": "Learning is resumed: three more attempts are made. If they fail, this page tells why.",
   "member-changed": "The role has been changed.",
   "member-removed": "The member has been removed.",
   "organization-created": "The organization has been created.",

@@ -110,6 +110,29 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       OpenApi.Description,
       "By tracking id, with the probabilities they were drawn with: what off-policy evaluation needs.",
     ),
+    HttpApiEndpoint.get("listStoppedLearning", "/organizations/:org/learning/stopped", {
+      params: path,
+      success: Schema.Struct({
+        stopped: Schema.Array(Schema.Struct({
+          template_id: Schema.String,
+          stopped_at: Schema.String,
+          reason: Schema.String.annotate({ description: "Why the last attempt failed" }),
+        })),
+      }),
+      error: [Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Templates whose learning has stopped").annotate(
+      OpenApi.Description,
+      "Templates whose new counts could not be folded in three attempts. They are served by their last model. Decisions " +
+        "and events are kept and counted once learning is resumed.",
+    ),
+    HttpApiEndpoint.post("resumeLearning", "/organizations/:org/templates/:template/resume-learning", {
+      params: templatePath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "Resumes the learning of a template").annotate(
+      OpenApi.Description,
+      "Three more attempts are made. If these fail too, learning stops again; `POST …/rebuild` recomputes its counts.",
+    ),
     HttpApiEndpoint.post("rebuild", "/organizations/:org/rebuild", {
       params: path,
       payload: RebuildBody,

@@ -6,6 +6,7 @@ import { decoder } from "../domain/Faults.ts"
 import { DecisionHistory } from "../events/DecisionHistory.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { Rebuild } from "../events/Rebuild.ts"
+import { Learning } from "../learning/Learning.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
@@ -25,6 +26,7 @@ export const layer = HttpApiBuilder.group(
     const history = yield* DecisionHistory
     const rebuild = yield* Rebuild
     const views = yield* Views
+    const learning = yield* Learning
 
     return handlers
       .handleRaw("listInbox", ({ params, request }) =>
@@ -102,6 +104,24 @@ export const layer = HttpApiBuilder.group(
             })),
             next: found.length > page.length ? page.at(-1)!.trackingId : null,
           }
+        }).pipe(toProblems))
+      .handle("listStoppedLearning", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return {
+            stopped: (yield* learning.stopped(org)).map(({ reason, stoppedAt, templateId }) => ({
+              template_id: templateId,
+              stopped_at: stoppedAt.toISOString(),
+              reason,
+            })),
+          }
+        }).pipe(toProblems))
+      .handle("resumeLearning", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const template = lookedUp(params.template)
+          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          yield* learning.resume(org, template)
         }).pipe(toProblems))
       .handleRaw("rebuild", ({ params, request }) =>
         Effect.gen(function* () {

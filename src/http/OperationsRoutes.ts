@@ -26,6 +26,12 @@ const eventsWaiting = Metric.gauge("parlance_events_waiting")
 /** Changes of counts that no model knows yet. */
 const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
 
+/** Templates whose learning has stopped after three failed attempts to fold their ledger. */
+const learningStopped = Metric.gauge("parlance_learning_stopped")
+/** Requests to erase people that are not done, and those that have failed three times. */
+const erasuresPending = Metric.gauge("parlance_erasures_pending")
+const erasuresFailed = Metric.gauge("parlance_erasures_failed")
+
 /** Nodes that are alive, and how long ago it was looked who is; shards whose actors run here, and actors awake here. */
 const clusterRunners = Metric.gauge("parlance_cluster_runners")
 const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
@@ -38,6 +44,18 @@ const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
 /** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
 const deliveriesDue = Metric.gauge("parlance_deliveries_due")
 const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
+
+/** What waits in the store, or has stopped. */
+interface Backlog {
+  readonly inbox: number
+  readonly waiting: number
+  readonly ledger: number
+  readonly stopped: number
+  readonly erasures: number
+  readonly failed: number
+  readonly due: number
+  readonly oldest: number
+}
 
 /** The document of this API. */
 export const document = OpenApi.fromApi(Api)
@@ -86,10 +104,14 @@ export const layer = HttpApiBuilder.group(
 
     /** What waits in the store; as last known while that does not answer. */
     const measureBacklog = yield* shared(
-      sql<{ inbox: number; waiting: number; ledger: number; due: number; oldest: number }>`
+      sql<Backlog>`
       SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
         (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
         (SELECT count(*)::int FROM tally_ledger) AS ledger,
+        (SELECT count(*)::int FROM fold_attempts a JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
+          WHERE a.stopped_at IS NOT NULL) AS stopped,
+        (SELECT count(*)::int FROM erasures e WHERE e.state = 'pending') AS erasures,
+        (SELECT count(*)::int FROM erasures e WHERE e.state = 'failed') AS failed,
         (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
           LIMIT 100000) q) AS due,
         (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
@@ -100,6 +122,9 @@ export const layer = HttpApiBuilder.group(
             Metric.update(inboxPending, row!.inbox),
             Metric.update(eventsWaiting, row!.waiting),
             Metric.update(ledgerRows, row!.ledger),
+            Metric.update(learningStopped, row!.stopped),
+            Metric.update(erasuresPending, row!.erasures),
+            Metric.update(erasuresFailed, row!.failed),
             Metric.update(deliveriesDue, row!.due),
             Metric.update(oldestDue, row!.oldest),
           ])

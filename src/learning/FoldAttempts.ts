@@ -14,10 +14,11 @@ export interface StoppedFold {
   readonly reason: string
 }
 
-/** Templates of an organization whose folding has stopped. */
+/** Templates of an organization whose folding has stopped, without those that have been deleted since. */
 export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
   sql<StoppedFold>`
     SELECT a.template_id, a.stopped_at, coalesce(a.reason, '') AS reason FROM fold_attempts a
+    JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
     WHERE a.org_slug = ${org} AND a.stopped_at IS NOT NULL ORDER BY a.template_id`
 
 /** Forgets attempts, so that folding begins anew where it has stopped. */

@@ -53,6 +53,10 @@ export class Learning extends Context.Service<Learning, {
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
   /** Has a template fitted whose settings have changed, wherever its actor is; does not wait for it. */
   readonly relearn: (org: string, template: string) => Effect.Effect<void>
+  /** Templates of an organization whose learning has stopped, since their ledger failed to be folded three times. */
+  readonly stopped: (org: string) => Effect.Effect<ReadonlyArray<FoldAttempts.StoppedFold>>
+  /** Starts learning again where it has stopped. Nothing is lost meanwhile: the ledger has waited. */
+  readonly resume: (org: string, template: string) => Effect.Effect<void>
   /** Lets the next time that this node wakes the actor, whoever does so, be part of a trace. */
   readonly traceWake: (org: string, template: string, span: Tracer.AnySpan) => void
 }>()("parlance/learning/Learning") {
@@ -156,7 +160,14 @@ export class Learning extends Context.Service<Learning, {
         yield* Effect.forkIn(send(org, template, true), scope)
       })
 
-      return Learning.of({ model, windowed, refresh, wake, traceWake, relearn })
+      const stopped = Effect.fn("Learning.stopped")((org: string) => Effect.orDie(FoldAttempts.readStopped(sql, org)))
+
+      const resume = Effect.fn("Learning.resume")(function* (org: string, template: string) {
+        yield* Effect.orDie(FoldAttempts.clear(sql, org, template))
+        yield* Effect.forkIn(send(org, template, false), scope)
+      })
+
+      return Learning.of({ model, windowed, refresh, wake, traceWake, relearn, stopped, resume })
     }),
   )
 }

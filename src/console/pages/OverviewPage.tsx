@@ -9,6 +9,7 @@ import { Deliveries } from "../../delivery/Deliveries.ts"
 import { platforms } from "../../domain/Source.ts"
 import { type Arrival, Arrivals } from "../../events/Arrivals.ts"
 import { WebhookSources } from "../../events/WebhookSources.ts"
+import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
 import { Traffic, trafficDays } from "../../results/Traffic.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
@@ -85,6 +86,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const deliveries = yield* Deliveries
   const index = yield* TemplateIndex
   const keys = yield* Keys
+  const learning = yield* Learning
   const models = yield* Models
   const sources = yield* WebhookSources
   const traffic = yield* Traffic
@@ -101,6 +103,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const ways = yield* connections.list(org.slug)
     const setups = yield* sources.list(org.slug)
     const queue = yield* deliveries.summary(org.slug)
+    const stopped = yield* learning.stopped(org.slug)
 
     const busiest = templates.map((template) => ({ template, sends: recentSends(models, org.slug, template.id) }))
       .sort((a, b) => b.sends - a.sends || (a.template.id < b.template.id ? -1 : 1))
@@ -161,6 +164,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           detail: `The oldest has been due for ${ages(queue.oldestDueSeconds)}.`,
         }]
         : []),
+      ...stopped.map(({ reason, templateId }): Trouble => ({
+        kind: "bad",
+        what: "learning",
+        href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
+        title: `${templateId} has stopped learning`,
+        detail: `New counts could not be folded in three attempts: ${reason}. It is served by its last model.`,
+      })),
       ...templates.flatMap((template): ReadonlyArray<Trouble> => {
         const href = `${base}/templates/${encodeURIComponent(template.id)}`
         const idle = idleVariants(models, org.slug, template, now)

@@ -5,6 +5,7 @@ import type { Fault } from "../../../domain/Errors.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { lookedUp } from "../../../http/Requests.ts"
 import { resultsQuery } from "../../../http/ResultsQuery.ts"
+import { Learning } from "../../../learning/Learning.ts"
 import { Results } from "../../../results/Results.ts"
 import { Series } from "../../../results/Series.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
@@ -15,7 +16,8 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
-import { ErrorSummary } from "../../components/Note.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
@@ -68,7 +70,8 @@ const Incomplete = ({ points, step, zone }: {
 
 /** How the variants of a template do. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
+  const { action, page } = yield* Console
+  const learning = yield* Learning
   const results = yield* Results
   const series = yield* Series
   const templates = yield* Templates
@@ -108,6 +111,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       segment: JSON.stringify([...chosen.segment ?? []]),
     })
     const verdict = verdictOf(found)
+    const stop = (yield* learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
     const shown = {
       results: found,
       series: over,
@@ -140,6 +144,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             actions={<Live />}
           />
           <ErrorSummary faults={faults} labels={labels} />
+          {stop === undefined ? null : (
+            <Note kind="bad">
+              <p>
+                <b>Learning has stopped</b>{" "}
+                <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: new counts could not be folded in three
+                attempts. The last one failed with:{" "}
+                {stop.reason}. The template is served by its last model. Decisions and events are kept, and counted once
+                learning is resumed.
+              </p>
+              {visit.can("resumeLearning")
+                ? (
+                  <Form action={`${path}/resume-learning`} csrf={visit.session.csrfToken}>
+                    <Submit>Resume learning</Submit>
+                  </Form>
+                )
+                : null}
+            </Note>
+          )}
           <Choosing path={path} query={query} faults={faults} segments={found.segments} />
           <section class="card verdict" aria-label="Who wins">
             <div class="stack" role="status" data-live="verdict">
@@ -233,5 +255,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return view
   })
 
-  yield* router.addAll([page("/console/o/:org/templates/:template/results", "templateResults", show)])
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/results", "templateResults", show),
+    action(
+      "/console/o/:org/templates/:template/results/resume-learning",
+      "resumeLearning",
+      Effect.fnUntraced(function* ({ org, params }) {
+        const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
+        yield* learning.resume(org.slug, template.id)
+        return {
+          to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`,
+          done: "learning-resumed",
+        }
+      }),
+    ),
+  ])
 }))
