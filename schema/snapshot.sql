@@ -361,7 +361,8 @@ CREATE TABLE inbox (
   events integer,
   duplicates integer,
   ignored integer,
-  faults json
+  faults json,
+  attempts integer NOT NULL DEFAULT 0
 );
 CREATE INDEX inbox_by_source ON ONLY public.inbox USING btree (org_slug, source, id);
 CREATE INDEX inbox_by_time ON ONLY public.inbox USING brin (received_at) WITH (autosummarize='on');
@@ -380,6 +381,7 @@ CREATE TABLE inbox_first (
   duplicates integer,
   ignored integer,
   faults json,
+  attempts integer NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_first_by_source ON public.inbox_first USING btree (org_slug, source, id);
@@ -399,12 +401,21 @@ CREATE TABLE inbox_other (
   duplicates integer,
   ignored integer,
   faults json,
+  attempts integer NOT NULL DEFAULT 0,
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_other_id_idx ON public.inbox_other USING btree (id) WHERE (status = 'pending'::text);
 CREATE INDEX inbox_other_org_slug_source_id_idx ON public.inbox_other USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_other_org_slug_source_id_idx1 ON public.inbox_other USING btree (org_slug, source, id);
 CREATE INDEX inbox_other_received_at_idx ON public.inbox_other USING brin (received_at) WITH (autosummarize='on');
+
+CREATE TABLE intake_batches (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  inbox_ids bigint[] NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX intake_batches_by_time ON public.intake_batches USING btree (due_at);
 
 CREATE TABLE invitations (
   id text NOT NULL,

@@ -2,24 +2,8 @@ import { Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
-import type { EventName } from "../domain/Event.ts"
+import { type Claim, isByUser } from "./Claim.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
-
-/** What an event says about whom it belongs to. */
-export interface Claim {
-  readonly org: string
-  readonly source: string
-  readonly event: EventName
-  readonly trackingId: string | undefined
-  readonly templateId: string | undefined
-  readonly user: string | undefined
-  /** The platform's own name of the message. */
-  readonly messageKey?: string | undefined
-  /** It has waited long enough for an event that says whose message this is, so that the user may tell. */
-  readonly hasWaited?: boolean
-  /** Unix milliseconds. */
-  readonly occurredAt: number
-}
 
 /** How long after a decision an event without a tracking id may still be its doing. Unit: days. */
 export const windowDays = 7
@@ -31,27 +15,11 @@ export const toleranceHours = 2
 const recentDays = 31
 
 /** Templates decided under one tracking id that an event is credited to at most. */
-const templatesPerTrackingId = 1000
+const templatesPerTrackingId = 100
 
 interface Row extends DecisionRow {
   readonly place: number
 }
-
-/** Whether its user can tell to which decision an event belongs. */
-export const isTellable = ({ event, templateId, user }: Claim): boolean =>
-  user !== undefined && (templateId !== undefined || event === "conversion")
-
-/** Whether something without a tracking id is told by its user: where its message has a name, only after waiting for it. */
-const isByUser = (claim: Claim): boolean =>
-  claim.trackingId === undefined && isTellable(claim) && (claim.messageKey === undefined || claim.hasWaited === true)
-
-/** Whether an event can belong to any decision at all, now or later. */
-export const isAttributable = (claim: Claim): boolean =>
-  claim.trackingId !== undefined || claim.messageKey !== undefined || isByUser(claim)
-
-/** Whether only another event can tell to which decision this one belongs: there is no use in looking again before. */
-export const waitsForLink = (claim: Claim): boolean =>
-  claim.trackingId === undefined && claim.messageKey !== undefined && !isByUser(claim)
 
 /**
  * Gives each event that carries no tracking id the one that another event has linked to the platform's name of its message,

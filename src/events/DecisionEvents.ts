@@ -5,8 +5,11 @@ import { dayMillis } from "../bandit/Window.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
 
-/** Events of one decision that are taken into account at most, the earliest: nobody opens a message more often. */
-const eventsPerDecision = 1000
+/**
+ * Events of one decision that are taken into account at most, the earliest: nobody opens a message more often. They are read
+ * again for every new event, so that this bounds what a transaction reads.
+ */
+const eventsPerDecision = 200
 
 /** Events wait for their decision for three weeks or so: what came in so long before it is not its own. Unit: days. */
 const waitedDays = 31

@@ -7,7 +7,8 @@ import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/H
 import { touchOf } from "../delay/Touch.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
-import { attribute, isTellable, resolveLinks, waitsForLink, windowDays } from "./Attribution.ts"
+import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
+import { isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
@@ -241,17 +242,37 @@ export interface Stored extends Incoming {
   readonly templates: ReadonlyArray<string>
 }
 
-/** Stores those of `incoming` that are new, with the decisions they belong to; answers them. */
+/** Decisions that events are attributed to in one transaction at most; a single event may exceed it. */
+const maxPlacements = 5_000
+
+/** How many of the first events, which belong to so many decisions each, fit into one transaction; at least one. */
+export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number => {
+  let placements = 0
+  const end = found.findIndex(({ length }, i) => (placements += Math.max(1, length)) > maxPlacements && i > 0)
+  return end < 0 ? found.length : end
+}
+
+/** What became of events that came in. */
+export interface StoredEvents {
+  /** Those that were new. */
+  readonly stored: ReadonlyArray<Stored>
+  /** New ones that did not fit into this transaction: store them in the next. */
+  readonly left: ReadonlyArray<Incoming>
+}
+
+/** Stores those of `incoming` that are new, with the decisions they belong to. */
 export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   incoming: ReadonlyArray<Incoming>,
   now: number,
-): Effect.fn.Return<ReadonlyArray<Stored>, SqlError> {
-  if (incoming.length === 0) return []
+): Effect.fn.Return<StoredEvents, SqlError> {
+  if (incoming.length === 0) return { stored: [], left: [] }
   const news = yield* unknown(sql, incoming)
   yield* link(sql, news, now)
-  const fresh = yield* resolveLinks(sql, news)
-  const found = yield* attribute(sql, fresh)
+  const resolved = yield* resolveLinks(sql, news)
+  const found = yield* attribute(sql, resolved)
+  const fresh = resolved.slice(0, fitting(found))
+  const left = resolved.slice(fresh.length)
   const rows: Array<Placed> = []
   fresh.forEach((event, i) => {
     for (const decision of found[i]!) rows.push({ event, decision })
@@ -273,12 +294,12 @@ export const storeEvents = Effect.fnUntraced(function* (
   const waiting = placed.filter(({ decision }) => decision === undefined).length
   yield* Metric.update(outcomeCounters.waiting, waiting)
   yield* Metric.update(outcomeCounters.attributed, stored.length - waiting)
-  yield* Metric.update(outcomeCounters.duplicate, incoming.length - stored.length)
+  yield* Metric.update(outcomeCounters.duplicate, incoming.length - left.length - stored.length)
   const templates = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {
     const named = templates.get(event)
     if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])
     else if (decision !== undefined) named.push(decision.templateId)
   }
-  return stored.map((event) => ({ ...event, templates: templates.get(event) ?? [] }))
+  return { stored: stored.map((event) => ({ ...event, templates: templates.get(event) ?? [] })), left }
 })

@@ -6,6 +6,7 @@ import { InboxEntryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { Store } from "../store/Store.ts"
 
 /** A body as it came in. */
 export interface Received {
@@ -25,6 +26,8 @@ export interface InboxEntry {
   readonly id: number
   readonly receivedAt: Date
   readonly status: InboxStatus
+  /** Attempts to take it in by itself since it was stored or replayed; 0 for a body that was taken in with others. */
+  readonly attempts: number
   readonly headers: Readonly<Record<string, string>>
   /** Invalid UTF-8 shows as U+FFFD; at most 10,000 characters. */
   readonly body: string
@@ -42,6 +45,12 @@ const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true
 const shownCharacters = 10_000
 
 /**
+ * Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. Fewer on
+ * the embedded store, where decisions wait while a batch is stored.
+ */
+export const batchBytes = { postgres: 256 * 1024, embedded: 48 * 1024 }
+
+/**
  * Webhook bodies, stored before they are answered: whatever becomes of them afterwards can be done again. Bodies that
  * come in at the same time share a commit.
  */
@@ -50,13 +59,15 @@ export class Inbox extends Context.Service<Inbox, {
   readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
   /** Offered to when bodies have been stored or are to be looked at again on this node. */
   readonly arrived: Queue.Dequeue<void>
+  /** The same for bodies that are not taken in together with others: see `batchBytes`. */
+  readonly arrivedLarge: Queue.Dequeue<void>
   /** Bodies of a source that were not understood, wholly or in part (or, with `all`, all of them), newest first. */
   readonly list: (
     org: OrgSlug,
     source: string,
     options: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
-  /** Makes a body pending again. What was counted of it already is not counted twice. */
+  /** Makes a body pending again, with three attempts. What was counted of it already is not counted twice. */
   readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
 }>()("parlance/events/Inbox") {
   static readonly layer = Layer.effect(
@@ -65,7 +76,9 @@ export class Inbox extends Context.Service<Inbox, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const clock = yield* Clock.Clock
+      const { kind } = yield* Store
       const arrived = yield* Queue.sliding<void>(1)
+      const arrivedLarge = yield* Queue.sliding<void>(1)
       // There from the start: an alert that nothing comes in has no rate of what is not there.
       yield* Metric.update(stored, 0)
 
@@ -91,6 +104,9 @@ export class Inbox extends Context.Service<Inbox, {
             Effect.andThen(Metric.update(stored, entries.length)),
             Effect.map(() => {
               Queue.offerUnsafe(arrived, undefined)
+              if (entries.some(({ body }) => body.byteLength > batchBytes[kind])) {
+                Queue.offerUnsafe(arrivedLarge, undefined)
+              }
               return entries.map(() => undefined)
             }),
           ),
@@ -120,7 +136,7 @@ export class Inbox extends Context.Service<Inbox, {
         { all, before, limit }: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
       ) {
         const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
-          SELECT i.id::float8 AS id, i.received_at, i.status, i.headers, octet_length(i.body) AS bytes,
+          SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
             substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored, i.faults
           FROM inbox i
           WHERE i.org_slug = ${org} AND i.source = ${source}
@@ -135,13 +151,14 @@ export class Inbox extends Context.Service<Inbox, {
 
       const replay = Effect.fn("Inbox.replay")(function* (org: OrgSlug, source: string, id: number) {
         const [row] = yield* sql`
-          UPDATE inbox i SET status = 'pending' WHERE i.id = ${id} AND i.org_slug = ${org} AND i.source = ${source}
+          UPDATE inbox i SET status = 'pending', attempts = 0 WHERE i.id = ${id} AND i.org_slug = ${org} AND i.source = ${source}
           RETURNING i.id`.pipe(Effect.catch((error: SqlError) => Effect.die(error)))
         if (row === undefined) return yield* new InboxEntryNotFound({ id: String(id) })
         Queue.offerUnsafe(arrived, undefined)
+        Queue.offerUnsafe(arrivedLarge, undefined)
       })
 
-      return Inbox.of({ store, arrived, list, replay })
+      return Inbox.of({ store, arrived, arrivedLarge, list, replay })
     }),
   )
 }

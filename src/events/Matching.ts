@@ -5,10 +5,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import { lockEvents } from "./EventLock.ts"
-import { countEvents, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
-
-/** Waiting events looked at in one transaction at most. */
-const batchWaiting = 1000
+import { countEvents, fitting, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
 
 /** A tracking id under which a decision has just been made. */
 export interface JustDecided {
@@ -49,25 +46,48 @@ const incomingOf = (row: Waiting, now: number): Incoming => ({
   link: row.link ?? undefined,
 })
 
+/** Waiting events of tracking ids under which decisions have just been made. */
+export interface JustDecidedPage {
+  readonly decided: ReadonlyArray<JustDecided>
+  /** Where to go on: the last event looked at. Undefined: at the first. */
+  readonly after: EventId | undefined
+}
+
+/** Identity of a waiting event. */
+export interface EventId {
+  readonly orgSlug: string
+  readonly source: string
+  readonly eventKey: string
+}
+
 /**
- * Looks once for the decisions of waiting events: of those that are due at `now` (Unix milliseconds), or of those of
- * tracking ids just decided. A transaction of its own; answers whether there may be more of them.
+ * Looks once for the decisions of waiting events, at most `most`: of those that are due at `now` (Unix milliseconds), or of
+ * a page of those of tracking ids just decided. A transaction of its own; returns the last event that it looked at if there
+ * may be more, and undefined if not.
  */
 export const matchWaiting = (
   sql: SqlClient.SqlClient,
   now: number,
-  just?: ReadonlyArray<JustDecided>,
-): Effect.Effect<boolean, SqlError> =>
+  most: number,
+  just?: JustDecidedPage,
+): Effect.Effect<EventId | undefined, SqlError> =>
   sql.withTransaction(Effect.gen(function* () {
-    const wanted = just?.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
+    const wanted = just?.decided.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
+    const after = just?.after
+    const isBehind = after === undefined
+      ? sql`TRUE`
+      : sql`(e.org_slug, e.source, e.event_key) > (${after.orgSlug}, ${after.source}, ${after.eventKey})`
     const due = wanted === undefined
       ? sql`e.status = 'waiting' AND e.retry_at <= ${new Date(now)}`
       : sql`e.status = 'waiting' AND (e.org_slug, e.tracking_id) IN (
           SELECT r.org_slug, r.tracking_id
-          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))`
+          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))
+          AND ${isBehind}`
+    // Those that stay waiting stay wanted as well: a page is told from the next by the events' identity, not by what is due.
+    const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
     const orgs = yield* sql<{ orgSlug: string }>`
-      SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} LIMIT ${batchWaiting}) w`
-    if (orgs.length === 0) return false
+      SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`
+    if (orgs.length === 0) return undefined
     const slugs = orgs.map(({ orgSlug }) => orgSlug)
     yield* lockEvents(sql, slugs)
     // Read only now: until then another node may have matched them.
@@ -75,10 +95,12 @@ export const matchWaiting = (
       SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.message_key,
         e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link
       FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
-      ORDER BY e.retry_at LIMIT ${batchWaiting}`
-    if (rows.length === 0) return false
-    const events = yield* resolveLinks(sql, rows.map((row) => incomingOf(row, now)))
-    const found = yield* attribute(sql, events)
+      ORDER BY ${order} LIMIT ${most}`
+    if (rows.length === 0) return undefined
+    const resolved = yield* resolveLinks(sql, rows.map((row) => incomingOf(row, now)))
+    const found = yield* attribute(sql, resolved)
+    // The rest is due in the next transaction.
+    const events = resolved.slice(0, fitting(found))
     const updates = events.map((event, i) => {
       const first = found[i]![0]
       const next = first === undefined ? retryAt(event, now) : undefined
@@ -105,6 +127,6 @@ export const matchWaiting = (
       sql,
       [...firsts, ...added].map(({ decision, event: { key, source } }) => ({ decision: decision!, source, key })),
     )
-    yield* Metric.update(outcomeCounters.attributed, found.filter(({ length }) => length > 0).length)
-    return rows.length === batchWaiting
+    yield* Metric.update(outcomeCounters.attributed, firsts.length)
+    return rows.length === most || events.length < rows.length ? rows[events.length - 1] : undefined
   }))

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
@@ -11,7 +12,7 @@ import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
 import { readsBody, type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
-import { type Normalize, normalizer } from "./Sources.ts"
+import type { Reading } from "./Sources.ts"
 import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
 
 /** For how long a secret that was replaced is still accepted, so that a platform can be changed at leisure. */
@@ -46,7 +47,21 @@ interface Ready {
   readonly enabled: boolean
   readonly settings: Omit<SignatureSettings, "secrets">
   readonly secrets: ReadonlyArray<{ readonly secret: string; readonly until: number }>
-  readonly normalize: Normalize
+  readonly reading: KeyedReading | undefined
+}
+
+/** How bodies of a source are read, and a key that is equal for equal ones. */
+export interface KeyedReading {
+  readonly key: string
+  readonly reading: Reading
+}
+
+/** The part of a source's settings that says how its bodies are read; undefined where they say nothing. */
+const keyedReading = ({ settings, source }: Row): KeyedReading | undefined => {
+  const { conversions, mapping } = settings
+  if (conversions === undefined && mapping === undefined) return undefined
+  const key = createHash("sha256").update(JSON.stringify([source, conversions, mapping])).digest("base64url")
+  return { key, reading: readingOf(source, settings).reading }
 }
 
 interface StoredSecret {
@@ -91,8 +106,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   ) => Verdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
   readonly readsBody: (org: string, segment: Segment) => boolean | undefined
-  /** How bodies of a source are read for an organization. */
-  readonly normalize: (org: string, segment: Segment) => Normalize
+  /** How bodies of a source are read for an organization; undefined for the default. */
+  readonly reading: (org: string, segment: Segment) => KeyedReading | undefined
 }>()("parlance/events/WebhookSources") {
   static readonly layer = Layer.effect(
     WebhookSources,
@@ -102,7 +117,6 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const box = yield* SecretBox
       const changes = yield* Changes
       const ready = new Map<string, ReadonlyMap<Segment, Ready>>()
-      const plain = new Map<Segment, Normalize>()
 
       const open = Effect.fnUntraced(function* (org: string, row: Row) {
         const secrets: Array<Ready["secrets"][number]> = []
@@ -119,7 +133,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           enabled: row.enabled,
           settings: withoutReading(row.settings) as Ready["settings"],
           secrets,
-          normalize: normalizer(row.source, readingOf(row.source, row.settings).reading),
+          reading: keyedReading(row),
         }
       })
 
@@ -239,12 +253,6 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         return source?.enabled === true ? source : undefined
       }
 
-      const plainOf = (segment: Segment): Normalize => {
-        let known = plain.get(segment)
-        if (known === undefined) plain.set(segment, known = normalizer(segment))
-        return known
-      }
-
       return WebhookSources.of({
         put,
         list,
@@ -260,7 +268,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
           return verify(platforms[segment], { ...source.settings, secrets }, headers, body, now)
         },
-        normalize: (org, segment) => ready.get(org)?.get(segment)?.normalize ?? plainOf(segment),
+        reading: (org, segment) => ready.get(org)?.get(segment)?.reading,
       })
     }),
   )

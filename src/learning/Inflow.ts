@@ -1,17 +1,18 @@
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { WorkFailed } from "../store/WorkerProcess.ts"
 
 /**
  * What has been received and not yet reached the ledger. Learning asks for it before it brings a model up to date;
  * whoever receives registers how it is taken in.
  */
 export class Inflow extends Context.Service<Inflow, {
-  readonly register: (drain: Effect.Effect<void, SqlError>) => Effect.Effect<void>
+  readonly register: (drain: Effect.Effect<void, SqlError | WorkFailed>) => Effect.Effect<void>
   /** Takes in all that has been received so far. */
-  readonly drain: Effect.Effect<void, SqlError>
+  readonly drain: Effect.Effect<void, SqlError | WorkFailed>
 }>()("parlance/learning/Inflow") {
   static readonly layer = Layer.sync(Inflow, () => {
-    const drains: Array<Effect.Effect<void, SqlError>> = []
+    const drains: Array<Effect.Effect<void, SqlError | WorkFailed>> = []
     return Inflow.of({
       register: (drain) => Effect.sync(() => void drains.push(drain)),
       drain: Effect.suspend(() => Effect.forEach(drains, (drain) => drain, { discard: true })),

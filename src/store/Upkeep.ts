@@ -21,6 +21,7 @@ export const tables: ReadonlyArray<string> = [
   "delay_tallies",
   "daily_decisions",
   "inbox",
+  "intake_batches",
   "events",
   "attribute_counts",
   "idempotency_keys",

@@ -1,0 +1,100 @@
+import { Context, type Duration, Effect, Layer } from "effect"
+import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
+import type { BodyToRead, Piece, ReadAnswer, ReadRequest } from "./BodyReading.ts"
+import type { Reading } from "./Sources.ts"
+
+/** Where bodies are read: small ones in batches, and large ones and those whose batch failed one at a time. */
+export type Lane = "batches" | "singles"
+
+export interface BodyReaderOptions {
+  /** How long one request may take, by lane. Default 5 seconds for a batch, 10 seconds for a single body. */
+  readonly deadline?: { readonly [lane in Lane]?: Duration.Input }
+  /** How long a process is kept without bodies to read. Default 10 minutes; it holds about 100 MB. */
+  readonly idle?: Duration.Input
+  /** The module that the processes run. Default `intake.process.ts`. */
+  readonly program?: URL
+}
+
+/** How bodies are read, for tests that want a process of their own. */
+export const ReaderOptions = Context.Reference<BodyReaderOptions>("parlance/events/ReaderOptions", {
+  defaultValue: () => ({}),
+})
+
+/** A body together with what is needed to read it. */
+export interface Readable extends Omit<BodyToRead, "reading"> {
+  readonly reading: { readonly key: string; readonly reading: Reading } | undefined
+}
+
+/** A slice of what bodies hold, and how to get the next one. */
+export interface Slice {
+  readonly pieces: ReadonlyArray<Piece>
+  readonly next: Effect.Effect<Slice, WorkFailed> | undefined
+}
+
+const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
+
+/**
+ * Parses and normalizes received bodies in processes with a deadline, one for each lane: whatever a body does to its process,
+ * requests and the other lane go on. A process is started for the first body and kept for 10 minutes after the last.
+ */
+export class BodyReader extends Context.Service<BodyReader, {
+  /**
+   * Reads bodies, and answers with the first slice of what they hold: about `sliceWeight` events. A lane reads for one caller
+   * at a time, which takes all slices before it reads again. Fails with `WorkFailed`, whose note is the id of the body that
+   * was being read.
+   */
+  readonly read: (
+    lane: Lane,
+    bodies: ReadonlyArray<Readable>,
+    sliceWeight: number,
+  ) => Effect.Effect<Slice, WorkFailed>
+}>()("parlance/events/BodyReader") {
+  static readonly layer = Layer.effect(
+    BodyReader,
+    Effect.gen(function* () {
+      const { deadline = {}, idle = "10 minutes", program = new URL("./intake.process.ts", import.meta.url) } =
+        yield* ReaderOptions
+      const start = (lane: Lane) =>
+        workerProcess<ReadRequest, ReadAnswer>({
+          program,
+          purpose: "reads webhook bodies",
+          deadline: deadline[lane] ?? deadlines[lane],
+          idle,
+        })
+      const processes: { readonly [lane in Lane]: WorkerProcess<ReadRequest, ReadAnswer> } = {
+        batches: yield* start("batches"),
+        singles: yield* start("singles"),
+      }
+
+      const sliceOf = (lane: Lane, { isLast, pieces }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
+        pieces,
+        next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
+          // A process that was started since has nothing of these bodies.
+          answer.type === "slice" && answer.pieces.length > 0
+            ? Effect.succeed(sliceOf(lane, answer))
+            : new WorkFailed({ reason: "ended", detail: "The process ended before all was taken", note: undefined })),
+      })
+
+      const read = Effect.fnUntraced(function* (lane: Lane, bodies: ReadonlyArray<Readable>, sliceWeight: number) {
+        const request = (readings: ReadonlyMap<string, Reading>): ReadRequest => ({
+          type: "read",
+          bodies: bodies.map((body) => ({ ...body, reading: body.reading?.key })),
+          readings,
+          sliceWeight,
+        })
+        let answer = yield* processes[lane].ask(request(new Map()))
+        if (answer.type === "missing") {
+          const missing = new Set(answer.readings)
+          const readings = bodies.flatMap(({ reading }) =>
+            reading !== undefined && missing.has(reading.key) ? [[reading.key, reading.reading] as const] : []
+          )
+          answer = yield* processes[lane].ask(request(new Map(readings)))
+        }
+        if (answer.type === "slice") return sliceOf(lane, answer)
+        return yield* new WorkFailed({ reason: "threw", detail: "Settings of a source are missing", note: undefined })
+      })
+
+      return BodyReader.of({ read })
+    }),
+  )
+}

@@ -1,0 +1,5 @@
+// The process behind `BodyReader`.
+import { answerAsProcess } from "../store/WorkerProtocol.ts"
+import { bodyReader, type ReadAnswer, type ReadRequest } from "./BodyReading.ts"
+
+await answerAsProcess<ReadRequest, ReadAnswer>(bodyReader())
