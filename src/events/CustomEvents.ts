@@ -27,7 +27,7 @@ export interface Options {
   readonly conversions?: ReadonlySet<string> | undefined
 }
 
-const wrapperKeys = ["events", "batch", "data"] as const
+export const wrapperKeys: ReadonlyArray<string> = ["events", "batch", "data"] as const
 const eventKeys = ["event", "event_name", "event_type", "type", "name"]
 const trackingKeys = ["tracking_id", "trackingId"]
 const templateKeys = ["template_id", "templateId"]

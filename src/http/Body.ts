@@ -192,6 +192,15 @@ export const rawJson = (
   })
 }
 
+/** The bytes of a body that may be JSON, of which only the type is checked. Fails as `rawJson` does before it parses. */
+export const rawOfJson = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
+  const refused = refusal(request, limit)
+  return refused === undefined ? bytesOf(request, limit) : Effect.fail(refused)
+}
+
 /** The request's body as it came, of whatever type. Fails past `limit` bytes, and without room for it. */
 export const raw = (
   request: HttpServerRequest.HttpServerRequest,

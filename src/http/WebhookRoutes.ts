@@ -5,8 +5,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { type Segment, segmentOf } from "../domain/Source.ts"
 import { isCloudEvents } from "../events/CloudEvents.ts"
 import { Inbox } from "../events/Inbox.ts"
-import { countItems } from "../events/CustomEvents.ts"
-import { parseJson } from "../events/Reading.ts"
+import { countItems } from "../events/ItemCount.ts"
 import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
 import type { Verdict } from "../events/signatures/Verdict.ts"
 import { WebhookSources } from "../events/WebhookSources.ts"
@@ -42,13 +41,6 @@ const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: Segmen
 
 /** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
 const handshakeEvery = 60_000
-
-/** Items of a body for the answer's `received`: what is no JSON is one thing that was not understood. */
-const countOf = (body: Uint8Array): number => {
-  if (body.length === 0) return 0
-  const parsed = parseJson(body)
-  return "json" in parsed ? countItems(parsed.json) : 1
-}
 
 const noBytes = new Uint8Array(0)
 
@@ -105,22 +97,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     else if (sources.readsBody(org, "events") === undefined) return yield* refusal(undefined, noSignedEvents)
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
-    const { bytes, items } = signed || binary
-      ? yield* Effect.map(Body.raw(request, Body.maxWebhookBytes), (bytes) => ({
-        bytes,
-        items: binary ? 1 : countOf(bytes),
-      }))
-      : yield* Effect.map(Body.rawJson(request, Body.maxWebhookBytes), ({ bytes, json }) => ({
-        bytes,
-        items: countItems(json),
-      }))
+    const bytes = yield* (signed || binary ? Body.raw : Body.rawOfJson)(request, Body.maxWebhookBytes)
     if (signed) {
       const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
       if (verdict?.ok !== true) return yield* refusal(verdict, noSignedEvents)
-      // The caller's own code, which a 400 helps.
-      const parsed = binary ? { json: undefined } : parseJson(bytes)
-      if (!("json" in parsed)) return yield* invalid([{ pointer: "", detail: parsed.reason }])
     }
+    const counted = binary ? { items: 1 } : yield* countItems(bytes)
+    // The caller's own code, which a 400 helps.
+    if ("reason" in counted) return yield* invalid([{ pointer: "", detail: counted.reason }])
+    const { items } = counted
     if (items > maxItems) {
       return yield* invalid([{ pointer: "", detail: `has ${items} items; send at most ${maxItems} in one request` }])
     }
@@ -158,7 +143,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const verdict = sources.verify(org, segment, headers, bytes)
       if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
     }
-    return yield* store(request, org, segment, bytes, countOf(bytes))
+    const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
+    // What is no JSON is one thing that was not understood.
+    return yield* store(request, org, segment, bytes, "reason" in counted ? 1 : counted.items)
   })
 
   yield* router.add(
