@@ -16,6 +16,11 @@ export const InboxBody = Schema.Struct({
   id: Schema.Int,
   received_at: Schema.String,
   status: Schema.Literals(["pending", "done", "partial", "rejected"]),
+  attempts: Schema.Int.annotate({
+    description:
+      "Attempts to take the body in by itself; after three that failed it is rejected. 0 for a body that was " +
+      "taken in with others",
+  }),
   headers: Schema.Record(Schema.String, Schema.String),
   body: Schema.String.annotate({ description: "As text, its first 10,000 characters" }),
   bytes: Schema.Int,
@@ -88,7 +93,8 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
     }).annotate(OpenApi.Summary, "What a source sent").annotate(
       OpenApi.Description,
-      "Bodies that were not understood, wholly or in part, newest first. `next` is the value of `before` for the next page.",
+      "Bodies that were not understood, wholly or in part, newest first. A body that three attempts failed to take in is " +
+        "`rejected` as well, with the reason in `faults`. `next` is the value of `before` for the next page.",
     ),
     HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
       params: { ...inboxPath, id: Schema.String },
@@ -96,7 +102,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
     }).annotate(OpenApi.Summary, "Reads a received body again").annotate(
       OpenApi.Description,
-      "The body is looked at again. What was counted of it is not counted twice.",
+      "The body is looked at again, with three attempts. What was counted of it is not counted twice.",
     ),
     HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
       params: templatePath,

@@ -51,6 +51,7 @@ export const layer = HttpApiBuilder.group(
               id: entry.id,
               received_at: entry.receivedAt.toISOString(),
               status: entry.status,
+              attempts: entry.attempts,
               headers: entry.headers,
               body: entry.body,
               bytes: entry.bytes,

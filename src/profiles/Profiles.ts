@@ -12,8 +12,12 @@ const freshMillis = 30_000
 /** Users kept in memory at most. */
 const remembered = 50_000
 
-/** Traits of one user at most; the latest reported stay. */
+/** Traits of one user at most, and characters of all of them as JSON; the latest reported stay. */
 const maxTraits = 200
+const maxTraitCharacters = 32_768
+
+/** What a body of an organization reports about a user. */
+export type Update = ProfileUpdate & { readonly org: string }
 
 interface Traits {
   readonly [name: string]: unknown
@@ -31,7 +35,7 @@ interface Row {
 export class Profiles extends Context.Service<Profiles, {
   /** Merges reports, of each trait the latest; call it inside a transaction that nobody else writes profiles in. */
   readonly apply: (
-    updates: ReadonlyArray<ProfileUpdate & { readonly org: string }>,
+    updates: ReadonlyArray<Update>,
   ) => Effect.Effect<void, SqlError>
   /**
    * What a request knows of its user: its own attributes, and the user's traits where it does not say. Undefined when that
@@ -69,7 +73,7 @@ export class Profiles extends Context.Service<Profiles, {
 
       const keyOf = (org: string, user: string) => `${org}\0${user}`
 
-      const apply = Effect.fnUntraced(function* (updates: ReadonlyArray<ProfileUpdate & { readonly org: string }>) {
+      const apply = Effect.fnUntraced(function* (updates: ReadonlyArray<Update>) {
         if (updates.length === 0) return
         const keys = [...new SeededSet(updates.map(({ org, user }) => keyOf(org, user)))].map((key) => {
           const [org_slug, user_id] = key.split("\0")
@@ -81,18 +85,28 @@ export class Profiles extends Context.Service<Profiles, {
           CROSS JOIN LATERAL (
             SELECT * FROM profiles p WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
             ORDER BY p.org_slug, p.user_id LIMIT 1) p`
+<<<<<<< HEAD
         const profiles = new SeededMap<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
+=======
+        const profiles = new Map<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
+        const reports = new Map<string, Array<Update>>()
+>>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
         for (const update of updates) {
           const key = keyOf(update.org, update.user)
-          profiles.set(key, merged(profiles.get(key), update))
+          const ofUser = reports.get(key)
+          if (ofUser === undefined) reports.set(key, [update])
+          else ofUser.push(update)
         }
-        const rows = [...profiles.values()].map((row) => ({
-          org_slug: row.orgSlug,
-          user_id: row.userId,
-          email: row.email,
-          traits: JSON.stringify(row.traits),
-          reported_at: JSON.stringify(row.reportedAt),
-        }))
+        const rows = Array.from(reports, ([key, ofUser]) => {
+          const { email, orgSlug, reportedAt, traits, userId } = merged(profiles.get(key), ofUser)
+          return {
+            org_slug: orgSlug,
+            user_id: userId,
+            email,
+            traits: JSON.stringify(traits),
+            reported_at: JSON.stringify(reportedAt),
+          }
+        })
         yield* sql`
           INSERT INTO profiles (org_slug, user_id, email, traits, reported_at, updated_at)
           SELECT r.org_slug, r.user_id, r.email, r.traits::json, r.reported_at::json,
@@ -101,7 +115,7 @@ export class Profiles extends Context.Service<Profiles, {
             traits text, reported_at text)
           ON CONFLICT (org_slug, user_id) DO UPDATE SET email = EXCLUDED.email, traits = EXCLUDED.traits,
             reported_at = EXCLUDED.reported_at, updated_at = EXCLUDED.updated_at`
-        for (const key of profiles.keys()) memory.delete(key)
+        for (const key of reports.keys()) memory.delete(key)
       })
 
       const read = Effect.fnUntraced(function* (org: string, user: string) {
@@ -132,27 +146,55 @@ export class Profiles extends Context.Service<Profiles, {
   )
 }
 
+<<<<<<< HEAD
 /** A profile with one more report: of each trait the latest counts, and null takes it away. */
 const merged = (profile: Row | undefined, update: ProfileUpdate & { readonly org: string }): Row => {
   const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
   const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))
-  let email = profile?.email ?? null
-  for (const [name, value] of Object.entries(update.traits)) {
-    const before = reportedAt.get(name)
-    // Of two reports of one moment the one that reads greater, so that their order does not matter.
-    if (before !== undefined && before > update.occurredAt) continue
-    if (before === update.occurredAt && JSON.stringify(traits.get(name) ?? null) >= JSON.stringify(value ?? null)) {
-      continue
-    }
-    reportedAt.set(name, update.occurredAt)
-    if (value === null || value === undefined) traits.delete(name)
-    else traits.set(name, value)
+=======
+/** Names of the traits that are kept: the latest reported, as many as there is room for. */
+const keptOf = (traits: ReadonlyMap<string, unknown>, reportedAt: ReadonlyMap<string, number>): ReadonlySet<string> => {
+  const kept = new Set<string>()
+  let room = maxTraitCharacters
+  for (const [name] of [...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits)) {
+    const size = name.length + (traits.has(name) ? JSON.stringify(traits.get(name)).length : 0)
+    if (size > room) continue
+    room -= size
+    kept.add(name)
   }
+  return kept
+}
+
+/** A profile with further reports about one user: of each trait the latest counts, and null takes it away. */
+export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
+  const [{ org, user }] = reports as readonly [Update]
+  const traits = new Map(Object.entries(profile?.traits ?? {}))
+  const reportedAt = new Map(Object.entries(profile?.reportedAt ?? {}))
+>>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
+  let email = profile?.email ?? null
+  for (const report of reports) {
+    for (const [name, value] of Object.entries(report.traits)) {
+      const before = reportedAt.get(name)
+      // Of two reports of one moment the one that reads greater, so that their order does not matter.
+      if (before !== undefined && before > report.occurredAt) continue
+      if (before === report.occurredAt && JSON.stringify(traits.get(name) ?? null) >= JSON.stringify(value ?? null)) {
+        continue
+      }
+      reportedAt.set(name, report.occurredAt)
+      if (value === null || value === undefined) traits.delete(name)
+      else traits.set(name, value)
+    }
+    if (report.email !== undefined) email = report.email
+  }
+<<<<<<< HEAD
   if (update.email !== undefined) email = update.email
   const kept = new SeededSet([...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits).map(([name]) => name))
+=======
+  const kept = keptOf(traits, reportedAt)
+>>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
   return {
-    orgSlug: update.org,
-    userId: update.user,
+    orgSlug: org,
+    userId: user,
     email,
     traits: Object.fromEntries([...traits].filter(([name]) => kept.has(name))),
     reportedAt: Object.fromEntries([...reportedAt].filter(([name]) => kept.has(name))),

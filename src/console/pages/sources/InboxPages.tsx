@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import * as Json from "../../../domain/Json.ts"
 import { Inbox, type InboxEntry, type InboxStatus } from "../../../events/Inbox.ts"
+import { isSpent } from "../../../store/Attempts.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -29,6 +30,10 @@ const statusBadge: {
   rejected: ["bad", "not understood"],
 }
 
+/** The badge of a body. One that could not be taken in is told from one that was read and not understood. */
+const badgeOf = ({ attempts, status }: InboxEntry) =>
+  status === "rejected" && isSpent(attempts) ? ["bad", `failed ${attempts} times`] as const : statusBadge[status]
+
 const pretty = (text: string): string => {
   try {
     return JSON.stringify(Json.parse(text), null, 2)
@@ -41,7 +46,7 @@ const sizeOf = (bytes: number) => bytes < 1024 ? `${bytes} bytes` : `${(bytes / 
 
 const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: InboxEntry; readonly visit: Visit }) => {
   const faults = entry.faults ?? []
-  const [kind, text] = statusBadge[entry.status]
+  const [kind, text] = badgeOf(entry)
   const headers = Object.entries(entry.headers).sort(([a], [b]) => a < b ? -1 : 1)
   const isCut = entry.bytes > new TextEncoder().encode(entry.body).length
   return (
@@ -64,6 +69,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
         )}
         <p class="small muted">
           {sizeOf(entry.bytes)}
+          {entry.status === "pending" && entry.attempts > 0 ? ` · failed attempts: ${entry.attempts}` : null}
           {entry.events === null
             ? null
             : ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
