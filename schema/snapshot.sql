@@ -368,6 +368,7 @@ CREATE INDEX inbox_by_source ON ONLY public.inbox USING btree (org_slug, source,
 CREATE INDEX inbox_by_time ON ONLY public.inbox USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX inbox_not_understood ON ONLY public.inbox USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_pending ON ONLY public.inbox USING btree (id) WHERE (status = 'pending'::text);
+CREATE INDEX inbox_pending_large ON ONLY public.inbox USING btree (id) WHERE ((status = 'pending'::text) AND (octet_length(body) > 49152));
 
 CREATE TABLE inbox_first (
   id bigint NOT NULL,
@@ -386,6 +387,7 @@ CREATE TABLE inbox_first (
 );
 CREATE INDEX inbox_first_by_source ON public.inbox_first USING btree (org_slug, source, id);
 CREATE INDEX inbox_first_by_time ON public.inbox_first USING brin (received_at) WITH (autosummarize='on');
+CREATE INDEX inbox_first_id_idx ON public.inbox_first USING btree (id) WHERE ((status = 'pending'::text) AND (octet_length(body) > 49152));
 CREATE INDEX inbox_first_not_understood ON public.inbox_first USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_first_pending ON public.inbox_first USING btree (id) WHERE (status = 'pending'::text);
 
@@ -405,6 +407,7 @@ CREATE TABLE inbox_other (
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_other_id_idx ON public.inbox_other USING btree (id) WHERE (status = 'pending'::text);
+CREATE INDEX inbox_other_id_idx1 ON public.inbox_other USING btree (id) WHERE ((status = 'pending'::text) AND (octet_length(body) > 49152));
 CREATE INDEX inbox_other_org_slug_source_id_idx ON public.inbox_other USING btree (org_slug, source, id) WHERE (status = ANY (ARRAY['partial'::text, 'rejected'::text]));
 CREATE INDEX inbox_other_org_slug_source_id_idx1 ON public.inbox_other USING btree (org_slug, source, id);
 CREATE INDEX inbox_other_received_at_idx ON public.inbox_other USING brin (received_at) WITH (autosummarize='on');

@@ -33,6 +33,9 @@ export interface Slice {
 
 const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 
+/** Enough for an honest body of 8 MiB several times over. A hostile one is to take no more from the service beside it. */
+const maxHeapMiB = 128
+
 /**
  * Parses and normalizes received bodies in processes with a deadline, one for each lane: whatever a body does to its process,
  * requests and the other lane go on. A process is started for the first body and kept for 10 minutes after the last.
@@ -60,6 +63,7 @@ export class BodyReader extends Context.Service<BodyReader, {
           purpose: "reads webhook bodies",
           deadline: deadline[lane] ?? deadlines[lane],
           idle,
+          maxHeapMiB,
         })
       const processes: { readonly [lane in Lane]: WorkerProcess<ReadRequest, ReadAnswer> } = {
         batches: yield* start("batches"),

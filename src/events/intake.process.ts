@@ -1,4 +1,5 @@
 // The process behind `BodyReader`.
+import "../runtime/leakGuard.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import { bodyReader, type ReadAnswer, type ReadRequest } from "./BodyReading.ts"
 
