@@ -85,12 +85,8 @@ export class Profiles extends Context.Service<Profiles, {
           CROSS JOIN LATERAL (
             SELECT * FROM profiles p WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
             ORDER BY p.org_slug, p.user_id LIMIT 1) p`
-<<<<<<< HEAD
         const profiles = new SeededMap<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
-=======
-        const profiles = new Map<string, Row>(known.map((row) => [keyOf(row.orgSlug, row.userId), row]))
-        const reports = new Map<string, Array<Update>>()
->>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
+        const reports = new SeededMap<string, Array<Update>>()
         for (const update of updates) {
           const key = keyOf(update.org, update.user)
           const ofUser = reports.get(key)
@@ -146,15 +142,9 @@ export class Profiles extends Context.Service<Profiles, {
   )
 }
 
-<<<<<<< HEAD
-/** A profile with one more report: of each trait the latest counts, and null takes it away. */
-const merged = (profile: Row | undefined, update: ProfileUpdate & { readonly org: string }): Row => {
-  const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
-  const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))
-=======
 /** Names of the traits that are kept: the latest reported, as many as there is room for. */
-const keptOf = (traits: ReadonlyMap<string, unknown>, reportedAt: ReadonlyMap<string, number>): ReadonlySet<string> => {
-  const kept = new Set<string>()
+const keptOf = (traits: SeededMap<string, unknown>, reportedAt: SeededMap<string, number>): SeededSet<string> => {
+  const kept = new SeededSet<string>()
   let room = maxTraitCharacters
   for (const [name] of [...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits)) {
     const size = name.length + (traits.has(name) ? JSON.stringify(traits.get(name)).length : 0)
@@ -168,9 +158,8 @@ const keptOf = (traits: ReadonlyMap<string, unknown>, reportedAt: ReadonlyMap<st
 /** A profile with further reports about one user: of each trait the latest counts, and null takes it away. */
 export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
   const [{ org, user }] = reports as readonly [Update]
-  const traits = new Map(Object.entries(profile?.traits ?? {}))
-  const reportedAt = new Map(Object.entries(profile?.reportedAt ?? {}))
->>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
+  const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
+  const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))
   let email = profile?.email ?? null
   for (const report of reports) {
     for (const [name, value] of Object.entries(report.traits)) {
@@ -186,12 +175,7 @@ export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>)
     }
     if (report.email !== undefined) email = report.email
   }
-<<<<<<< HEAD
-  if (update.email !== undefined) email = update.email
-  const kept = new SeededSet([...reportedAt].sort(([, a], [, b]) => b - a).slice(0, maxTraits).map(([name]) => name))
-=======
   const kept = keptOf(traits, reportedAt)
->>>>>>> 3ca6af4 (Show failed attempts of webhook bodies, and bound profiles)
   return {
     orgSlug: org,
     userId: user,
