@@ -54,7 +54,7 @@ type Origin = "management" | "webhook"
 const peopleAtOnce = 1000
 
 /** How long a caller waits for the end of an erasure before it is told that it goes on. */
-const patience = Duration.seconds(20)
+const patience = Duration.seconds(10)
 
 /** How long an erasure waits for bodies that came in before it. */
 const intakePatience = Duration.seconds(5)
@@ -74,7 +74,7 @@ const reportDays = 30
 export class Erasures extends Context.Service<Erasures, {
   /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
   readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
-  /** Erases a person now. Answers after 20 seconds even if it is not done; it then goes on. */
+  /** Erases a person now. Answers after 10 seconds even if it is not done; it then goes on. */
   readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
   /** What came of an erasure of the last 30 days that somebody asked for; undefined where there is none. */
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>

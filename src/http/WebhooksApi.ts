@@ -146,7 +146,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
         "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile tells the " +
         "other name of the same person. User ids are compared exactly, e-mail addresses whatever their case. Bodies are " +
         "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts stay. It cannot be " +
-        "undone. Answers after 20 seconds at the latest: ask for an erasure that is still `running` by its `id`.",
+        "undone. Answers after 10 seconds at the latest: ask for an erasure that is still `running` by its `id`.",
     ),
     HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
       params: { ...path, id: Schema.String },

@@ -80,6 +80,38 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       assert.include(yield* fails("results", "t", "--segment", "plan"), "plan=pro")
     })), 600_000)
 
+  it.live(
+    "lists and resumes stopped learning, and erases a person with a report",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* environment
+        yield* during(
+          env,
+          Effect.gen(function* () {
+            const sql = yield* SqlClient.SqlClient
+            yield* makeOrg("acme")
+            yield* makeTemplate("acme", "t", ["a"])
+            yield* decide("acme", "d1", { user: "Ann@example.com" })
+            yield* sql`
+            INSERT INTO fold_attempts (org_slug, template_id, attempts, attempted_at, reason, stopped_at)
+            VALUES ('acme', 't', 3, now(), 'disk full', now())`
+          }),
+        )
+        const { fails, json, text } = commands(env)
+        assert.match(yield* text("learning", "stopped"), /\bt\b.*disk full/)
+        assert.include(yield* text("learning", "resume", "t"), "Learning of t is resumed")
+        assert.deepStrictEqual(yield* json("learning", "stopped"), [])
+        assert.include(yield* fails("learning", "resume", "none"), "no template")
+        assert.include(yield* fails("person", "erase", "--email", "ann@example.com"), "--yes")
+        const report = yield* text("person", "erase", "--email", "ann@example.com", "--yes")
+        assert.match(report, /Decisions without the name now +1/)
+        assert.match(report, /logs_and_backups/)
+        const again = yield* json("person", "erase", "--email", "ann@example.com", "--yes")
+        assert.deepInclude(again, { state: "done", decisions: 0 })
+      })),
+    600_000,
+  )
+
   it.live("lists the inbox and has bodies looked at again", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
@@ -144,6 +176,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
         assert.deepStrictEqual(yield* json("rebuild", "--check"), {
           decisions: 200,
           templates: 1,
+          faults: [],
           written: false,
           send_times: { people: 0, differences: 0 },
           differences: [],

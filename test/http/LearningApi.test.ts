@@ -235,6 +235,7 @@ suiteOnServers("the management of learning", (server) => {
       written: false,
       send_times: { people: 0, differences: 0 },
       differences: [],
+      faults: [],
     }
     assert.deepStrictEqual(await call("POST", `${org.path}/rebuild`, { check: true }), { status: 200, body: right })
     await run(
@@ -271,6 +272,7 @@ suiteOnServers("the management of learning", (server) => {
       written: true,
       send_times: null,
       differences,
+      faults: [],
     })
     assert.deepStrictEqual(await wrong({ check: true }), right)
     assert.deepStrictEqual(await wrong({}), { ...right, written: true })
