@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import * as Json from "../domain/Json.ts"
 import { wrapperKeys } from "./CustomEvents.ts"
 import type { NotUnderstood } from "./Sources.ts"
 
@@ -124,7 +125,7 @@ class Scan {
 
   private enterMember(begin: number): void {
     const length = this.at - begin
-    const name = length > maxName ? undefined : JSON.parse(this.text.slice(begin, this.at)) as string
+    const name = length > maxName ? undefined : Json.parse(this.text.slice(begin, this.at)) as string
     this.wrapper = name === undefined ? -1 : wrapperKeys.indexOf(name)
     // Of a name that is given twice the last value counts.
     if (this.wrapper >= 0) this.wrapped[this.wrapper] = undefined

@@ -74,6 +74,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ),
   posting("5,000 event ids of one hash", events("id"), "webhook/events"),
   posting("5,000 users of one hash", events("user_id"), "webhook/events"),
+  posting("500,000 integer-like names in events", names(500_000, integerText), "webhook/events"),
   posting(
     "names of one hash in events",
     `[{"event":"click","tracking_id":"t","x":${names(20_000, seededText)}}]`,
