@@ -31,6 +31,8 @@ const layerLearning = Layer.succeed(
     wake: () => Effect.void,
     relearn: () => Effect.void,
     traceWake: () => {},
+    stopped: () => Effect.succeed([]),
+    resume: () => Effect.void,
   }),
 )
 
