@@ -38,6 +38,7 @@ import { Rebuild } from "./events/Rebuild.ts"
 import { Stories } from "./events/Stories.ts"
 import { WebhookSources } from "./events/WebhookSources.ts"
 import * as AccountsRoutes from "./http/AccountsRoutes.ts"
+import { ClientConnections } from "./http/ClientConnections.ts"
 import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
 import { Drain } from "./http/Drain.ts"
@@ -129,6 +130,7 @@ export const layerServices = Layer.mergeAll(
   SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
   Keys.layer,
   LoadGate.layer,
+  ClientConnections.layer,
   Organizations.layer,
   Drain.layer,
   Retention.layer,

@@ -20,6 +20,11 @@ export class Line<A> {
     return () => this.#leave(place) !== undefined
   }
 
+  /** Everybody in the line, in the order of arrival. */
+  *[Symbol.iterator](): Iterator<A> {
+    for (const { item } of this.#places) if (item !== undefined) yield item
+  }
+
   #leave(place: Place<A>): A | undefined {
     const { item } = place
     if (item === undefined) return undefined

@@ -41,6 +41,12 @@ const watchedFrom = 16
 /** Requests that may be under way on one connection; whoever sends more without waiting for answers is cut off. */
 const maxPipelined = 64
 
+/**
+ * Bytes answered to requests that a client sent without waiting, after which the connection ends with the next answer. Such
+ * a client may not read at all, and the system would buffer megabytes for it.
+ */
+const pipelinedBytes = 1024 * 1024
+
 /** How often it is looked for requests that do not arrive. Unit: milliseconds. */
 const sweepMillis = 100
 
@@ -73,15 +79,21 @@ const heldBy = (request: IncomingMessage): number => {
  * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. What refusing
  * costs decides how much is left for those who are served: so, while many wait, connections that were just answered are not
  * read. What they ask for next waits in the system's own buffers, which costs nothing here.
+ *
+ * `busy` returns the sockets with a request in work or waiting; a connection that rests has none.
  */
-export const install = (server: Server, gate: Gate, longest = { waitMillis, restMillis }): void => {
+export const install = (
+  server: Server,
+  gate: Gate,
+  longest = { waitMillis, restMillis },
+): { readonly busy: () => ReadonlySet<Socket> } => {
   // Those that count as in work.
   const inWork = new Set<Asked>()
   const waiting = { management: new Line<Waiting>(), webhook: new Line<Waiting>(), api: new Line<Waiting>() }
   let held = 0
   const resting = new Line<Socket>()
-  // How many more requests than the one it is answering a connection has sent.
-  const pipelined = new WeakMap<Socket, number>()
+  // How many more requests than the one it is answering a connection has sent, and what it had been sent when this began.
+  const pipelined = new WeakMap<Socket, { requests: number; bytesWritten: number }>()
   let sweptAt = -Infinity
   let watching = false
 
@@ -228,11 +240,14 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
    */
   const defer = (asked: Asked) => {
     const { socket } = asked.request
-    const before = pipelined.get(socket) ?? 0
-    if (before === maxPipelined) return void socket.destroy()
-    pipelined.set(socket, before + 1)
+    let sent = pipelined.get(socket)
+    if (sent === undefined) pipelined.set(socket, sent = { requests: 0, bytesWritten: 0 })
+    if (sent.requests === maxPipelined) return void socket.destroy()
+    if (sent.requests === 0) sent.bytesWritten = socket.bytesWritten
+    sent.requests++
     asked.response.once("socket", () => {
-      pipelined.set(socket, pipelined.get(socket)! - 1)
+      sent.requests--
+      if (socket.bytesWritten - sent.bytesWritten > pipelinedBytes) asked.response.shouldKeepAlive = false
       take(asked)
     })
   }
@@ -246,4 +261,13 @@ export const install = (server: Server, gate: Gate, longest = { waitMillis, rest
     else take(asked)
     return true
   } as Server["emit"]
+
+  return {
+    busy: () => {
+      const sockets = new Set<Socket>()
+      for (const { request } of inWork) sockets.add(request.socket)
+      for (const kind of kinds) for (const { request } of waiting[kind]) sockets.add(request.socket)
+      return sockets
+    },
+  }
 }

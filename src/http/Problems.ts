@@ -320,6 +320,18 @@ export class RateLimited extends HttpApiError.Problem<RateLimited>()(
   ),
 ) {}
 
+/** 429: one address has too many connections. */
+export class TooManyConnections extends HttpApiError.Problem<TooManyConnections>()(
+  "TooManyConnections",
+  declare(
+    "too-many-connections",
+    429,
+    "The address has too many connections",
+    "Use fewer connections and send several requests over each, one after another. The operator of the service can raise " +
+      "MAX_CONNECTIONS_PER_ADDRESS; a load balancer belongs to TRUSTED_PROXIES, which have no such limit.",
+  ),
+) {}
+
 /** 500: a fault of this service. The request id finds it in the logs. */
 export class InternalError extends HttpApiError.Problem<InternalError>()(
   "InternalError",

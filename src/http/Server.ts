@@ -7,6 +7,7 @@ import { createServer, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { Settings } from "../Settings.ts"
 import * as Body from "./Body.ts"
+import { ClientConnections } from "./ClientConnections.ts"
 import { LoadGate } from "./LoadGate.ts"
 import * as LoadShedding from "./LoadShedding.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "./Problems.ts"
@@ -58,6 +59,7 @@ const refuse = (error: Error, socket: Duplex) => {
 /** The HTTP server of `HOST` and `PORT`, cutting slow clients and draining when its scope closes. */
 export const layerServer = Layer.unwrap(Effect.gen(function* () {
   const { gate } = yield* LoadGate
+  const connections = yield* ClientConnections
   const { headersTimeout, host, port, requestTimeout, shutdownTimeout } = yield* Settings
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
   const requestTimeoutMillis = Math.max(headersTimeoutMillis, Duration.toMillis(requestTimeout))
@@ -75,7 +77,8 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
-      LoadShedding.install(server, gate)
+      const { busy } = LoadShedding.install(server, gate)
+      connections.install(server, busy)
       return server
     },
     { host, port, gracefulShutdownTimeout: shutdownTimeout },

@@ -1,0 +1,60 @@
+import { Buffer } from "node:buffer"
+import type { Socket } from "node:net"
+
+/** Bytes handed to the operating system at once. */
+const pieceBytes = 64 * 1024
+
+type Done = (error?: Error | null) => void
+interface Chunk {
+  readonly chunk: Buffer | string
+  readonly encoding: BufferEncoding
+}
+
+const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer =>
+  typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk
+
+/**
+ * Makes a socket write what is longer than 64 KiB in pieces, and calls `onPiece` after each. The runtime does not say how
+ * much of a single write the client has taken, so that a slow reader could not be told from one that does not read.
+ * Shorter writes are left as they are. A buffer is not copied.
+ */
+export const paceWrites = (socket: Socket, onPiece: () => void): void => {
+  const write = socket._write
+  const writev = socket._writev!
+
+  const writePieces = (chunks: ReadonlyArray<Chunk>, done: Done) => {
+    let index = 0
+    let bytes = bytesOf(chunks[0]!.chunk, chunks[0]!.encoding)
+    let at = 0
+    let isWriting = false
+    let isDue = false
+    // A loop rather than recursion: a write may complete at once, and there can be thousands of pieces.
+    const next: Done = (error) => {
+      if (error) return done(error)
+      onPiece()
+      isDue = true
+      if (isWriting) return
+      isWriting = true
+      while (isDue) {
+        isDue = false
+        while (at >= bytes.length && ++index < chunks.length) {
+          bytes = bytesOf(chunks[index]!.chunk, chunks[index]!.encoding)
+          at = 0
+        }
+        if (index >= chunks.length) return done()
+        write.call(socket, bytes.subarray(at, at += pieceBytes), "buffer" as BufferEncoding, next)
+      }
+      isWriting = false
+    }
+    next()
+  }
+
+  socket._write = (chunk: Buffer | string, encoding, done) =>
+    chunk.length <= pieceBytes ? write.call(socket, chunk, encoding, done) : writePieces([{ chunk, encoding }], done)
+  socket._writev = (chunks, done) => {
+    let length = 0
+    for (const { chunk } of chunks) length += chunk.length
+    if (length <= pieceBytes) writev.call(socket, chunks, done)
+    else writePieces(chunks, done)
+  }
+}
