@@ -1,6 +1,8 @@
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { staticDocument } from "../http/StaticDocument.ts"
 
 // The stylesheet and the script, read once, under names that hold a hash of their content: a browser keeps them for good.
 
@@ -33,14 +35,8 @@ export const assets = {
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, live].map(({ path, text, type }) =>
-    HttpRouter.route(
-      "GET",
-      path,
-      HttpServerResponse.text(text, {
-        contentType: types[type],
-        headers: { "cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff" },
-      }),
-    )
-  ),
+  [stylesheet, script, templates, live].map(({ path, text, type }) => {
+    const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
+    return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
+  }),
 )

@@ -376,6 +376,7 @@ class OperationsGroup extends HttpApiGroup.make("operations")
     ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4" })),
+      error: Problems.PathNotFound,
     }).annotate(OpenApi.Summary, "Metrics for Prometheus"),
     HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Unknown })
       .annotate(OpenApi.Summary, "This document"),

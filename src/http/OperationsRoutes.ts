@@ -1,5 +1,5 @@
 import { type Duration, Effect, Fiber, Metric } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
@@ -16,6 +16,7 @@ import { LoadGate } from "./LoadGate.ts"
 import { docsPage, problemPage, problemsPage } from "./Pages.ts"
 import { PathNotFound, problemPages } from "./Problems.ts"
 import { query } from "./Requests.ts"
+import { staticDocument } from "./StaticDocument.ts"
 
 const pending = Metric.gauge("parlance_decisions_pending")
 const storeDown = Metric.gauge("parlance_store_down")
@@ -61,15 +62,17 @@ interface Backlog {
 export const document = OpenApi.fromApi(Api)
 
 const html = (text: string) =>
-  HttpServerResponse.text(text, {
-    contentType: "text/html; charset=utf-8",
-    headers: {
-      "content-security-policy":
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-      "x-content-type-options": "nosniff",
-      "cache-control": "no-cache",
-    },
+  staticDocument(text, "text/html; charset=utf-8", {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    "cache-control": "no-cache",
   })
+
+/**
+ * Whether the path is spelled as it is documented. The router also takes `/%6detrics`, `/metrics;x` and `/metrics#x` for
+ * /metrics, which a balancer that closes /metrics to strangers may not.
+ */
+const isSpelled = ({ url }: HttpServerRequest.HttpServerRequest, path: string): boolean =>
+  url === path || url.startsWith(`${path}?`)
 
 /** Health, readiness, metrics and the documents. */
 export const layer = HttpApiBuilder.group(
@@ -155,9 +158,10 @@ export const layer = HttpApiBuilder.group(
       yield* measure.pipe(Effect.andThen(Effect.sleep(exportMetricsEvery)), Effect.forever, Effect.forkScoped)
     }
 
-    const openapiText = HttpServerResponse.jsonUnsafe(document)
-    const docsHtml = html(docsPage(document))
-    const problemsHtml = html(problemsPage(problemPages))
+    const openapi = staticDocument(JSON.stringify(document), "application/json", { "cache-control": "no-cache" })
+    const docs = html(docsPage(document))
+    const problems = html(problemsPage(problemPages))
+    const pages = new Map(problemPages.map((page) => [page.slug, html(problemPage(page))]))
 
     return handlers
       .handle("healthz", () => Effect.succeed({ status: "ok" as const }))
@@ -191,21 +195,23 @@ export const layer = HttpApiBuilder.group(
             }),
           }, { status: isServing ? 200 : 503 })
         }))
-      .handleRaw("metrics", () =>
-        Effect.gen(function* () {
-          yield* measure
-          return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
-            contentType: "text/plain; version=0.0.4; charset=utf-8",
+      .handleRaw("metrics", ({ request }) =>
+        isSpelled(request, "/metrics")
+          ? Effect.gen(function* () {
+            yield* measure
+            return HttpServerResponse.text(yield* PrometheusMetrics.format(), {
+              contentType: "text/plain; version=0.0.4; charset=utf-8",
+            })
           })
-        }))
-      .handleRaw("openapi", () => Effect.succeed(openapiText))
-      .handleRaw("docs", () => Effect.succeed(docsHtml))
-      .handleRaw("problems", () => Effect.succeed(problemsHtml))
-      .handleRaw("problem", ({ params }) => {
-        const page = problemPages.find(({ slug }) => slug === params.slug)
+          : new PathNotFound({ detail: "Metrics are at /metrics, spelled like that" }))
+      .handleRaw("openapi", ({ request }) => Effect.succeed(openapi(request)))
+      .handleRaw("docs", ({ request }) => Effect.succeed(docs(request)))
+      .handleRaw("problems", ({ request }) => Effect.succeed(problems(request)))
+      .handleRaw("problem", ({ params, request }) => {
+        const page = pages.get(params.slug)
         return page === undefined
           ? new PathNotFound({ detail: `There is no problem type ${JSON.stringify(params.slug.slice(0, 100))}` })
-          : Effect.succeed(html(problemPage(page)))
+          : Effect.succeed(page(request))
       })
   }),
 )

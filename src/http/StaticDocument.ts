@@ -1,0 +1,53 @@
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Buffer } from "node:buffer"
+import { hash } from "node:crypto"
+import { constants, gzipSync } from "node:zlib"
+
+/** Shorter documents are not compressed: they fit into a packet or two. */
+const leastCompressed = 2048
+
+/** Whether an `Accept-Encoding` takes gzip, by name or with `*`. */
+export const acceptsGzip = (header: string | undefined): boolean => {
+  let any = false
+  for (const part of (header ?? "").toLowerCase().split(",")) {
+    const [name, ...parameters] = part.split(";").map((text) => text.trim())
+    const isTaken = !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
+    if (name === "gzip" || name === "x-gzip") return isTaken
+    if (name === "*") any = isTaken
+  }
+  return any
+}
+
+/** Whether an `If-None-Match` names this entity tag; tags are compared without their `W/`. */
+export const matchesTag = (header: string | undefined, tag: string): boolean =>
+  header !== undefined &&
+  header.split(",").some((part) => part.trim() === "*" || part.trim().replace(/^W\//, "") === tag.replace(/^W\//, ""))
+
+/**
+ * A document that is the same for everybody: encoded and compressed once, and sent from the same bytes to every client, so
+ * that many slow readers hold no copy of it. Returns the response to a request: 304 when the client has it, gzip when it
+ * accepts that. `headers` need a `cache-control`.
+ */
+export const staticDocument = (
+  text: string,
+  contentType: string,
+  headers: Readonly<Record<string, string>>,
+): (request: HttpServerRequest.HttpServerRequest) => HttpServerResponse.HttpServerResponse => {
+  const plain = Buffer.from(text)
+  // Weak: one tag for both encodings.
+  const etag = `W/"${hash("sha256", plain, "hex").slice(0, 32)}"`
+  const all = { ...headers, etag, vary: "accept-encoding" }
+  const respond = (body: Buffer, more: Record<string, string> = {}) =>
+    HttpServerResponse.uint8Array(body, { contentType, headers: { ...all, ...more } })
+  const identity = respond(plain)
+  const compressed = plain.length < leastCompressed
+    ? identity
+    : respond(gzipSync(plain, { level: constants.Z_BEST_COMPRESSION }), { "content-encoding": "gzip" })
+  const unchanged = HttpServerResponse.empty({ status: 304, headers: all })
+  return ({ headers }) =>
+    matchesTag(headers["if-none-match"], etag)
+      ? unchanged
+      : acceptsGzip(headers["accept-encoding"])
+      ? compressed
+      : identity
+}
