@@ -52,6 +52,20 @@ const withHeaders = (
   })
 }
 
+/** A browser that has been here over HTTPS comes over HTTPS only, for a year. */
+const strictTransport = "max-age=31536000"
+
+/**
+ * Headers for browsers: no guessing of types, no copies in caches unless the response says otherwise, and with an https
+ * PUBLIC_URL no plain HTTP. Responses of `/api/` go to programs, which have no use for them.
+ */
+const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: boolean) =>
+  HttpServerResponse.setHeaders(response, {
+    "x-content-type-options": "nosniff",
+    ...(response.headers["cache-control"] === undefined ? { "cache-control": "no-store" } : {}),
+    ...(isHttps ? { "strict-transport-security": strictTransport } : {}),
+  })
+
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
 export const requestIdOf = (given: string | undefined): string =>
   given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
@@ -179,7 +193,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const share = yield* TraceShare
-  const { trustedProxies } = yield* Settings
+  const { publicUrl, trustedProxies } = yield* Settings
+  const isHttps = Option.exists(publicUrl, ({ protocol }) => protocol === "https:")
 
   // Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
   const envelop = <E, R>(
@@ -189,8 +204,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const requestId = requestIdOf(request.headers["x-request-id"])
       const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
+      const isApi = request.url.startsWith("/api/")
       // What is asked with a key has no use for the address, and shall not pay for it.
-      const seen = request.url.startsWith("/api/") ? request : seenThrough(trustedProxies, request)
+      const seen = isApi ? request : seenThrough(trustedProxies, request)
       // For whatever is logged until the answer; the enclosing request restores what was there before.
       const context = Context.add(fiber.context, References.CurrentLogAnnotations, { requestId })
       fiber.setContext(seen === request ? context : Context.add(context, HttpServerRequest.HttpServerRequest, seen))
@@ -199,7 +215,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           const route = routeOf(fiber)
           measure(kindOf(route), response.status, clock.currentTimeMillisUnsafe() - begun)
           if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
-          return withHeaders(response, requestId, RateLimits.headersOf(request))
+          const finished = withHeaders(response, requestId, RateLimits.headersOf(request))
+          return isApi ? finished : forBrowsers(finished, isHttps)
         })
       const answering = Effect.matchCauseEffect(next, {
         onSuccess: finish,
