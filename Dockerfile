@@ -21,7 +21,7 @@ ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DENO_NO_UPDATE_CHECK=1
 WORKDIR /app
 COPY --from=build /deno-dir /deno-dir
 COPY --from=build /app /app
-RUN mkdir /data && chown deno /data
+RUN mkdir -m 700 /data && chown deno /data
 USER deno
 VOLUME /data
 EXPOSE 8080

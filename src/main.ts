@@ -25,6 +25,7 @@ import * as Serve from "./Serve.ts"
 import { runAsProcess } from "./Process.ts"
 import { Settings } from "./Settings.ts"
 import { migrate } from "./store/Migrations.ts"
+import { keepNewFilesPrivate } from "./store/PrivateFiles.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import { version } from "./domain/Version.ts"
 import { discreet } from "./telemetry/Discreet.ts"
@@ -54,7 +55,11 @@ const layerQuiet = layerFrom("Error")
 const serveCommand = Command.make(
   "serve",
   {},
-  () => Layer.launch(Layer.provide(Serve.layer, Telemetry.layer)).pipe(Effect.provide(layerLogs)),
+  () =>
+    keepNewFilesPrivate.pipe(
+      Effect.andThen(Layer.launch(Layer.provide(Serve.layer, Telemetry.layer))),
+      Effect.provide(layerLogs),
+    ),
 ).pipe(Command.withDescription("Run the service"))
 
 const migrateCommand = Command.make("migrate", {}, () =>

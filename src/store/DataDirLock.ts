@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { tighten } from "./PrivateFiles.ts"
 
 /** The data directory belongs to another live process: PGlite would let both write, and rows would be lost. */
 export class DataDirInUse extends Schema.TaggedError<DataDirInUse>()("DataDirInUse", {
@@ -66,7 +67,7 @@ export const acquire = (dataDir: string) =>
       let file: Deno.FsFile
       let locked: boolean
       try {
-        mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+        mkdirSync(join(dataDir, "db"), { recursive: true, mode: 0o700 })
         file = Deno.openSync(fileOf(dataDir), { read: true, write: true, create: true, mode: 0o600 })
         locked = file.tryLockSync(true)
       } catch (cause) {
@@ -81,7 +82,10 @@ export const acquire = (dataDir: string) =>
       return Effect.succeed(file)
     }),
     (file) => Effect.sync(() => file.close()),
-  ).pipe(Effect.map((file): DataDirLock => ({ announce: (holder) => write(file, holder) })))
+  ).pipe(
+    Effect.tap(tighten(dataDir)),
+    Effect.map((file): DataDirLock => ({ announce: (holder) => write(file, holder) })),
+  )
 
 /** Whether a live process holds `dataDir` now. */
 export const isHeld = (dataDir: string): boolean => {
