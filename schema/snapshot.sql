@@ -491,6 +491,7 @@ CREATE TABLE organizations (
   allowed_days json,
   retention_days integer NOT NULL DEFAULT 400,
   inbox_retention_days integer NOT NULL DEFAULT 30,
+  webhook_daily_bytes bigint,
   PRIMARY KEY (slug)
 );
 
@@ -690,4 +691,13 @@ CREATE TABLE webhook_sources (
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, source),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
+CREATE TABLE webhook_usage (
+  org_slug text NOT NULL,
+  day date NOT NULL,
+  bytes bigint NOT NULL,
+  refused bigint NOT NULL,
+  PRIMARY KEY (org_slug, day),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug) ON DELETE CASCADE
 );

@@ -36,6 +36,7 @@ import { EventHistory } from "./events/EventHistory.ts"
 import { MappingTrials } from "./events/MappingTrials.ts"
 import { Rebuild } from "./events/Rebuild.ts"
 import { Stories } from "./events/Stories.ts"
+import { WebhookQuota } from "./events/WebhookQuota.ts"
 import { WebhookSources } from "./events/WebhookSources.ts"
 import * as AccountsRoutes from "./http/AccountsRoutes.ts"
 import { ClientConnections } from "./http/ClientConnections.ts"
@@ -138,7 +139,14 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Decider.layer),
   Layer.provideMerge(layerSendTimes),
   Layer.provideMerge(
-    Layer.mergeAll(StickyChoices.layer, DecisionLog.layer, Inbox.layer, WebhookSources.layer, layerLearning),
+    Layer.mergeAll(
+      StickyChoices.layer,
+      DecisionLog.layer,
+      Inbox.layer,
+      WebhookQuota.layer,
+      WebhookSources.layer,
+      layerLearning,
+    ),
   ),
   Layer.provideMerge(Erasures.layer),
   Layer.provideMerge(

@@ -1,5 +1,18 @@
-import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
-import { parseRateLimit } from "./domain/ApiKey.ts"
+import {
+  ByteSize,
+  Config,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  Redacted,
+  Result,
+  Schema,
+  SchemaIssue,
+} from "effect"
+import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
+import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 
 const atLeast = (minimum: number, name: string) =>
@@ -29,17 +42,43 @@ const isLength = (text: string): boolean =>
 const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
-const limit = (name: string) =>
+/** Switches a limit off. */
+const none = "none"
+
+/** The limit of keys while nobody sets another: half of what one process can do, and more than senders ask for. */
+export const defaultKeyLimit: RateLimit = { requests: 5000, per: "second" }
+
+/** A rate limit; empty means `otherwise`, and `none` that there is no limit. */
+const limit = (name: string, otherwise: RateLimit) =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter<string>((text) =>
-        text.trim() === "" || parseRateLimit(text) !== undefined
+        text.trim() === "" || text.trim() === none || parseRateLimit(text) !== undefined
           ? undefined
-          : "Must be a limit such as 100/second or 5000/minute, of 1 to 1,000,000 requests"
+          : "Must be none, or a limit such as 100/second or 5000/minute, of 1 to 1,000,000 requests"
       ),
     ),
     name,
-  ).pipe(Config.withDefault(""), Config.map((text) => Option.fromUndefinedOr(parseRateLimit(text))))
+  ).pipe(
+    Config.withDefault(""),
+    Config.map((text) => text.trim() === "" ? Option.some(otherwise) : Option.fromUndefinedOr(parseRateLimit(text))),
+  )
+
+/** A number of bytes; empty means `otherwise`, and `none` that there is no limit. */
+const bytes = (name: string, otherwise: string) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) =>
+        text.trim() === "" || text.trim() === none || parseBytes(text) !== undefined
+          ? undefined
+          : "Must be none, or a number of bytes such as 10 GiB or 500 MB"
+      ),
+    ),
+    name,
+  ).pipe(
+    Config.withDefault(""),
+    Config.map((text) => Option.fromUndefinedOr(parseBytes(text.trim() === "" ? otherwise : text))),
+  )
 
 const entriesOf = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
 
@@ -205,8 +244,15 @@ const config = {
     Config.withDefault(""),
     Config.map(entriesOf),
   ),
-  /** `KEY_RATE_LIMIT`: how often a key without a limit of its own may be used, such as `1000/second`. Default: no limit. */
-  keyRateLimit: limit("KEY_RATE_LIMIT"),
+  /**
+   * `KEY_RATE_LIMIT`: limit of keys without one of their own, such as `1000/second`, or `none`. Default `5000/second`.
+   */
+  keyRateLimit: limit("KEY_RATE_LIMIT", defaultKeyLimit),
+  /**
+   * `WEBHOOK_DAILY_BYTES`: bytes of webhook bodies that one organization may store in a day (UTC), such as `500 MB`, or
+   * `none`. An organization can have a quota of its own. Default `10 GiB`.
+   */
+  webhookDailyBytes: bytes("WEBHOOK_DAILY_BYTES", "10 GiB"),
   /**
    * `TRUSTED_PROXIES`: address ranges of load balancers whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as
    * `10.0.0.0/8`. Default none.

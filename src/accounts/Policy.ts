@@ -29,6 +29,8 @@ export const policy: Readonly<Record<string, Rule>> = {
   listOrganizations: reads("signed-in"),
   getOrganization: reads("viewer"),
   updateOrganization: writes("admin", "organization changed"),
+  organizationUsage: reads("viewer"),
+  setOrganizationQuota: writes("administrator", "quota changed"),
   createKey: writes("admin", "API key created"),
   listKeys: reads("viewer"),
   updateKey: writes("admin", "API key changed"),

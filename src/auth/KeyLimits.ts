@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { type RateLimit, windowMillis } from "../domain/ApiKey.ts"
-import { Settings } from "../Settings.ts"
+import { defaultKeyLimit, Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
 import { RateWindow } from "./RateWindow.ts"
 
@@ -71,12 +71,15 @@ export class KeyLimits extends Context.Service<KeyLimits, {
           counted.delete(keyId)
           return undefined
         }
+        const isAnnounced = rate !== defaultKeyLimit
         if (known?.window.limit === rate.requests && known.window.windowMillis === windowMillis[rate.per]) {
+          known.window.isAnnounced = isAnnounced
           return known.window
         }
         const window = new RateWindow(rate.requests, windowMillis[rate.per], () => clock.currentTimeMillisUnsafe())
         window.allowed = Math.max(1, Math.floor(rate.requests / nodes))
         window.isShared = nodes > 1
+        window.isAnnounced = isAnnounced
         counted.set(keyId, { window, asked: 0 })
         return window
       }

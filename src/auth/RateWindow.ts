@@ -25,6 +25,8 @@ export class RateWindow {
   allowed: number
   /** Whether other nodes share the limit, so that what is allowed may soon be more. */
   isShared = false
+  /** Whether callers are told of the limit with every response; the built-in default is told only to those it refuses. */
+  isAnnounced = true
   /** Requests asked for since it was last set to 0, the refused too. */
   asked = 0
 

@@ -1,7 +1,9 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import { formatBytes, parseBytes } from "../domain/Bytes.ts"
 import type { Organization } from "../domain/Organization.ts"
+import { Quota, type Usage } from "../domain/Usage.ts"
 import { decodeInput } from "./Inputs.ts"
 import { ManagementClient } from "./Connection.ts"
 import { print } from "./Root.ts"
@@ -120,8 +122,49 @@ const update = Command.make(
   }),
 ).pipe(Command.withDescription("Change an organization"))
 
+const describeUsage = (usage: Usage) => {
+  const { day, resets_at, webhook_bytes: used, webhook_daily_bytes: quota, webhook_refused: refused } = usage
+  return [
+    quota === null
+      ? `Webhook bodies stored on ${day} (UTC): ${formatBytes(used)}, without a quota`
+      : `Webhook bodies stored on ${day} (UTC): ${formatBytes(used)} of ${formatBytes(quota)} ` +
+        `(${Math.floor(100 * used / quota)} %), until ${resets_at}`,
+    ...(refused > 0 ? [`Refused for the quota: ${refused} bodies`] : []),
+  ].join("\n")
+}
+
+const usage = Command.make(
+  "usage",
+  { slug },
+  Effect.fnUntraced(function* ({ slug }) {
+    const client = yield* ManagementClient
+    const used = yield* client.organizations.organizationUsage({ params: { org: slug } })
+    yield* print(used, describeUsage(used))
+  }),
+).pipe(Command.withDescription("Show what an organization has used of its daily quota of webhook bodies"))
+
+const quota = Command.make(
+  "quota",
+  {
+    slug,
+    bytes: Flag.String("webhook-daily-bytes").pipe(
+      Flag.withDescription(
+        "Bytes of webhook bodies it may store in a day (UTC), such as 20GiB; default: as the installation",
+      ),
+    ),
+  },
+  Effect.fnUntraced(function* ({ bytes, slug }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(Quota, {
+      webhook_daily_bytes: bytes === "default" ? null : parseBytes(bytes) ?? bytes,
+    })
+    const used = yield* client.organizations.setOrganizationQuota({ params: { org: slug }, payload })
+    yield* print(used, describeUsage(used))
+  }),
+).pipe(Command.withDescription("Set the daily quota of an organization"))
+
 /** `parlance org …` */
 export const orgCommand = Command.make("org").pipe(
   Command.withDescription("Organizations"),
-  Command.withSubcommands([create, list, show, update]),
+  Command.withSubcommands([create, list, show, update, usage, quota]),
 )

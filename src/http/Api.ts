@@ -13,6 +13,7 @@ import {
   VariantPatch,
   Vars,
 } from "../domain/Template.ts"
+import { Quota, Usage } from "../domain/Usage.ts"
 import { AccountsGroup } from "./AccountsApi.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import { CustomEventsBody } from "./CustomEventsBody.ts"
@@ -117,13 +118,19 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       params: path,
       payload: CustomEventsBody,
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
-      error: [...Problems.ofBody, ...keyProblems],
+      error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },
       payload: Schema.Json.annotate({ description: "Whatever the platform sends; stored as it came" }),
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
-      error: [Problems.Unauthorized, Problems.PayloadTooLarge, Problems.PathNotFound, Problems.Unavailable],
+      error: [
+        Problems.Unauthorized,
+        Problems.PayloadTooLarge,
+        Problems.PathNotFound,
+        Problems.QuotaExceeded,
+        Problems.Unavailable,
+      ],
     }).annotate(OpenApi.Summary, "Webhooks of messaging platforms").annotate(
       OpenApi.Description,
       "`segment` is provider_a (braze), provider_b (iterable), provider_c (customerio), provider_d (segment) or " +
@@ -184,6 +191,20 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
       success: Organization,
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings"),
+    HttpApiEndpoint.get("organizationUsage", "/organizations/:org/usage", {
+      params: path,
+      success: Usage,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "What an organization has used of its daily quota of webhook bodies"),
+    HttpApiEndpoint.put("setOrganizationQuota", "/organizations/:org/quota", {
+      params: path,
+      payload: Quota,
+      success: Usage,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Sets an organization's quota").annotate(
+      OpenApi.Description,
+      "For administrators of the installation. `webhook_daily_bytes` null: as WEBHOOK_DAILY_BYTES says.",
+    ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}

@@ -3,6 +3,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CurrentActor, may } from "../accounts/Actor.ts"
 import { Keys } from "../auth/Keys.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
+import { Quota } from "../domain/Usage.ts"
+import { WebhookQuota } from "../events/WebhookQuota.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { KeyBody, KeyPatch, ServedApi } from "./Api.ts"
 import { decoder } from "../domain/Faults.ts"
@@ -10,6 +12,7 @@ import { body, lookedUp, slugOf, toProblems } from "./Requests.ts"
 
 const organizationInput = decoder(OrganizationInput)
 const organizationPatch = decoder(OrganizationPatch)
+const quotaBody = decoder(Quota)
 const keyBody = decoder(KeyBody)
 const keyPatch = decoder(KeyPatch)
 
@@ -18,6 +21,7 @@ export const organizationsLayer = HttpApiBuilder.group(
   "organizations",
   Effect.fnUntraced(function* (handlers) {
     const organizations = yield* Organizations
+    const quotas = yield* WebhookQuota
     return handlers
       .handleRaw(
         "createOrganization",
@@ -44,6 +48,12 @@ export const organizationsLayer = HttpApiBuilder.group(
             toProblems,
           ),
       )
+      .handle("organizationUsage", ({ params }) => toProblems(quotas.usage(slugOf(params))))
+      .handleRaw("setOrganizationQuota", ({ params, request }) =>
+        Effect.flatMap(
+          body(request, quotaBody),
+          ({ webhook_daily_bytes: bytes }) => quotas.setQuota(slugOf(params), bytes),
+        ).pipe(toProblems))
   }),
 )
 

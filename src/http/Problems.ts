@@ -332,6 +332,19 @@ export class TooManyConnections extends HttpApiError.Problem<TooManyConnections>
   ),
 ) {}
 
+/** 429: the organization has used up the bytes of webhook bodies it may store in a day. */
+export class QuotaExceeded extends HttpApiError.Problem<QuotaExceeded>()(
+  "QuotaExceeded",
+  declare(
+    "quota-exceeded",
+    429,
+    "The organization has reached its daily quota of webhook bodies",
+    "Nothing of the request was stored. Send it again after the seconds in Retry-After; an event that arrives twice counts " +
+      "once. The quota starts anew at 00:00 UTC. An administrator of the installation can raise it for the organization " +
+      "with `parlance org quota`, or for all organizations with WEBHOOK_DAILY_BYTES.",
+  ),
+) {}
+
 /** 500: a fault of this service. The request id finds it in the logs. */
 export class InternalError extends HttpApiError.Problem<InternalError>()(
   "InternalError",

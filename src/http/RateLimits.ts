@@ -7,7 +7,7 @@ import { RateLimited } from "./Problems.ts"
 interface Use {
   readonly window: RateWindow
   /** Requests it was refused for; 0 when it was let through. */
-  refused: number
+  readonly refused: number
 }
 
 // By Node's request, which stays the same whatever a middleware makes of it.
@@ -20,10 +20,9 @@ export const charge = (
   requests: number,
 ): Effect.Effect<void, RateLimited> => {
   if (window === undefined) return Effect.void
-  const use: Use = { window, refused: 0 }
-  uses.set(source, use)
-  if (window.take(requests)) return Effect.void
-  use.refused = requests
+  const isTaken = window.take(requests)
+  if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
+  if (isTaken) return Effect.void
   const rate = `${window.limit} a ${window.windowMillis === 1000 ? "second" : "minute"}`
   return new RateLimited({
     detail: requests > window.limit

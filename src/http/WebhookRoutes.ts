@@ -1,18 +1,19 @@
 import { Clock, Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type Segment, segmentOf } from "../domain/Source.ts"
 import { isCloudEvents } from "../events/CloudEvents.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { countItems } from "../events/ItemCount.ts"
+import { type QuotaReached, WebhookQuota } from "../events/WebhookQuota.ts"
 import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
 import type { Verdict } from "../events/signatures/Verdict.ts"
 import { WebhookSources } from "../events/WebhookSources.ts"
 import { carried, step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { authorize } from "./KeyRequired.ts"
-import { PathNotFound, Unauthorized, Unavailable } from "./Problems.ts"
+import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "./Problems.ts"
 import { invalid, lookedUp } from "./Requests.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
@@ -39,6 +40,19 @@ const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: Segmen
     ).slice(0, 50),
   )
 
+const charactersOf = (headers: Readonly<Record<string, string>>): number => {
+  let characters = 0
+  for (const name in headers) characters += name.length + headers[name]!.length
+  return characters
+}
+
+/** The 429 of an organization that may store no more today. */
+const overQuota = (error: QuotaReached) =>
+  Effect.map(
+    HttpServerRespondable.toResponse(new QuotaExceeded({ detail: error.message })),
+    HttpServerResponse.setHeader("retry-after", String(error.retryAfterSeconds)),
+  )
+
 /** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
 const handshakeEvery = 60_000
 
@@ -57,11 +71,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const inbox = yield* Inbox
   const sources = yield* WebhookSources
+  const quota = yield* WebhookQuota
   const clock = yield* Clock.Clock
   /** When a handshake of an organization was last taken, and what became of it. */
   const shaken = new Map<string, {
     readonly at: number
-    readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, Unavailable>
+    readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, QuotaReached | Unavailable>
   }>()
 
   const store = (
@@ -76,14 +91,21 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         const headers = headersOf(request, source)
         // With the body, so that what becomes of it is seen in the trace of the request that brought it.
         if (traceparent !== undefined) headers["traceparent"] = traceparent
-        return inbox.store({ org: org as OrgSlug, source, headers, body })
+        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), () =>
+          new Unavailable({
+            detail:
+              "The store does not take events now: send the request again. An event that arrives twice counts once",
+          }))
+        return quota.check(org).pipe(
+          Effect.andThen(storing),
+          Effect.tap(() =>
+            Effect.sync(() =>
+              quota.add(org, body.byteLength + charactersOf(headers))
+            )
+          ),
+        )
       }),
       step("store"),
-      Effect.mapError(() =>
-        new Unavailable({
-          detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
-        })
-      ),
       Effect.as(HttpServerResponse.jsonUnsafe({ status: "ok", received })),
     )
 
@@ -92,8 +114,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const { headers } = request
     const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
       headers["authorization"] === undefined
-    if (!signed) yield* step("auth")(authorize(keys, request, org, "events"))
-    // Nobody's body is read for nothing.
+    if (!signed) {
+      yield* step("auth")(authorize(keys, request, org, "events"))
+      // Before the body is read for nothing.
+      yield* quota.check(org)
+    } // Nobody's body is read for nothing.
     else if (sources.readsBody(org, "events") === undefined) return yield* refusal(undefined, noSignedEvents)
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
@@ -124,6 +149,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const verdict = sources.verify(org, segment, headers, noBytes)
       // Before the body, which then need not be read.
       if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
+      yield* quota.check(org)
     }
     const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
     if (segment === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
@@ -165,7 +191,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       return yield* segment === "events"
         ? receiveEvents(request, lookedUp(org))
         : receive(request, lookedUp(org), segment)
-    }),
+    }).pipe(Effect.catchTag("QuotaReached", overQuota)),
   )
 
   // CloudEvents asks before it delivers whether it may; whoever may is decided by the key, so everybody is told yes.

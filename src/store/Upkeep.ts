@@ -22,6 +22,7 @@ export const tables: ReadonlyArray<string> = [
   "daily_decisions",
   "inbox",
   "intake_batches",
+  "webhook_usage",
   "events",
   "attribute_counts",
   "idempotency_keys",

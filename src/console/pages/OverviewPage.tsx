@@ -6,8 +6,11 @@ import type { ComponentChildren } from "preact"
 import { Keys } from "../../auth/Keys.ts"
 import { Connections } from "../../delivery/Connections.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
+import { formatBytes } from "../../domain/Bytes.ts"
 import { platforms } from "../../domain/Source.ts"
+import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival, Arrivals } from "../../events/Arrivals.ts"
+import { WebhookQuota } from "../../events/WebhookQuota.ts"
 import { WebhookSources } from "../../events/WebhookSources.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
@@ -75,6 +78,34 @@ const idleVariants = (
     .map((variant) => variant.id)
 }
 
+/** Share of a quota from which on it is shown. */
+const nearQuota = 0.8
+
+/** A notice that the organization is near its daily quota of webhook bodies, or has reached it. */
+const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
+  const { webhook_bytes: used, webhook_daily_bytes: quota, webhook_refused: refused } = usage
+  if (quota === null || used < nearQuota * quota) return []
+  const figures = `${formatBytes(used)} of ${formatBytes(quota)} stored today.`
+  const ask = "The quota starts anew at 00:00 UTC; an administrator of the installation can raise it."
+  return used < quota
+    ? [{
+      kind: "warn",
+      what: "quota",
+      href,
+      title: `Webhook quota: ${Math.floor(100 * used / quota)} % used`,
+      detail: `${figures} At 100 %, further webhooks are refused with status 429. ${ask}`,
+    }]
+    : [{
+      kind: "bad",
+      what: "quota",
+      href,
+      title: "Webhook quota reached",
+      detail:
+        `${figures} ${count(refused)} ${refused === 1 ? "request was" : "requests were"} refused with status 429, ` +
+        `which platforms send again later. ${ask}`,
+    }]
+}
+
 const quoted = (ids: ReadonlyArray<string>) =>
   ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
 
@@ -91,6 +122,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const sources = yield* WebhookSources
   const traffic = yield* Traffic
   const views = yield* Views
+  const quota = yield* WebhookQuota
 
   const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
     const base = `/console/o/${org.slug}`
@@ -104,6 +136,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const setups = yield* sources.list(org.slug)
     const queue = yield* deliveries.summary(org.slug)
     const stopped = yield* learning.stopped(org.slug)
+    const usage = yield* quota.usage(org.slug)
 
     const busiest = templates.map((template) => ({ template, sends: recentSends(models, org.slug, template.id) }))
       .sort((a, b) => b.sends - a.sends || (a.template.id < b.template.id ? -1 : 1))
@@ -115,6 +148,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const shown = busiest.toSorted((a, b) => today(b.id) - today(a.id))
 
     const troubles: ReadonlyArray<Trouble> = [
+      ...quotaTroubles(usage, `${base}/sources`),
       ...ways.flatMap(({ enabled, name, paused, trouble }): ReadonlyArray<Trouble> =>
         !enabled ? [] : trouble !== null
           ? [{

@@ -23,6 +23,7 @@ const labels: Readonly<Record<string, string>> = {
   delay_horizon_hours: "Send times at most ahead",
   quiet_hours: "Quiet hours",
   allowed_days: "Days on which may be sent",
+  webhook_daily_bytes: "Webhook bytes a day",
   enabled: "Enabled",
   paused: "Paused",
   default: "Carries what is delivered",

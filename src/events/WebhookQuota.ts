@@ -1,0 +1,160 @@
+import { Clock, Context, Effect, Layer, Metric, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Usage } from "../domain/Usage.ts"
+import { Settings } from "../Settings.ts"
+import { tell } from "../store/ChangeTrail.ts"
+import { DailyBytes, dayOf, nextDay } from "./DailyBytes.ts"
+
+/** The organization has stored as many bytes of webhook bodies today as it may. */
+export class QuotaReached extends Schema.TaggedError<QuotaReached>()("QuotaReached", {
+  quota: Schema.Int,
+  /** Unit: seconds. */
+  retryAfterSeconds: Schema.Int,
+}) {
+  override get message() {
+    return `The organization has stored the ${this.quota} bytes of webhook bodies that it may store in a day (UTC)`
+  }
+}
+
+/** How often nodes tell the table what they stored, and read what all of them have. */
+const exchangeEvery = "1 second"
+
+/** How long usage is kept. Unit: days. */
+const keptDays = 35
+
+/** A sender comes back within this time even if the day lasts longer: the quota may have been raised. Unit: seconds. */
+const longestRetry = 3600
+
+/** Bytes of webhook bodies and their headers that this process stored. */
+const storedBytes = Metric.counter("parlance_webhook_bytes_total", { incremental: true })
+/** Webhook bodies that this process answered 429 for their organization's quota. */
+const refusedBodies = Metric.counter("parlance_webhook_quota_refused_total", { incremental: true })
+
+/**
+ * The daily quota of webhook bodies. Nothing is written per request: each node counts in memory and adds to a table once a
+ * second, from which it also learns what the other nodes stored. So an organization can store up to what arrives in two
+ * seconds more than its quota, and a process that is killed forgets up to a second.
+ */
+export class WebhookQuota extends Context.Service<WebhookQuota, {
+  /** Fails with `QuotaReached` when the organization may store no more today, and counts that. */
+  readonly check: (org: string) => Effect.Effect<void, QuotaReached>
+  /** Counts what has been stored. */
+  readonly add: (org: string, bytes: number) => void
+  /** Tells the table what is new, and reads what the other nodes stored. */
+  readonly exchange: Effect.Effect<void, SqlError>
+  /** What the organization has used today on all nodes. */
+  readonly usage: (org: OrgSlug) => Effect.Effect<Usage, OrganizationNotFound>
+  /** Sets the quota of one organization; null: the installation's default. Other nodes follow within seconds. */
+  readonly setQuota: (org: OrgSlug, bytes: number | null) => Effect.Effect<Usage, OrganizationNotFound>
+}>()("parlance/events/WebhookQuota") {
+  static readonly layer = Layer.effect(
+    WebhookQuota,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const { webhookDailyBytes } = yield* Settings
+      const use = new DailyBytes(Option.getOrUndefined(webhookDailyBytes))
+      yield* Metric.update(storedBytes, 0)
+      yield* Metric.update(refusedBodies, 0)
+
+      const check = (org: string): Effect.Effect<void, QuotaReached> => {
+        const now = clock.currentTimeMillisUnsafe()
+        if (use.admits(org, now)) return Effect.void
+        refusedBodies.updateUnsafe(1, Context.empty())
+        return new QuotaReached({
+          quota: use.quotaOf(org)!,
+          retryAfterSeconds: Math.min(longestRetry, Math.ceil((nextDay(now) - now) / 1000)),
+        })
+      }
+
+      const add = (org: string, bytes: number) => {
+        storedBytes.updateUnsafe(bytes, Context.empty())
+        use.add(org, bytes, clock.currentTimeMillisUnsafe())
+      }
+
+      const exchange = Effect.suspend(() => {
+        const reports = use.takeReports(clock.currentTimeMillisUnsafe())
+        if (reports.length === 0) return Effect.void
+        return sql<{ org: string; day: string; bytes: number; quota: number | null }>`
+          WITH given AS MATERIALIZED (
+            SELECT r.* FROM json_to_recordset(${JSON.stringify(reports)}::text::json) AS r(org text, day date,
+              bytes bigint, refused bigint)
+          ), added AS (
+            INSERT INTO webhook_usage AS u (org_slug, day, bytes, refused)
+            SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN organizations o ON o.slug = g.org
+            ORDER BY g.org, g.day
+            ON CONFLICT (org_slug, day) DO UPDATE SET bytes = u.bytes + EXCLUDED.bytes,
+              refused = u.refused + EXCLUDED.refused
+            RETURNING u.org_slug, u.day, u.bytes
+          )
+          SELECT a.org_slug AS org, a.day::text AS day, a.bytes::float8 AS bytes, o.webhook_daily_bytes::float8 AS quota
+          FROM added a JOIN organizations o ON o.slug = a.org_slug`.pipe(
+          Effect.tapError(() => Effect.sync(() => use.restore(reports))),
+          Effect.map((rows) => use.learn(rows)),
+        )
+      })
+
+      const read = Effect.fnUntraced(function* (org: OrgSlug) {
+        const now = clock.currentTimeMillisUnsafe()
+        const [row] = yield* sql<{ bytes: number; refused: number; quota: number | null }>`
+          SELECT coalesce(u.bytes, 0)::float8 AS bytes, coalesce(u.refused, 0)::float8 AS refused,
+            o.webhook_daily_bytes::float8 AS quota
+          FROM organizations o
+          LEFT JOIN webhook_usage u ON u.org_slug = o.slug AND u.day = ${dayOf(now)}::date
+          WHERE o.slug = ${org}`
+        return row === undefined ? yield* new OrganizationNotFound({ id: org }) : { ...row, now }
+      })
+
+      const usage = Effect.fn("WebhookQuota.usage")(function* (org: OrgSlug) {
+        const { bytes, now, quota, refused } = yield* Effect.catchTag(read(org), "SqlError", Effect.die)
+        const unreported = use.unreported(org, now)
+        return {
+          day: dayOf(now),
+          webhook_bytes: bytes + unreported.bytes,
+          webhook_daily_bytes: quota ?? use.otherwise ?? null,
+          webhook_refused: refused + unreported.refused,
+          resets_at: new Date(nextDay(now)).toISOString(),
+        }
+      })
+
+      const setQuota = Effect.fn("WebhookQuota.setQuota")(function* (org: OrgSlug, bytes: number | null) {
+        const { after, before } = yield* sql.withTransaction(Effect.gen(function* () {
+          const before = yield* read(org)
+          yield* sql`UPDATE organizations o SET webhook_daily_bytes = ${bytes}::float8::bigint WHERE o.slug = ${org}`
+          return { before: before.quota, after: bytes }
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        use.setQuota(org, bytes)
+        yield* tell("organization", org, { "/webhook_daily_bytes": before }, { "/webhook_daily_bytes": after })
+        return yield* usage(org)
+      })
+
+      use.learn(
+        yield* sql<{ org: string; day: string; bytes: number; quota: number | null }>`
+          SELECT o.slug AS org, ${dayOf(clock.currentTimeMillisUnsafe())} AS day, coalesce(u.bytes, 0)::float8 AS bytes,
+            o.webhook_daily_bytes::float8 AS quota
+          FROM organizations o LEFT JOIN webhook_usage u
+            ON u.org_slug = o.slug AND u.day = ${dayOf(clock.currentTimeMillisUnsafe())}::date
+          WHERE u.bytes > 0 OR o.webhook_daily_bytes IS NOT NULL`,
+      )
+      yield* exchange.pipe(
+        // What is not told stays counted here, and is told with the next exchange.
+        Effect.catch((error) => Effect.logDebug("Use of webhook quotas was not exchanged", error.message)),
+        Effect.delay(exchangeEvery),
+        Effect.forever,
+        Effect.forkScoped,
+      )
+      yield* sql`DELETE FROM webhook_usage u WHERE u.day < current_date - ${keptDays}::int`.pipe(
+        Effect.ignore,
+        Effect.andThen(Effect.sleep("1 day")),
+        Effect.forever,
+        Effect.forkScoped,
+      )
+      yield* Effect.addFinalizer(() => exchange.pipe(Effect.timeoutOption("1 second"), Effect.ignore))
+
+      return WebhookQuota.of({ check, add, exchange, usage, setQuota })
+    }),
+  )
+}
