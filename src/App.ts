@@ -84,6 +84,7 @@ import { Changes } from "./store/Changes.ts"
 import * as ServerWatch from "./store/ServerWatch.ts"
 import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
+import * as LoopWatch from "./telemetry/LoopWatch.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
@@ -167,6 +168,7 @@ export const layerServices = Layer.mergeAll(
 
 /** What a serving process does besides answering: commands that work on the store themselves leave it alone. */
 export const layerJobs = Layer.mergeAll(
+  LoopWatch.layer,
   Intake.layerRunning,
   Sweep.layer,
   Upkeep.layer,

@@ -1,16 +1,4 @@
-import {
-  ByteSize,
-  Config,
-  Context,
-  Duration,
-  Effect,
-  Layer,
-  Option,
-  Redacted,
-  Result,
-  Schema,
-  SchemaIssue,
-} from "effect"
+import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { lockEvents } from "../events/EventLock.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
@@ -195,6 +196,7 @@ export class Settling extends Context.Service<Settling, {
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Settling, ({ run }) =>
       run.pipe(
+        asJob("settling of send times"),
         Effect.catchCause((cause) => Effect.logDebug("Send times could not be settled, it is tried again", cause)),
         Effect.repeat(Schedule.spaced("1 minute")),
         Effect.delay("5 seconds"),

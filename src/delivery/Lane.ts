@@ -2,6 +2,7 @@ import { Cause, Clock, Duration, Effect, Exit, FiberSet, Latch, Metric, Queue, R
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Settings } from "../Settings.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import type { Connection, Message, SendResult } from "./Connection.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
@@ -336,7 +337,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     isAlone = message.isSuspect
     inFlight++
     unsettled++
-    fly(send(message, pace.start(busyAt), active, connection, health))
+    fly(asJob("delivery", org)(send(message, pace.start(busyAt), active, connection, health)))
   }
 }, Effect.scoped)
 

@@ -9,6 +9,7 @@ import { Profiles } from "../profiles/Profiles.ts"
 import { bounded } from "../store/bounded.ts"
 import { Store } from "../store/Store.ts"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
 import { BodyReader, type Lane, type Readable } from "./BodyReader.ts"
 import * as BodyStore from "./BodyStore.ts"
@@ -251,8 +252,8 @@ export class Intake extends Context.Service<Intake, {
         const just = yield* Queue.clear(awaited)
         if (just.length > 0) yield* matchAll(just)
         yield* matchAll()
-      }))
-      const drainSingles = shared(takeSingles)
+      }).pipe(asJob("intake of events")))
+      const drainSingles = shared(takeSingles.pipe(asJob("intake of events")))
 
       const drain = Effect.gen(function* () {
         yield* drainBatches

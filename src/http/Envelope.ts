@@ -18,10 +18,10 @@ import {
   HttpServerRespondable,
   HttpServerResponse,
 } from "effect/http"
-import { HttpApi, HttpApiError } from "effect/http-api"
+import { HttpApiError } from "effect/http-api"
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
-import { Api } from "./Api.ts"
+import { methodsOf, noteRequestId } from "./ApiPaths.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import { isOutage } from "../store/Outage.ts"
 import { currentSpan, spanOf, TraceShare } from "../telemetry/Tracing.ts"
@@ -69,28 +69,6 @@ const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: b
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
 export const requestIdOf = (given: string | undefined): string =>
   given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-
-interface Route {
-  readonly method: string
-  readonly pattern: RegExp
-}
-
-const routes: Array<Route> = []
-HttpApi.reflect(Api, {
-  onGroup: () => {},
-  onEndpoint: ({ endpoint }) => {
-    const pattern = endpoint.path.replace(/[.]/g, "\\.").replace(/:[^/]+/g, "[^/]+")
-    routes.push({ method: endpoint.method, pattern: new RegExp(`^${pattern}$`) })
-  },
-})
-
-/** Methods that the path takes; empty for a path that does not exist. */
-const methodsOf = (url: string): ReadonlyArray<string> => {
-  const path = url.split("?", 1)[0]!
-  const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-  if (methods.has("GET")) methods.add("HEAD")
-  return [...methods].sort()
-}
 
 const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const methods = methodsOf(request.url)
@@ -203,6 +181,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.withFiber((fiber) => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const requestId = requestIdOf(request.headers["x-request-id"])
+      noteRequestId(request.source, requestId)
       const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
       const isApi = request.url.startsWith("/api/")
       // What is asked with a key has no use for the address, and shall not pay for it.

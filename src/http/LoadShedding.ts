@@ -2,6 +2,8 @@ import { Buffer } from "node:buffer"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
+import { begin, end, type Work } from "../telemetry/LoopWork.ts"
+import { workNameOf } from "./ApiPaths.ts"
 import { requestIdOf } from "./Envelope.ts"
 import { type Gate, type Kind, kindOf, lookMillis, tellWaited } from "./LoadGate.ts"
 import { Line } from "./Line.ts"
@@ -25,6 +27,11 @@ interface Asked {
   readonly kind: Kind
   readonly request: IncomingMessage
   readonly response: ServerResponse
+}
+
+/** A request in work, as the watch of the event loop knows it. */
+interface InWork extends Asked {
+  work?: Work
 }
 
 const refuse = ({ event, request, response }: Asked): void => {
@@ -88,7 +95,7 @@ export const install = (
   longest = { waitMillis, restMillis },
 ): { readonly busy: () => ReadonlySet<Socket> } => {
   // Those that count as in work.
-  const inWork = new Set<Asked>()
+  const inWork = new Set<InWork>()
   const waiting = { management: new Line<Waiting>(), webhook: new Line<Waiting>(), api: new Line<Waiting>() }
   let held = 0
   const resting = new Line<Socket>()
@@ -97,8 +104,10 @@ export const install = (
   let sweptAt = -Infinity
   let watching = false
 
-  const done = (asked: Asked) => {
-    if (inWork.delete(asked)) gate.leave(asked.kind)
+  const done = (asked: InWork) => {
+    if (!inWork.delete(asked)) return
+    gate.leave(asked.kind)
+    end(asked.work!)
   }
 
   /**
@@ -126,10 +135,11 @@ export const install = (
     watch()
   }
 
-  const work = (asked: Asked): boolean => {
+  const work = (asked: InWork): boolean => {
     const { event, kind, request, response } = asked
     gate.enter(kind)
     inWork.add(asked)
+    asked.work = begin(() => workNameOf(request))
     // The answer is made: whether it is taken is up to the client. The next is not let in from here, within the making of this one.
     response.on("prefinish", () => done(asked))
     response.on("close", () => {

@@ -8,6 +8,7 @@ import { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { Changes } from "../store/Changes.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, step, stepOf, stepSince, TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Censuses } from "./Censuses.ts"
@@ -194,7 +195,7 @@ const layerActor = BanditActor.toLayer(
     const fold = Effect.gen(function* () {
       yield* opening
       while (yield* attempts.attempt(foldBatch)) yield* opening
-    }).pipe(step("fold"))
+    }).pipe(step("fold"), asJob("fold of a template", org))
 
     /** Notices that somebody else has folded since, or rebuilt, with nothing left in the ledger. */
     const catchUp = Effect.gen(function* () {

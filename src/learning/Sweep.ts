@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { hourMillis } from "../bandit/Window.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import { Censuses } from "./Censuses.ts"
 import { Learning } from "./Learning.ts"
 
@@ -56,6 +57,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     pause: "1 second" | "5 seconds" | "30 seconds",
   ) =>
     effect.pipe(
+      asJob(what),
       Effect.catchCause((cause) => Effect.logDebug(`${what} failed, it is tried again`, cause)),
       Effect.repeat(Schedule.spaced(pause)),
       Effect.forkScoped,

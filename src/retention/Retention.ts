@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
 import {
   detach,
   dropDetached,
@@ -271,6 +272,7 @@ export class Retention extends Context.Service<Retention, {
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Retention, ({ runIfDue }) =>
       runIfDue.pipe(
+        asJob("retention"),
         Effect.catchCause((cause) =>
           Effect.logWarning(`Partitions were not made or removed, it is tried again (locks: ${lockTimeout})`, cause)
         ),

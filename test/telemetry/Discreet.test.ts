@@ -4,6 +4,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import * as Envelope from "../../src/http/Envelope.ts"
+import { ClientConnections } from "../../src/http/ClientConnections.ts"
 import { LoadGate } from "../../src/http/LoadGate.ts"
 import * as Server from "../../src/http/Server.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -77,7 +78,7 @@ describe("Logs", () => {
       const context = yield* Layer.build(
         Server.serve(routes).pipe(
           Layer.provideMerge(Server.layerServer),
-          Layer.provide(LoadGate.layer),
+          Layer.provide([LoadGate.layer, ClientConnections.layer]),
           Layer.provide(layerSettings({ PORT: "0" })),
           Layer.provide(layer),
         ),

@@ -1,0 +1,60 @@
+import { HttpApi } from "effect/http-api"
+import type { IncomingMessage } from "node:http"
+import type { WorkName } from "../telemetry/LoopWork.ts"
+import { Api } from "./Api.ts"
+
+interface Route {
+  readonly method: string
+  readonly path: string
+  readonly pattern: RegExp
+}
+
+const routes: Array<Route> = []
+HttpApi.reflect(Api, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint: { method, path } }) => {
+    const pattern = path.replace(/[.]/g, "\\.").replace(/:org(?=\/|$)/, "(?<org>[^/]+)").replace(/:[^/]+/g, "[^/]+")
+    routes.push({ method, path, pattern: new RegExp(`^${pattern}$`) })
+  },
+})
+
+const pathOf = (url: string): string => url.split("?", 1)[0]!
+
+/** Methods that the path takes; empty for a path that does not exist. */
+export const methodsOf = (url: string): ReadonlyArray<string> => {
+  const path = pathOf(url)
+  const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+  if (methods.has("GET")) methods.add("HEAD")
+  return [...methods].sort()
+}
+
+const requestIds = Symbol("parlance/requestId")
+
+interface Marked {
+  [requestIds]?: string
+}
+
+/** Notes the request id of a request of the server. */
+export const noteRequestId = (source: object, requestId: string): void => {
+  const marked: Marked = source
+  marked[requestIds] = requestId
+}
+
+const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+/** A request as the log names it: by its route and organization, not by its path, which may name a person. */
+export const workNameOf = (request: IncomingMessage & Marked): WorkName => {
+  const { method = "", url = "" } = request
+  const path = pathOf(url)
+  const route = routes.find((route) => route.method === method && route.pattern.test(path))
+  const org = route?.pattern.exec(path)?.groups?.["org"] ?? /^\/console\/o\/([^/]+)/.exec(path)?.[1]
+  return {
+    work: route !== undefined
+      ? `${method} ${route.path}`
+      : path.startsWith("/console")
+      ? `${method} console page`
+      : "request without a route",
+    org: org !== undefined && slug.test(org) ? org : undefined,
+    requestId: request[requestIds],
+  }
+}

@@ -1,0 +1,100 @@
+import { Context, Effect, Layer, Metric, Queue } from "effect"
+import { performance } from "node:perf_hooks"
+import process from "node:process"
+import { getHeapStatistics } from "node:v8"
+import { known, type Suspect, suspectsOf } from "./LoopWork.ts"
+
+/** How often the loop is checked. Unit: milliseconds. */
+const tickMillis = 50
+
+/** A turn that takes this much longer than it should is reported. Unit: milliseconds. */
+export const heldMillis = 100
+
+/** Work named in one log entry. */
+const namedWork = 5
+
+/** Log entries in a minute; further holds are only counted. */
+const loggedPerMinute = 6
+
+/** Turns of the event loop of more than 100 ms, in which nobody is answered. Unit: seconds. */
+const held = Metric.histogram("parlance_event_loop_held_seconds", { boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] })
+
+/** The loop was held. Unit of all numbers: milliseconds, and bytes. */
+export interface Hold {
+  readonly millis: number
+  /** Processor time of all threads of the process meanwhile. */
+  readonly processorMillis: number
+  /** By how much the heap shrank. */
+  readonly freedBytes: number
+  readonly suspects: ReadonlyArray<Suspect>
+}
+
+/** A heap that shrank by this much was collected as a whole. */
+const collectedBytes = 16 * 1024 * 1024
+
+/** The likely cause of a hold, for the log. */
+export const causeOf = ({ freedBytes, millis, processorMillis, suspects }: Hold): string => {
+  if (processorMillis < millis / 4) {
+    return "The process hardly ran meanwhile: the machine was busy or suspended, or a file was slow"
+  }
+  const isLikely = suspects.some(({ isLikely }) => isLikely)
+  if (freedBytes >= collectedBytes) {
+    const freed = `A garbage collection freed ${Math.round(freedBytes / 1024 / 1024)} MiB meanwhile`
+    return isLikely ? `${freed}; it or the first work listed` : `${freed}; it is the likely cause`
+  }
+  if (suspects.length === 0) return "No request or known job was in work; a timer or a garbage collection"
+  return isLikely ? "The first work listed is the likely one" : "One of the work listed"
+}
+
+/** The fields of the log entry of a hold. */
+export const fieldsOf = (hold: Hold) => ({
+  held_ms: Math.round(hold.millis),
+  processor_ms: Math.round(hold.processorMillis),
+  cause: causeOf(hold),
+  work: hold.suspects.slice(0, namedWork).map(({ work }) => {
+    const { org, requestId, work: name } = work.name()
+    return { work: name, ...(org === undefined ? {} : { org }), ...(requestId === undefined ? {} : { requestId }) }
+  }),
+})
+
+/** Notices turns of the event loop that took more than 100 ms, counts them, and logs what was in work meanwhile. */
+export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  const holds = yield* Queue.sliding<Hold>(loggedPerMinute)
+  let dueAt = performance.now() + tickMillis
+  let checkedAt = performance.now()
+  let processor = process.cpuUsage()
+  let heap = getHeapStatistics().used_heap_size
+
+  const check = () => {
+    const now = performance.now()
+    const late = now - dueAt
+    const used = getHeapStatistics().used_heap_size
+    const spent = process.cpuUsage(processor)
+    if (late >= heldMillis) {
+      held.updateUnsafe(late / 1000, Context.empty())
+      Queue.offerUnsafe(holds, {
+        millis: late,
+        processorMillis: (spent.user + spent.system) / 1000,
+        freedBytes: heap - used,
+        suspects: suspectsOf(known(), checkedAt, now),
+      })
+    }
+    heap = used
+    processor = process.cpuUsage()
+    checkedAt = now
+    dueAt = now + tickMillis
+  }
+  const timer: unknown = setInterval(check, tickMillis)
+  // The process may end although this runs.
+  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+  yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer as Parameters<typeof clearInterval>[0])))
+
+  const log = Effect.gen(function* () {
+    for (let logged = 0; logged < loggedPerMinute; logged++) {
+      const hold = yield* Queue.take(holds)
+      yield* Effect.logWarning(`The event loop was held for ${Math.round(hold.millis)} ms`, fieldsOf(hold))
+    }
+    yield* Effect.sleep("1 minute")
+  })
+  yield* Effect.forkScoped(Effect.forever(log))
+}))

@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { performance } from "node:perf_hooks"
+import { Gate } from "../../src/http/LoadGate.ts"
+import { install } from "../../src/http/LoadShedding.ts"
+import { discreet } from "../../src/telemetry/Discreet.ts"
+import * as LoopWatch from "../../src/telemetry/LoopWatch.ts"
+import { asJob } from "../../src/telemetry/LoopWork.ts"
+import { waitUntil } from "../support/service.ts"
+
+/** Computes for `millis`, without a turn of the loop. */
+const hold = (millis: number) => {
+  const until = performance.now() + millis
+  while (performance.now() < until);
+}
+
+/** Runs `effect` under the watch; returns the entries that name the loop. */
+const watched = <E>(effect: (entries: () => ReadonlyArray<string>) => Effect.Effect<void, E>) => {
+  const lines: Array<string> = []
+  const logger = Logger.layer([discreet(Logger.map(Logger.formatJson, (line) => void lines.push(line)))])
+  return Effect.scoped(Effect.gen(function* () {
+    yield* Layer.build(LoopWatch.layer)
+    yield* effect(() => lines.filter((line) => line.includes("The event loop was held")))
+  })).pipe(Effect.provide(logger))
+}
+
+describe("The watch of the event loop", () => {
+  it.live("names the request that held it by its route, organization and request id, and nothing it was sent", () =>
+    watched((entries) =>
+      Effect.promise(async () => {
+        const server = createServer((_, response) => {
+          hold(400)
+          response.end("ok")
+        })
+        install(server, new Gate(32))
+        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+        try {
+          await (await fetch(`${url}/api/generate/acme?user_id=ann%40example.com`)).text()
+          await waitUntil("it is logged", () => entries().some((line) => line.includes("GET /api/generate/:org")))
+          const text = entries().join("\n")
+          assert.include(text, "acme")
+          assert.notInclude(text, "example.com")
+        } finally {
+          server.closeAllConnections()
+          await new Promise((resolve) => server.close(resolve))
+        }
+      })
+    ))
+
+  it.live("names the job that held it, and counts how long", () =>
+    watched((entries) =>
+      Effect.gen(function* () {
+        yield* asJob("nightly sums", "acme")(Effect.sync(() => hold(300)))
+        yield* Effect.promise(() =>
+          waitUntil("it is logged", () => entries().some((line) => line.includes("nightly sums")))
+        )
+        const metrics = yield* PrometheusMetrics.format()
+        assert.match(metrics, /^parlance_event_loop_held_seconds_count [1-9]/m)
+      })
+    ))
+})
