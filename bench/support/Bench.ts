@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { unlimited } from "./unlimited.ts"
 
 // What the benchmarks share: processes pinned to cores, load from another process, and processor time per request.
 
@@ -54,7 +55,7 @@ export const startServer = async (
   ])
   const child = spawn(command!, rest, {
     cwd: root,
-    env: { ...process.env, PORT: String(port), ...environment } as Record<string, string>,
+    env: { ...process.env, PORT: String(port), ...unlimited, ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "inherit"],
   })
   const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()))
