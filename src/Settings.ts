@@ -151,6 +151,9 @@ const config = {
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
   /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
   databaseUrl: secret("DATABASE_URL"),
+  /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which everybody knows. Default: refused. */
+  isDemo: checked("PARLANCE_DEMO", (text) => text === "0" || text === "1", "must be 1, or 0 which is the same as unset")
+    .pipe(Config.map((text) => text === "1")),
   /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
@@ -289,6 +292,11 @@ const faultsOf = ({ cause }: Config.ConfigError): ReadonlyArray<string> =>
     })
     : [cause.message]
 
+/** The password that `docker-compose.yml` has for a demo. */
+const knownPassword = "parlance"
+
+const hasKnownPassword = (text: string): boolean => isPostgresUrl(text) && new URL(text).password === knownPassword
+
 const isPostgresUrl = (text: string): boolean => {
   try {
     return ["postgres:", "postgresql:"].includes(new URL(text).protocol)
@@ -341,6 +349,16 @@ const read = Effect.gen(function* () {
     Option.exists(settings.databaseUrl, (url) => !isPostgresUrl(Redacted.value(url)))
   ) {
     faults.push("DATABASE_URL: must be a URL such as postgres://user:password@host:5432/database")
+  }
+  if (
+    settings.databaseUrl !== undefined && settings.isDemo === false &&
+    Option.exists(settings.databaseUrl, (url) => hasKnownPassword(Redacted.value(url)))
+  ) {
+    faults.push(
+      "DATABASE_URL: the password is the one of docker-compose.yml, which everybody knows. Set POSTGRES_PASSWORD in .env, such " +
+        "as `openssl rand -hex 24` gives; a database that exists keeps its old one until `ALTER USER parlance PASSWORD '…'`. " +
+        "To try Parlance out on this machine, set PARLANCE_DEMO=1",
+    )
   }
   faults.push(...clusterFaults(settings))
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Layer } from "effect"
+import { ConfigProvider, Duration, Effect, Layer, Option } from "effect"
 import { Settings } from "../src/Settings.ts"
 
 const read = (env: Record<string, string>) =>
@@ -14,6 +14,40 @@ describe("Settings", () => {
       const settings = yield* read({ STORE_TIMEOUT: "500 millis", SHUTDOWN_DELAY: "2 minutes" })
       assert.strictEqual(Duration.toMillis(settings.storeTimeout), 500)
       assert.strictEqual(Duration.toMillis(settings.shutdownDelay), 120_000)
+    }))
+
+  it.effect("take limits in words, and none for no limit", () =>
+    Effect.gen(function* () {
+      const byDefault = yield* read({ KEY_RATE_LIMIT: "", WEBHOOK_DAILY_BYTES: "" })
+      assert.deepStrictEqual(byDefault.keyRateLimit, Option.some({ requests: 5000, per: "second" as const }))
+      assert.deepStrictEqual(byDefault.webhookDailyBytes, Option.some(10 * 1024 ** 3))
+      const given = yield* read({ KEY_RATE_LIMIT: "20/minute", WEBHOOK_DAILY_BYTES: "500 MB" })
+      assert.deepStrictEqual(given.keyRateLimit, Option.some({ requests: 20, per: "minute" as const }))
+      assert.deepStrictEqual(given.webhookDailyBytes, Option.some(500_000_000))
+      const none = yield* read({ KEY_RATE_LIMIT: "none", WEBHOOK_DAILY_BYTES: "none" })
+      assert.deepStrictEqual([none.keyRateLimit, none.webhookDailyBytes], [Option.none(), Option.none()])
+      const error = yield* Effect.flip(read({ KEY_RATE_LIMIT: "many", WEBHOOK_DAILY_BYTES: "10 G" }))
+      assert.deepStrictEqual(
+        error._tag === "SettingsFaulty" ? error.faults.map((fault) => fault.split(":")[0]) : [],
+        ["KEY_RATE_LIMIT", "WEBHOOK_DAILY_BYTES"],
+      )
+    }))
+
+  it.effect("refuse the password that the compose file has, unless it is a demo", () =>
+    Effect.gen(function* () {
+      const known = { DATABASE_URL: "postgres://parlance:parlance@postgres:5432/parlance" }
+      for (const demo of [{}, { PARLANCE_DEMO: "" }, { PARLANCE_DEMO: "0" }]) {
+        const error = yield* Effect.flip(read({ ...known, ...demo }))
+        assert.lengthOf(error._tag === "SettingsFaulty" ? error.faults : [], 1)
+        assert.match(error.message, /POSTGRES_PASSWORD.*PARLANCE_DEMO=1/s)
+        assert.notInclude(error.message, "parlance:parlance")
+      }
+      assert.isTrue(Option.isSome((yield* read({ ...known, PARLANCE_DEMO: "1" })).databaseUrl))
+      assert.isTrue(
+        Option.isSome((yield* read({ DATABASE_URL: known.DATABASE_URL.replace(":parlance@", ":x@") })).databaseUrl),
+      )
+      const error = yield* Effect.flip(read({ PARLANCE_DEMO: "yes" }))
+      assert.match(error.message, /^ {2}PARLANCE_DEMO: must be 1/m)
     }))
 
   it.effect("say of each fault which setting it is and what is wanted", () =>

@@ -209,7 +209,12 @@ describe.runIf(available)("The container image", () => {
     async () => {
       const port = await freePort()
       const service = serviceAt(`http://127.0.0.1:${port}`)
-      const environment = { PARLANCE_IMAGE: image, PARLANCE_BIND: `127.0.0.1:${port}`, PUBLIC_URL: service.url }
+      const environment = {
+        PARLANCE_IMAGE: image,
+        PARLANCE_BIND: `127.0.0.1:${port}`,
+        PUBLIC_URL: service.url,
+        PARLANCE_DEMO: "1",
+      }
       try {
         await compose(environment, "up", "--detach", "--no-build")
         await waitUntil("the service of the compose file answers", healthy(service), 60)
@@ -237,6 +242,22 @@ describe.runIf(available)("The container image", () => {
     180_000,
   )
 
+  it("does not start from the compose file with the default password, and says what to do", async () => {
+    const environment = { PARLANCE_IMAGE: image, PARLANCE_BIND: `127.0.0.1:${await freePort()}` }
+    try {
+      await compose(environment, "up", "--detach", "--no-build")
+      let logs = ""
+      await waitUntil("the service says why", async () => {
+        logs = await compose(environment, "logs", "parlance")
+        return logs.includes("PARLANCE_DEMO=1")
+      }, 60)
+      assert.include(logs, "POSTGRES_PASSWORD")
+    } finally {
+      await compose(environment, "down", "--volumes", "--timeout", "20")
+    }
+    assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
+  }, 120_000)
+
   it(
     "runs three nodes and a load balancer from the profile, of which one node is enough to answer",
     async () => {
@@ -248,6 +269,7 @@ describe.runIf(available)("The container image", () => {
         BALANCER_IMAGE: await balancerImage(),
         BALANCER_BIND: `127.0.0.1:${balancer}`,
         PUBLIC_URL: service.url,
+        POSTGRES_PASSWORD: randomUUID(),
       }
       const cluster = (...args: ReadonlyArray<string>) => compose(environment, "--profile", "cluster", ...args)
       try {
