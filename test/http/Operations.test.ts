@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { waitUntil } from "../support/service.ts"
+import { connect } from "node:net"
+import { adminToken, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
 describe("Metrics and readiness", () => {
@@ -46,5 +47,82 @@ describe("Metrics and readiness", () => {
           async () => /^parlance_inbox_pending 0$/m.test(await (await service.request("/metrics")).text()),
         )
       )
+    })))
+})
+
+/** The status of a request whose path is sent as it stands, which `fetch` would spell anew. */
+const statusOf = (url: string, path: string) =>
+  new Promise<number>((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    let text = ""
+    socket.setEncoding("latin1").on("data", (chunk) => text += String(chunk)).on("error", reject)
+      .on("close", () => resolve(Number(text.slice(9, 12))))
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  })
+
+describe("Responses of the service", () => {
+  const health = { "x-content-type-options": "nosniff", "cache-control": "no-store" }
+  const headersOf = (headers: Headers, names: ReadonlyArray<string>) =>
+    Object.fromEntries(names.map((name) => [name, headers.get(name)]))
+
+  it.live("show metrics under their literal path only, as a balancer closes them", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { service } = yield* startWith("embedded")
+      yield* Effect.promise(async () => {
+        for (const path of ["/metrics", "/metrics?x=1", "http://x/metrics"]) {
+          assert.strictEqual(await statusOf(service.url, path), 200, path)
+        }
+        for (
+          const path of ["/%6detrics", "/metric%73", "/metrics;x", "/metrics#x", "/metrics/", "http://x/%6Detrics"]
+        ) {
+          assert.strictEqual(await statusOf(service.url, path), 404, path)
+        }
+      })
+    })))
+
+  it.live("are not kept or guessed at by browsers, and over HTTPS say to stay there", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { service } = yield* startWith("embedded", { PUBLIC_URL: "https://words.example.com" })
+      const plain = yield* startWith("embedded")
+      yield* Effect.promise(async () => {
+        const get = async (path: string, init?: RequestInit) => {
+          const response = await service.request(path, init)
+          await response.text()
+          return response
+        }
+        const managed = { headers: { authorization: `Bearer ${adminToken}` } }
+        for (
+          const [path, init, status] of [
+            ["/console/api/organizations", managed, 200],
+            ["/console/api/organizations/none", managed, 404],
+            ["/console/api/organizations", {}, 401],
+            ["/healthz", {}, 200],
+            ["/metrics", {}, 200],
+            ["/console/sign-in", {}, 200],
+            ["/nothing", {}, 404],
+          ] as const
+        ) {
+          const { headers, status: answered } = await get(path, init)
+          assert.strictEqual(answered, status, path)
+          assert.deepStrictEqual(headersOf(headers, Object.keys(health)), health, path)
+          assert.strictEqual(headers.get("strict-transport-security"), "max-age=31536000", path)
+        }
+        const openapi = await get("/openapi.json", { headers: { "accept-encoding": "gzip" } })
+        assert.deepInclude(
+          headersOf(openapi.headers, ["cache-control", "vary", "strict-transport-security", "x-content-type-options"]),
+          {
+            "cache-control": "no-cache",
+            "vary": "accept-encoding",
+            "strict-transport-security": "max-age=31536000",
+            "x-content-type-options": "nosniff",
+          },
+        )
+        const again = await get("/openapi.json", { headers: { "if-none-match": openapi.headers.get("etag")! } })
+        assert.strictEqual(again.status, 304)
+        const response = await plain.service.request("/healthz")
+        await response.text()
+        assert.isNull(response.headers.get("strict-transport-security"))
+      })
     })))
 })
