@@ -40,6 +40,17 @@ let held = 0
 /** Memory that is taken now by bodies that have not come to their end. Unit: bytes. */
 export const heldBytes = (): number => held
 
+/**
+ * A body in more chunks than this, of fewer bytes each on average, is refused: each chunk costs as much as a kilobyte of body,
+ * so that 1 MiB in chunks of one byte would keep the service busy for most of a second.
+ */
+const manyChunks = 4096
+const leastChunkBytes = 32
+
+const tinyChunks = invalid(
+  "The body comes in chunks of a few bytes: send it in larger ones, or with a Content-Length",
+)
+
 const noBytes = Buffer.alloc(0)
 
 /** Answers `Expect: 100-continue`, which Node leaves to Effect, and Effect to its own ways of reading a body. */
@@ -59,7 +70,7 @@ const askForBody = (request: HttpServerRequest.HttpServerRequest, source: Incomi
 const bytesOf = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable> => {
+): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> => {
   const { source } = request
   if (!(source instanceof IncomingMessage)) {
     return Effect.matchEffect(request.arrayBuffer, {
@@ -90,10 +101,19 @@ const bytesOf = (
     if (!makesRoom(announced)) return resume(noRoom)
     let bytes: Uint8Array = noBytes
     let size = 0
+    let chunks = 0
     const add = (chunk: Buffer) => {
       const before = size
       size += chunk.length
       if (size > limit) return refuse(tooLarge(limit))
+      if (++chunks > manyChunks && size < chunks * leastChunkBytes) {
+        // Reading on to find the next request would cost the same.
+        const response = toServerResponse(request)
+        if ("shouldKeepAlive" in response) response.shouldKeepAlive = false
+        source.off("data", add).pause()
+        release()
+        return resume(tinyChunks)
+      }
       // Without a length: twice as much each time.
       if (size > room && !makesRoom(Math.min(limit, Math.max(size, 2 * room)))) return refuse(noRoom)
       if (before === 0) {
@@ -205,7 +225,7 @@ export const rawOfJson = (
 export const raw = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable> =>
+): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> =>
   Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(request, limit)
 
 /** The request's body as JSON, of at most 1 MiB, for what is read once and forgotten. Fails as `rawJson` does. */

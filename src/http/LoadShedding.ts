@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
+import { setImmediate } from "node:timers"
 import { begin, end, type Work } from "../telemetry/LoopWork.ts"
 import { workNameOf } from "./ApiPaths.ts"
 import { requestIdOf } from "./Envelope.ts"
@@ -57,6 +58,14 @@ const pipelinedBytes = 1024 * 1024
 /** How often it is looked for requests that do not arrive. Unit: milliseconds. */
 const sweepMillis = 100
 
+/**
+ * Anybody can send requests that are neither of the API nor webhooks, over many connections at once. They may use half of the
+ * main thread: this much at once, and then as much as the time that passes allows. A single long one holds the next up for
+ * four times as long at most. Unit: milliseconds.
+ */
+const managementMillis = 12
+const managementShare = 0.5
+
 /** How long a request waits to be let in before it is refused. Unit: milliseconds. */
 const waitMillis = 500
 
@@ -102,6 +111,9 @@ export const install = (
   // How many more requests than the one it is answering a connection has sent, and what it had been sent when this began.
   const pipelined = new WeakMap<Socket, { requests: number; bytesWritten: number }>()
   let sweptAt = -Infinity
+  // What management requests used of the main thread beyond their share, and when that was.
+  let spentMillis = 0
+  let spentAt = 0
   let watching = false
 
   const done = (asked: InWork) => {
@@ -135,8 +147,26 @@ export const install = (
     watch()
   }
 
-  const work = (asked: InWork): boolean => {
-    const { event, kind, request, response } = asked
+  /** Whether a request of this kind has to wait. */
+  const isHeld = (kind: Kind): boolean => {
+    if (gate.isFull(kind)) return true
+    if (kind !== "management") return false
+    const now = performance.now()
+    spentMillis = Math.max(0, spentMillis - (now - spentAt) * managementShare)
+    spentAt = now
+    return spentMillis >= managementMillis
+  }
+
+  const serve = ({ event, kind, request, response }: Asked): void => {
+    if (kind !== "management") return void emit.call(server, event, request, response)
+    const begun = performance.now()
+    emit.call(server, event, request, response)
+    spentAt = performance.now()
+    spentMillis = Math.min(4 * managementMillis, spentMillis + spentAt - begun)
+  }
+
+  const work = (asked: InWork): void => {
+    const { kind, request, response } = asked
     gate.enter(kind)
     inWork.add(asked)
     asked.work = begin(() => workNameOf(request))
@@ -150,7 +180,7 @@ export const install = (
     // So that no client sends its next request just as the connection closes.
     if (gate.isEnding) response.shouldKeepAlive = false
     watch()
-    return emit.call(server, event, request, response)
+    serve(asked)
   }
 
   const turnAway = (asked: Asked) => {
@@ -171,6 +201,7 @@ export const install = (
     const waits: Waiting = { ...asked, since, bytes }
     gate.waiting++
     held += bytes
+    watch()
     const leave = waiting[kind].enter(waits, since)
     asked.response.on("close", () => {
       // Whoever asked is gone.
@@ -181,7 +212,7 @@ export const install = (
   const letIn = () => {
     if (gate.waiting === 0) return
     for (const kind of kinds) {
-      while (!gate.isFull(kind)) {
+      while (!isHeld(kind)) {
         const next = waiting[kind].next()
         if (next === undefined) break
         left(next)
@@ -237,10 +268,10 @@ export const install = (
 
   const take = (asked: Asked) => {
     const { kind } = asked
-    if (kind === "health" || !gate.isFull(kind)) return void work(asked)
+    if (kind === "health" || !isHeld(kind)) return work(asked)
     const now = performance.now()
     sweep(now)
-    if (gate.isFull(kind)) wait(kind, asked, now)
+    if (isHeld(kind)) wait(kind, asked, now)
     else work(asked)
   }
 
@@ -258,7 +289,10 @@ export const install = (
     asked.response.once("socket", () => {
       sent.requests--
       if (socket.bytesWritten - sent.bytesWritten > pipelinedBytes) asked.response.shouldKeepAlive = false
-      take(asked)
+      // In a turn of its own: all that a connection sent ahead would otherwise be answered before anybody else is read.
+      setImmediate(() => {
+        if (!socket.destroyed) take(asked)
+      })
     })
   }
 

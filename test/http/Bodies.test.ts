@@ -33,6 +33,8 @@ describe("Bodies on their way", () => {
     const socket = connect(Number(port), hostname)
     let received = ""
     socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
+    let ended = false
+    socket.on("close", () => ended = true)
     await new Promise((resolve) => socket.once("connect", resolve))
     socket.write(
       [`POST ${path} HTTP/1.1`, "Host: x", "Content-Type: application/json", ...headers, "", body].join("\r\n"),
@@ -40,6 +42,7 @@ describe("Bodies on their way", () => {
     return {
       write: (text: string | Uint8Array) => void socket.write(text),
       received: () => received,
+      ended: () => ended,
       status: async () => {
         await waitUntil("there is an answer", () => /^HTTP\/1\.1 [2-5]/m.test(received))
         return Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(received)![1])
@@ -65,6 +68,24 @@ describe("Bodies on their way", () => {
     await body?.cancel()
     return status
   }
+
+  it("are refused and not read on when they come in thousands of chunks of a byte", async () => {
+    const request = await begin(
+      "/api/generate/acme",
+      [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"],
+      "1\r\n \r\n".repeat(20_000),
+    )
+    assert.strictEqual(await request.status(), 400)
+    assert.match(request.received(), /comes in chunks of a few bytes/)
+    await waitUntil("the connection ends", () => request.ended())
+    const few = await begin(
+      "/api/generate/acme",
+      [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"],
+      `${"1\r\n \r\n".repeat(4000)}14\r\n{"template_id": "t"}\r\n0\r\n\r\n`,
+    )
+    assert.strictEqual(await few.status(), 200)
+    few.destroy()
+  })
 
   it("take 32 MiB at most for webhooks, beyond which large ones are refused and small ones are not", async () => {
     const many = await Promise.all(Array.from({ length: 4 }, () => announce(whole)))

@@ -3,6 +3,7 @@ import { Effect, Latch } from "effect"
 import { SqlClient } from "effect/sql"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
+import { performance } from "node:perf_hooks"
 import { Gate } from "../../src/http/LoadGate.ts"
 import { install } from "../../src/http/LoadShedding.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
@@ -123,6 +124,62 @@ const crowded = async ({ ask, gate }: Awaited<ReturnType<typeof gated>>): Promis
 }
 
 const forever = { waitMillis: Infinity, restMillis: Infinity }
+
+describe("Requests of strangers", () => {
+  const serving = async (listener: (request: IncomingMessage, response: ServerResponse) => void) => {
+    const server = createServer(listener)
+    install(server, new Gate(limit))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      close: async () => {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      },
+    }
+  }
+
+  it("let a call of the API go first once they have used their share of the processor", async () => {
+    const seen: Array<string> = []
+    const server = await serving((request, response) => {
+      seen.push(request.url!)
+      const until = performance.now() + (request.url === "/x" ? 100 : 0)
+      while (performance.now() < until);
+      response.end("ok")
+    })
+    const [x, y, api] = await Promise.all([connection(server.url), connection(server.url), connection(server.url)])
+    x.send("GET /x HTTP/1.1\r\n")
+    y.send("GET /y HTTP/1.1\r\n")
+    api.send("GET /api/generate/acme HTTP/1.1\r\n")
+    for (const line of [x, y, api]) assert.strictEqual((await line.answer()).status, 200)
+    assert.deepStrictEqual(seen, ["/x", "/api/generate/acme", "/y"])
+    for (const line of [x, y, api]) line.close()
+    await server.close()
+  })
+
+  it("are answered in part when they are sent ahead and their answers are large, and the rest is asked for again", async () => {
+    const large = "x".repeat(400_000)
+    let served = 0
+    const server = await serving((_, response) => {
+      served++
+      response.setHeader("content-length", large.length)
+      response.end(large)
+    })
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    let text = ""
+    const ended = new Promise((resolve) => socket.on("close", resolve))
+    socket.setEncoding("latin1").on("data", (chunk) => text += String(chunk)).on("error", () => {})
+    socket.write("GET /x HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20))
+    await ended
+    const answers = text.split("HTTP/1.1 200 OK").slice(1)
+    assert.isTrue(answers.length >= 3 && answers.length <= 6, String(answers.length))
+    assert.strictEqual(served, answers.length)
+    assert.isTrue(answers.every((answer) => answer.endsWith(large)), "each is whole")
+    assert.match(answers.at(-1)!, /\r\nconnection: close\r\n/i)
+    await server.close()
+  })
+})
 
 describe("A server behind a gate", () => {
   it("lets requests wait, who came first first, and each kind for its own", async () => {
