@@ -109,6 +109,9 @@ describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
         assert.strictEqual(seen[0]!["x-forwarded-for"], "192.0.2.7, 127.0.0.1")
         assert.strictEqual(seen[0]!["x-forwarded-proto"], "http")
         assert.strictEqual((await fetch(`${balancer.url}/metrics`)).status, 404)
+        for (const path of ["/%6detrics", "/metric%73?x", "/metrics;x", "/%6Detrics;x=1?y", "/metrics%3bx"]) {
+          assert.strictEqual((await fetch(balancer.url + path)).status, 404, path)
+        }
         assert.strictEqual(seen.length, 1)
         await waitUntil("it has logged the failure", () => balancer.output().includes("id=an-id"))
       })
