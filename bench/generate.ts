@@ -31,8 +31,8 @@ const template = (id: string) => ({
 })
 
 const importTemplates = async (service: Service, count: number) => {
-  for (let at = 0; at < count; at += 500) {
-    const templates = Array.from({ length: Math.min(500, count - at) }, (_, i) => template(`t${at + i}`))
+  for (let at = 0; at < count; at += 400) {
+    const templates = Array.from({ length: Math.min(400, count - at) }, (_, i) => template(`t${at + i}`))
     const { status } = await service.manage("POST", "/organizations/bench/templates/import", { templates })
     if (status !== 200) throw new Error(`Import answered ${status}`)
   }

@@ -247,12 +247,14 @@ export class Intake extends Context.Service<Intake, {
         })
       }
 
-      const drainBatches = shared(Effect.gen(function* () {
-        yield* takeBatches
-        const just = yield* Queue.clear(awaited)
-        if (just.length > 0) yield* matchAll(just)
-        yield* matchAll()
-      }).pipe(asJob("intake of events")))
+      const drainBatches = shared(
+        Effect.gen(function* () {
+          yield* takeBatches
+          const just = yield* Queue.clear(awaited)
+          if (just.length > 0) yield* matchAll(just)
+          yield* matchAll()
+        }).pipe(asJob("intake of events")),
+      )
       const drainSingles = shared(takeSingles.pipe(asJob("intake of events")))
 
       const drain = Effect.gen(function* () {

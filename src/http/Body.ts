@@ -216,7 +216,7 @@ export const rawJson = (
 export const rawOfJson = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-): Effect.Effect<Uint8Array, PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
+): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
   const refused = refusal(request, limit)
   return refused === undefined ? bytesOf(request, limit) : Effect.fail(refused)
 }
