@@ -52,6 +52,9 @@ const memoryOnly = { ...fresh, "decision-durable": "false" }
 // Said outright, since AMPscript otherwise reads an answer as Windows-1252.
 const contentType = "application/json; charset=utf-8"
 
+/** Values that templates render: of any shape, and not decoded. */
+const opaque = ["fields"]
+
 const isDurable = (outcome: Outcome) => outcome._tag !== "Chosen" || outcome.durable
 
 /** Generate by POST and GET, and Batch generate. */
@@ -120,7 +123,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* router.add(
     "POST",
     "/api/generate/:org",
-    keyed((org, request) => Effect.flatMap(body(request, generateBody), (ask) => one(org, ask))),
+    keyed((org, request) => Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask))),
   )
   yield* router.add(
     "GET",
@@ -137,11 +140,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "POST",
     "/api/batch-generate/:org",
     keyed((org, request, { window }) =>
-      Effect.flatMap(body(request, batchBody), (ask) =>
-        window === undefined || ask.items.length < 2
-          ? many(org, ask)
-          // One was counted with the key: every item is a request.
-          : Effect.andThen(charge(request, window, ask.items.length - 1), many(org, ask)))
+      Effect.flatMap(
+        body(request, batchBody, opaque),
+        (ask) =>
+          window === undefined || ask.items.length < 2
+            ? many(org, ask)
+            // One was counted with the key: every item is a request.
+            : Effect.andThen(charge(request, window, ask.items.length - 1), many(org, ask)),
+      )
     ),
   )
 }))

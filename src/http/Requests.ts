@@ -49,22 +49,27 @@ export const sourceOf = (name: string): Effect.Effect<Segment, Errors.SourceNotF
 /** Most values of a body: decoding takes about 2 microseconds for each, during which nothing else is answered. */
 const maxValues = 60_000
 
-const without = (input: unknown, names: ReadonlyArray<string>): unknown =>
-  typeof input === "object" && input !== null && !Array.isArray(input)
-    ? Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)))
+/** The input with only the names of the members of its opaque members. */
+const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
+  opaque.length > 0 && typeof input === "object" && input !== null && !Array.isArray(input)
+    ? Object.entries(input).map(([name, value]) => {
+      const isRecord = typeof value === "object" && value !== null && !Array.isArray(value)
+      return opaque.includes(name) && isRecord ? Object.keys(value) : value
+    })
     : input
 
 /**
- * Reads the body as JSON, of at most 60,000 values, and decodes it, or fails with every fault. `opaque` are members that are
- * not decoded, whose values do not count.
+ * Reads the body as JSON, of at most 60,000 values, and decodes it, or fails with every fault. `opaque` are members whose
+ * values are not decoded: only their names count.
  */
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
   decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
   opaque: ReadonlyArray<string> = [],
 ) =>
-  Effect.flatMap(Body.json(request), (input) => {
-    if (hasMoreValuesThan(opaque.length === 0 ? input : without(input, opaque), maxValues)) {
+  Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), ({ bytes, json: input }) => {
+    // A value takes two bytes at least, so the values of most bodies need not be counted.
+    if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
       return Effect.fail(
         invalid([{ pointer: "", detail: `has more than ${maxValues} values in its lists and objects` }]),
       )
