@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { People } from "../delay/People.ts"
 import { Inflow } from "../learning/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
-import { isByCircumstance, isSpent, reasonOf, unfinishedReason } from "../store/Attempts.ts"
+import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
 import { Store } from "../store/Store.ts"
 import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
@@ -21,7 +21,7 @@ export interface PersonOf extends Person {
   readonly org: string
 }
 
-/** An erasure that was asked for, and what came of it. Where an attempt failed, the counts are those of the last one. */
+/** A requested erasure with its report. After a failed attempt the counts are those of the last one. */
 export interface Erasure extends ErasedCounts {
   readonly id: number
   /** `running` until it is done, or until three attempts have failed. */
@@ -76,7 +76,7 @@ export class Erasures extends Context.Service<Erasures, {
   readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
   /** Erases a person now. Answers after 10 seconds even if it is not done; it then goes on. */
   readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
-  /** What came of an erasure of the last 30 days that somebody asked for; undefined where there is none. */
+  /** The report of an erasure of the last 30 days; undefined for an unknown id and for requests of platforms. */
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
   /** Carries out what has been requested. */
   readonly drain: Effect.Effect<void, SqlError>
@@ -184,14 +184,14 @@ export class Erasures extends Context.Service<Erasures, {
               counts = ${JSON.stringify(counts)}::text::json, kept = ${JSON.stringify(kept)}::text::json
             WHERE ${leased(rows)}`
 
-      /** Stores why an attempt failed. After the third nobody tries again. */
-      const fail = (rows: ReadonlyArray<Row>, reason: string, isFinal: boolean) =>
+      /** Stores why an attempt failed. After the third the request is set aside. */
+      const fail = (rows: ReadonlyArray<Row>, reason: string) =>
         Effect.andThen(
           sql`
             UPDATE erasures e SET reason = ${reason}, lease_until = now(),
-              state = ${isFinal ? "failed" : "pending"}
+              state = CASE WHEN e.attempts >= ${maxAttempts}::int THEN 'failed' ELSE 'pending' END
             WHERE ${leased(rows)}`,
-          Effect.logError("People could not be erased", { org: rows[0]!.orgSlug, isFinal, reason }),
+          Effect.logError("People could not be erased", { org: rows[0]!.orgSlug, reason }),
         )
 
       /** Keeps a lease while `effect` runs. */
@@ -215,7 +215,7 @@ export class Erasures extends Context.Service<Erasures, {
               isByCircumstance(cause)
                 ? sql`
                   UPDATE erasures e SET attempts = e.attempts - 1, lease_until = now() WHERE ${leased(rows)}`
-                : fail(rows, reasonOf(cause), rows.some(({ attempts }) => isSpent(attempts))),
+                : fail(rows, reasonOf(cause)),
             )
           ),
           Effect.withSpan("Erasures.pass"),
@@ -251,7 +251,7 @@ export class Erasures extends Context.Service<Erasures, {
           const rows = yield* claim
           if (rows.length === 0) return
           const spent = rows.filter(({ attempts }) => isSpent(attempts - 1))
-          if (spent.length > 0) yield* fail(spent, spent[0]!.reason ?? unfinishedReason, true)
+          if (spent.length > 0) yield* fail(spent, spent[0]!.reason ?? unfinishedReason)
           const due = rows.filter(({ attempts }) => !isSpent(attempts - 1))
           if (due.length > 0) yield* attempt(due)
         }
@@ -260,7 +260,8 @@ export class Erasures extends Context.Service<Erasures, {
       const eraseNow = Effect.fn("Erasures.eraseNow")(function* ({ email, org, user }: PersonOf) {
         const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
         const fiber = yield* Effect.forkIn(attempt([row!]), scope)
-        yield* Effect.timeoutOption(Fiber.join(fiber), patience)
+        // A failed attempt is stored with its reason, and is tried again later.
+        yield* Effect.timeoutOption(Fiber.await(fiber), patience)
         return (yield* read(org, row!.id))!
       }, Effect.catch((error: SqlError) => Effect.die(error)))
 

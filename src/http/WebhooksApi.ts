@@ -60,7 +60,7 @@ export const ErasureBody = Schema.Struct({
   ),
 )
 
-/** What came of an erasure. */
+/** The report of an erasure. */
 export const ErasureReport = Schema.Struct({
   id: Schema.Int,
   state: Schema.Literals(["running", "done", "failed"]).annotate({
@@ -152,9 +152,10 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       params: { ...path, id: Schema.String },
       success: ErasureReport,
       error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
-    }).annotate(OpenApi.Summary, "What came of an erasure").annotate(
+    }).annotate(OpenApi.Summary, "The report of an erasure").annotate(
       OpenApi.Description,
-      "What an erasure that was asked for here has erased, and what stays. Kept for 30 days; names nobody once it is done.",
+      "How many rows of each kind were erased, and which stay for which reason. Kept for 30 days. Once the erasure is done " +
+        "the report names no person.",
     ),
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
       params: path,

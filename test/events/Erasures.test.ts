@@ -229,6 +229,14 @@ describeOnStores("An erasure", (_, environment) => {
           SELECT e.state, e.reason FROM erasures e WHERE e.org_slug = 'crashed'`
         assert.strictEqual(row!.state, "failed")
         assert.match(row!.reason, /ended during each/)
+        // A failure of the data counts, is reported with its reason, and ends in the third.
+        yield* sql`ALTER TABLE decisions ADD CONSTRAINT refused CHECK (copy_id <> 'stuck' OR user_id IS NOT NULL)`
+        yield* decide("crashed", "stuck", { copy: "stuck", user: "stuck" })
+        const stuck = yield* erasures.eraseNow({ org: "crashed", user: "stuck", email: undefined })
+        assert.deepInclude(stuck, { state: "running" })
+        assert.match(stuck.reason!, /refused/)
+        for (let n = 0; n < 3; n++) yield* Effect.ignore(erasures.drain)
+        assert.deepInclude(yield* erasures.find("crashed", stuck.id), { state: "failed" })
         const done = yield* erasures.eraseNow({ org: "crashed", user: "x", email: undefined })
         assert.strictEqual(done.state, "done")
         yield* sql`UPDATE erasures e SET finished_at = now() - interval '31 days' WHERE e.id = ${done.id}`

@@ -104,7 +104,8 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
           yield* eraseLinks(work, trackingIds)
           trackingIds = new Set()
         }
-        return rows.length
+        // A row that does not change would be found for ever.
+        return freed === 0 ? 0 : rows.length
       }),
     )
   }
