@@ -78,10 +78,12 @@ export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Pi
 // What it costs to store an item, in events.
 const eventWeight = 1
 const profileWeight = 10
+// A request is stored, and carried out later.
+const erasureWeight = 1
 
 /**
- * Cuts what bodies hold into slices of about `most` events each, in their order. Within a body profiles and events come
- * first. Erasures come last, each in a slice of its own: each is work of its own size.
+ * Cuts what bodies hold into slices of about `most` events each, in their order. Within a body requests to erase people come
+ * last.
  */
 export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyArray<ReadonlyArray<Piece>> => {
   const slices: Array<Array<Piece>> = []
@@ -105,9 +107,10 @@ export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyAr
       eventAt += events.length
       weight += events.length * eventWeight
       const areRead = profileAt === body.profiles.length && eventAt === body.events.length
-      const erasures = areRead ? body.erasures.slice(erasureAt, erasureAt + 1) : []
+      const room = areRead ? Math.max(0, Math.ceil((most - weight) / erasureWeight)) : 0
+      const erasures = body.erasures.slice(erasureAt, erasureAt + room)
       erasureAt += erasures.length
-      if (erasures.length > 0) weight = most
+      weight += erasures.length * erasureWeight
       isDone = areRead && erasureAt === body.erasures.length
       slice.push({
         id: body.id,

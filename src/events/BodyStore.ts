@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Profiles } from "../profiles/Profiles.ts"
 import type { Fault, Piece } from "./BodyReading.ts"
-import type { Erasures, PersonOf } from "./Erasures.ts"
+import type { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
 import { type Incoming, storeEvents } from "./EventStore.ts"
 import type { Body } from "./IntakeBatches.ts"
@@ -51,8 +51,6 @@ export const make = (
   const reports = new Map<number, Report>(
     bodies.map(({ id }) => [id, { events: 0, duplicates: 0, ignored: 0, faults: [] }]),
   )
-  /** People to erase, by the body that asks for it. */
-  const toErase = new Map<number, ReadonlyArray<PersonOf>>()
 
   const note = (done: ReadonlyArray<Body>) => {
     // In a whole millisecond, which is what a time is read in. It tells which partition the bodies are in.
@@ -95,14 +93,11 @@ export const make = (
       pieces.flatMap((piece) => piece.profiles.map((one) => ({ ...one, org: byId.get(piece.id)!.orgSlug }))),
     )
 
-  /** Stores the erasures that complete bodies ask for. They are carried out after everything else of the bodies. */
-  const requestErasures = (pieces: ReadonlyArray<Piece>) => {
-    for (const { erasures, id } of pieces) {
-      const { orgSlug: org } = byId.get(id)!
-      toErase.set(id, [...toErase.get(id) ?? [], ...erasures.map((person) => ({ ...person, org }))])
-    }
-    return erasures.request(pieces.flatMap(({ id, isLast }) => isLast ? toErase.get(id)! : []))
-  }
+  /** Stores requests to erase people, which come after everything else of a body. They are carried out later. */
+  const requestErasures = (pieces: ReadonlyArray<Piece>) =>
+    erasures.request(
+      pieces.flatMap((piece) => piece.erasures.map((person) => ({ ...person, org: byId.get(piece.id)!.orgSlug }))),
+    )
 
   /**
    * Stores the events of a slice, and with the last of them everything else of its `pieces`; call it in a transaction until

@@ -2,6 +2,7 @@ import { assert, it, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type BodyReaderOptions, ReaderOptions } from "../../src/events/BodyReader.ts"
+import { Erasures } from "../../src/events/Erasures.ts"
 import { Inbox } from "../../src/events/Inbox.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { unfinishedReason } from "../../src/store/Attempts.ts"
@@ -173,6 +174,7 @@ describeOnStores("Poison bodies", (store, environment) => {
         const call = (userId: string) => ({ type: "delete", userId, messageId: userId })
         yield* receive("forget", { batch: ["ann", "bob", "cid"].map(call) }, "provider_d")
         yield* drain
+        yield* (yield* Erasures).drain
         const [body] =
           yield* sql`SELECT i.status, octet_length(i.body) AS bytes FROM inbox i WHERE i.org_slug = 'forget'`
         assert.deepStrictEqual(body, { status: "done", bytes: 0 })
