@@ -43,8 +43,18 @@ export interface RenderAsk {
 }
 
 /** The error of a template whose variants take too much work to check against the attributes. */
-export const targetingLimit = ({ id }: TemplateView, { message }: LimitReached): NotRendered =>
-  new NotRendered({ templateId: id, copyId: null, faults: [{ variable: "targeting", detail: message }] })
+export const targetingLimit = ({ id }: TemplateView, { limit, message }: LimitReached): NotRendered =>
+  new NotRendered({
+    templateId: id,
+    copyId: null,
+    faults: [{
+      variable: "targeting",
+      detail: limit === undefined
+        ? message
+        : `takes too much work to check (more than ${limit}): send fewer values in each attribute, ` +
+          "or give the template fewer variants or conditions",
+    }],
+  })
 
 /**
  * The rendered variables, with the tracking id in the links of `html` variables that lead to the template's domains.

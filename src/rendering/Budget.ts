@@ -1,10 +1,31 @@
 import * as Limits from "./Limits.ts"
 
 /** Thrown when work would cost more than a budget has left. Caught where the work begins, and never seen outside. */
-export class LimitReached extends Error {}
+export class LimitReached extends Error {
+  /** `limit` is what was reached, such as `500,000 steps`, where that is a limit of the budget. */
+  constructor(message: string, readonly limit?: string) {
+    super(message)
+  }
+}
 
-const stepsOf = (items: number): number => Math.min(Limits.steps, Math.floor(Limits.requestSteps / items))
-const millisOf = (items: number): number => Math.min(Limits.millis, Math.floor(Limits.requestMillis / items))
+/** What one item of a request has. */
+interface Share {
+  readonly items: number
+  readonly steps: number
+  readonly millis: number
+  readonly length: number
+}
+
+const shareOf = (items: number): Share => ({
+  items,
+  steps: Math.min(Limits.steps, Math.floor(Limits.requestSteps / items)),
+  millis: Math.min(Limits.millis, Math.floor(Limits.requestMillis / items)),
+  length: Math.min(Limits.variantLength, Math.floor(Limits.requestLength / items)),
+})
+
+/** The share of a request for one template, which nearly all are. */
+const whole = shareOf(1)
+
 const monotonicNow = (): number => performance.now()
 
 /**
@@ -15,7 +36,7 @@ const monotonicNow = (): number => performance.now()
  * however busy the machine is.
  */
 export class Budget {
-  readonly #items: number
+  readonly #share: Share
   readonly #now: () => number
   #steps: number
   #millis: number
@@ -23,20 +44,21 @@ export class Budget {
   #readingAt: number
   /** The last reading of the clock since `resume`. */
   #read: number | undefined = undefined
-  #overdrawn: string | undefined = undefined
+  #overdrawn: LimitReached | undefined = undefined
 
   /** `items` is their number in the request, `now` a monotonic clock in milliseconds. */
   constructor(items = 1, now: () => number = monotonicNow) {
-    this.#items = items
+    const share = items === 1 ? whole : shareOf(items)
+    this.#share = share
     this.#now = now
-    this.#steps = stepsOf(items)
-    this.#millis = millisOf(items)
-    this.#readingAt = this.#steps - Limits.stepsPerReading
+    this.#steps = share.steps
+    this.#millis = share.millis
+    this.#readingAt = share.steps - Limits.stepsPerReading
   }
 
   /** Longest sum of all rendered variables. Unit: UTF-16 code units. */
   get length(): number {
-    return Math.min(Limits.variantLength, Math.floor(Limits.requestLength / this.#items))
+    return this.#share.length
   }
 
   /** Steps that may still be spent. */
@@ -46,7 +68,7 @@ export class Budget {
 
   /** Steps spent so far. */
   get spent(): number {
-    return stepsOf(this.#items) - this.#steps
+    return this.#share.steps - this.#steps
   }
 
   /** Starts a stretch of synchronous work. The time between two stretches is not charged. */
@@ -73,10 +95,10 @@ export class Budget {
     if (this.#overdrawn === undefined) {
       this.#readClock()
       if (!(this.#steps >= 0)) {
-        this.#overdraw("takes too much work to render", `${stepsOf(this.#items).toLocaleString("en-US")} steps`)
-      } else if (this.#millis < 0) this.#overdraw("takes too long to render", `${millisOf(this.#items)} ms`)
+        this.#overdraw("takes too much work to render", `${this.#share.steps.toLocaleString("en-US")} steps`)
+      } else if (this.#millis < 0) this.#overdraw("takes too long to render", `${this.#share.millis} ms`)
     }
-    if (this.#overdrawn !== undefined) throw new LimitReached(this.#overdrawn)
+    if (this.#overdrawn !== undefined) throw this.#overdrawn
   }
 
   #readClock(): void {
@@ -87,10 +109,13 @@ export class Budget {
   }
 
   #overdraw(what: string, limit: string): void {
-    const share = this.#items === 1 ? "" : `, an even share of what a request for ${this.#items} templates has`
-    const remedy = this.#items === 1 ? "" : ", or ask for fewer templates in one request"
-    this.#overdrawn =
-      `${what} (more than ${limit}${share}): loop over fewer elements, pass shorter values to filters${remedy}`
+    const { items } = this.#share
+    const reached = items === 1 ? limit : `${limit}, an even share of what a request for ${items} templates has`
+    const remedy = items === 1 ? "" : ", or ask for fewer templates in one request"
+    this.#overdrawn = new LimitReached(
+      `${what} (more than ${reached}): loop over fewer elements, pass shorter values to filters${remedy}`,
+      reached,
+    )
     // Every charge from now on fails.
     this.#readingAt = Infinity
   }

@@ -164,7 +164,7 @@ describeOnStores("Batches", (_, environment) => {
         }
         const decider = yield* Decider
         const attrs = new Map([["a", Array.from({ length: 1_000 }, (_, i) => `value ${i}`)]])
-        const limit = /^targeting: takes too much work to render/
+        const limit = /^targeting: takes too much work to check \(more than 500,000 steps\): send fewer values/
         for (const id of ["sticky0", "sticky1"]) {
           const ask = { templateId: id as TemplateId, trackingId: undefined, userId: "u", fields: {}, attrs }
           assert.match(told(yield* decider.decide("targeting", ask)), limit)

@@ -279,6 +279,34 @@ suiteOnStores("Generate", (bench) => {
     })
   })
 
+  it("says what to change where rendering or targeting takes too much work, in previews too, and records nothing", async () => {
+    const org = await bench.organization("work")
+    await org.template({ id: "loop", variants: [{ id: "a", vars: { s: "{% for i in (1..n) %}{% endfor %}" } }] })
+    const slow = await org.post({ template_id: "loop", fields: { n: 1e12 } })
+    assertProblem(slow, 422, "unprocessable")
+    assert.deepStrictEqual(pointersOf(slow), ["/copy/vars/s"])
+    assert.include(
+      slow.json.detail,
+      "takes too much work to render (more than 500,000 steps): loop over fewer elements",
+    )
+    assert.strictEqual((await org.post({ template_id: "loop", fields: { n: 9 } })).status, 200)
+
+    const targeting = Array.from({ length: 50 }, () => ({ attribute: "a", op: "is_not", values: ["x"] }))
+    await org.template({
+      id: "wide",
+      variants: Array.from({ length: 20 }, (_, i) => ({ id: `v${i}`, vars: { s: "s" }, targeting })),
+    })
+    const attrs = { a: Array.from({ length: 1_000 }, (_, i) => i) }
+    const previewed = await bench.service.manage("POST", "/organizations/work/templates/wide/preview", { attrs })
+    const asked = await org.post({ template_id: "wide", attrs })
+    for (const { json, status } of [asked, { json: previewed.body, status: previewed.status }]) {
+      assert.strictEqual(status, 422)
+      assert.deepStrictEqual(json.errors.map((fault: { pointer: string }) => fault.pointer), ["/attrs"])
+      assert.include(json.detail, "takes too much work to check (more than 500,000 steps): send fewer values")
+    }
+    assert.lengthOf(await org.decisions(), 1)
+  })
+
   it("escapes what is substituted into HTML unless it is marked raw, and never reads it as Liquid", async () => {
     const org = await bench.organization("html")
     const source = "<p>{{ x }}</p>{{ x | raw }}"

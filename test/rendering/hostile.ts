@@ -319,7 +319,6 @@ const underpriced: ReadonlyArray<Hostile> = [
     name: "a thousand undefined names in a loop",
     source: twice(Array.from({ length: 100 }, (_, i) => `{{ u${i}.x.y.z }}`).join("")),
   },
-  { name: "more Liquid than a variant may have", source: "{{a}}".repeat(13_107) },
 ]
 
 /** Lists that hold others many times over. */
