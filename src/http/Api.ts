@@ -125,6 +125,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       payload: Schema.Json.annotate({ description: "Whatever the platform sends; stored as it came" }),
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [
+        Problems.InvalidRequest,
         Problems.Unauthorized,
         Problems.PayloadTooLarge,
         Problems.PathNotFound,
