@@ -6,6 +6,8 @@ CREATE TABLE accounts (
   administrator boolean NOT NULL DEFAULT false,
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  password_origin text,
+  password_set_at timestamp with time zone,
   UNIQUE (email),
   PRIMARY KEY (id)
 );
@@ -56,11 +58,13 @@ CREATE TABLE audit_entries (
   details json NOT NULL,
   changes json,
   address text,
+  refusal text,
   PRIMARY KEY (id)
 );
 CREATE INDEX audit_entries_of_installation_idx ON public.audit_entries USING btree (id DESC) WHERE ((org_slug IS NULL) OR (action = 'organization created'::text));
 CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (org_slug, id DESC);
 CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
+CREATE INDEX audit_entries_refusals_idx ON public.audit_entries USING btree (at) WHERE (refusal IS NOT NULL);
 
 CREATE TABLE bandit_states (
   org_slug text NOT NULL,
@@ -492,6 +496,7 @@ CREATE TABLE organizations (
   retention_days integer NOT NULL DEFAULT 400,
   inbox_retention_days integer NOT NULL DEFAULT 30,
   webhook_daily_bytes bigint,
+  require_second_factor boolean NOT NULL DEFAULT false,
   PRIMARY KEY (slug)
 );
 
@@ -506,6 +511,15 @@ CREATE TABLE profiles (
 );
 CREATE INDEX profiles_by_email ON public.profiles USING btree (org_slug, lower(email)) WHERE (email IS NOT NULL);
 
+CREATE TABLE recovery_codes (
+  account_id text NOT NULL,
+  digest text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  used_at timestamp with time zone,
+  PRIMARY KEY (account_id, digest),
+  FOREIGN KEY (account_id) REFERENCES second_factors(account_id) ON DELETE CASCADE
+);
+
 CREATE TABLE schema_compatibility (
   one boolean NOT NULL DEFAULT true,
   works_from integer NOT NULL,
@@ -518,6 +532,16 @@ CREATE TABLE schema_migrations (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   name text NOT NULL,
   PRIMARY KEY (migration_id)
+);
+
+CREATE TABLE second_factors (
+  account_id text NOT NULL,
+  secret text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  confirmed_at timestamp with time zone,
+  last_step bigint,
+  PRIMARY KEY (account_id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
 );
 
 CREATE TABLE send_advice (
@@ -559,6 +583,7 @@ CREATE TABLE sessions (
   created_at timestamp with time zone NOT NULL,
   last_seen_at timestamp with time zone NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  method text,
   UNIQUE (digest),
   PRIMARY KEY (id),
   FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
@@ -570,6 +595,13 @@ CREATE TABLE sign_in_attempts (
   attempts integer NOT NULL,
   started_at timestamp with time zone NOT NULL,
   PRIMARY KEY (subject)
+);
+
+CREATE TABLE signing_keys (
+  name text NOT NULL,
+  key text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (name)
 );
 
 CREATE TABLE sticky_choices (

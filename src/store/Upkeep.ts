@@ -34,6 +34,8 @@ export const tables: ReadonlyArray<string> = [
   "sessions",
   "sign_in_attempts",
   "one_time_links",
+  "second_factors",
+  "recovery_codes",
   "invitations",
   "audit_entries",
   "templates",
@@ -48,6 +50,7 @@ export const tables: ReadonlyArray<string> = [
   "key_uses",
   "upkeep_runs",
   "schema_compatibility",
+  "signing_keys",
   "cluster_nodes",
   "cluster_shards",
 ]
