@@ -52,6 +52,7 @@ import * as LearningRoutes from "./http/LearningRoutes.ts"
 import { LoadGate } from "./http/LoadGate.ts"
 import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
+import { Refusals } from "./http/Refusals.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
 import * as StoriesRoutes from "./http/StoriesRoutes.ts"
 import * as TemplateIndexRoutes from "./http/TemplateIndexRoutes.ts"
@@ -157,6 +158,7 @@ export const layerServices = Layer.mergeAll(
       Views.layer,
       KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
       AdminAuth.layer,
+      Refusals.layer,
       SecretBox.layer,
       Layer.mergeAll(SourceCheck.layer, MappingTrials.layer).pipe(Layer.provideMerge(Checking.layer)),
     ),

@@ -6,6 +6,7 @@ import { Invitations } from "./Invitations.ts"
 import { Memberships } from "./Memberships.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import { OpenId } from "./OpenId.ts"
+import { SecurityLog } from "./SecurityLog.ts"
 import { SessionCookie } from "./SessionCookie.ts"
 import { Sessions } from "./Sessions.ts"
 import { SignIn } from "./SignIn.ts"
@@ -21,6 +22,7 @@ export const layer = SignIn.layer.pipe(
     Memberships.layer,
     OneTimeLinks.layer,
     OpenId.layer,
+    SecurityLog.layer,
     SessionCookie.layer,
     Sessions.layer,
     SignInLimits.layer,

@@ -6,9 +6,12 @@ import { windowMillis } from "./SignInLimits.ts"
 /** For how long an invitation that was accepted or has expired is kept, for questions about it. Unit: milliseconds. */
 const invitationMillis = 30 * 86_400_000
 
+/** For how long the audit log keeps refused requests, which anybody can cause. Unit: milliseconds. */
+const refusalMillis = 30 * 86_400_000
+
 /** Removes what has expired: it says who was where with which device, and is of use to nobody. */
 export class Expired extends Context.Service<Expired, {
-  /** Removes sessions, attempts to sign in, one-time links and invitations whose time is over. */
+  /** Removes sessions, attempts to sign in, one-time links, invitations and counts of refused requests past their time. */
   readonly remove: Effect.Effect<void>
 }>()("parlance/accounts/Expired") {
   static readonly layer = Layer.effect(
@@ -26,6 +29,7 @@ export class Expired extends Context.Service<Expired, {
         yield* sql`
           DELETE FROM invitations i WHERE i.expires_at <= ${ago(invitationMillis)}
             OR i.accepted_at <= ${ago(invitationMillis)}`
+        yield* sql`DELETE FROM audit_entries e WHERE e.refusal IS NOT NULL AND e.at <= ${ago(refusalMillis)}`
       }).pipe(
         Effect.catch((error) => Effect.logDebug("What has expired was not removed", error.message)),
         Effect.withSpan("Expired.remove"),

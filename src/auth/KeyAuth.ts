@@ -13,6 +13,8 @@ import type { RateWindow } from "./RateWindow.ts"
 /** The key does not open anything. `unknown` also stands for a known id with a wrong secret. */
 export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected", {
   reason: Schema.Literals(["missing", "unknown", "expired", "revoked"]),
+  /** Set where the whole key was right. */
+  keyId: Schema.optionalKey(Schema.String),
 }) {}
 
 /** What a key opens. */
@@ -107,9 +109,9 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         const entry = id === undefined ? undefined : byId.get(id)
         const same = timingSafeEqual(Buffer.from(KeyText.digest(text)), entry?.digest ?? nobody)
         if (entry === undefined || !same) return new KeyRejected({ reason: "unknown" })
-        if (entry.revoked) return new KeyRejected({ reason: "revoked" })
+        if (entry.revoked) return new KeyRejected({ reason: "revoked", keyId: entry.keyId })
         const now = clock.currentTimeMillisUnsafe()
-        if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired" })
+        if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired", keyId: entry.keyId })
         used.set(entry.keyId, now)
         return Effect.succeed(entry)
       }

@@ -41,3 +41,15 @@ export const addressRangeOf = (entry: string): AddressRange | undefined => {
     return undefined
   }
 }
+
+/**
+ * The network an address is counted under: an IPv4 address itself, of an IPv6 address its /64, since one customer holds at
+ * least that much. A text that is no address stands for itself, cut to 100 characters.
+ */
+export const networkOf = (text: string): string => {
+  const address = addressOf(text)
+  if (address === undefined) return text.slice(0, 100)
+  const plain = unmapped(address)
+  if (plain instanceof ipaddr.IPv4) return plain.toString()
+  return `${new ipaddr.IPv6([...plain.toByteArray().slice(0, 8), 0, 0, 0, 0, 0, 0, 0, 0]).toString()}/64`
+}

@@ -139,14 +139,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* router.add(
     "POST",
     "/api/batch-generate/:org",
-    keyed((org, request, { window }) =>
+    keyed((org, request, grant) =>
       Effect.flatMap(
         body(request, batchBody, opaque),
         (ask) =>
-          window === undefined || ask.items.length < 2
+          grant.window === undefined || ask.items.length < 2
             ? many(org, ask)
             // One was counted with the key: every item is a request.
-            : Effect.andThen(charge(request, window, ask.items.length - 1), many(org, ask)),
+            : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, ask)),
       )
     ),
   )

@@ -4,6 +4,7 @@ import type { Grant, KeyAuth, KeyRejected } from "../auth/KeyAuth.ts"
 import type { Scope } from "../domain/ApiKey.ts"
 import { Forbidden, type RateLimited, Unauthorized } from "./Problems.ts"
 import { charge } from "./RateLimits.ts"
+import { Refusals } from "./Refusals.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
@@ -18,6 +19,32 @@ const bearer = (header: string | undefined): string | undefined => {
   return match === null ? undefined : match[1]!.trim()
 }
 
+/** Counts a key that was rejected, under the organization it was sent to. */
+const rejected = (
+  refusals: Refusals["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+  org: string,
+  { keyId, reason }: KeyRejected,
+): Unauthorized => {
+  refusals.count(request, reason === "missing" ? "no_key" : "bad_key", {
+    org,
+    subject: keyId === undefined ? "An unknown key" : keyId,
+  })
+  return new Unauthorized({ detail: details[reason] })
+}
+
+/** Counts a valid key that does not open this, under the organization it belongs to: no other one learns of it. */
+const forbidden = (
+  refusals: Refusals["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+  reason: "other_organization" | "missing_scope",
+  { keyId, org }: Grant,
+  detail: string,
+): Forbidden => {
+  refusals.count(request, reason, { org, subject: keyId })
+  return new Forbidden({ detail })
+}
+
 /**
  * The grant of the key a request carries, in `X-Api-Key` or as a Bearer token, for `org` and `scope`. Fails with 401 for
  * no valid key, also when both headers are there and disagree, and with 403 for a key of another organization (which may
@@ -28,7 +55,7 @@ export const authorize = (
   request: HttpServerRequest.HttpServerRequest,
   org: string,
   scope: Scope,
-): Effect.Effect<Grant, Unauthorized | Forbidden | RateLimited> => {
+): Effect.Effect<Grant, Unauthorized | Forbidden | RateLimited, Refusals> => {
   const { headers } = request
   const inHeader = headers["x-api-key"]
   const asBearer = bearer(headers["authorization"])
@@ -36,19 +63,18 @@ export const authorize = (
     return new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" })
   }
   return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
-    onFailure: ({ reason }) => new Unauthorized({ detail: details[reason] }),
-    onSuccess: (grant): Effect.Effect<Grant, Forbidden | RateLimited> => {
+    onFailure: (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
+    onSuccess: (grant): Effect.Effect<Grant, Forbidden | RateLimited, Refusals> => {
       if (grant.org !== org) {
-        return new Forbidden({
-          detail: `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`,
-        })
+        const detail = `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`
+        return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "other_organization", grant, detail))
       }
       if (!grant.scopes.has(scope)) {
-        return new Forbidden({
-          detail: `The key has the scopes ${[...grant.scopes].join(", ")}; this needs ${JSON.stringify(scope)}`,
-        })
+        const detail = `The key has the scopes ${[...grant.scopes].join(", ")}; this needs ${JSON.stringify(scope)}`
+        return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "missing_scope", grant, detail))
       }
-      return grant.window === undefined ? Effect.succeed(grant) : Effect.as(charge(request, grant.window, 1), grant)
+      if (grant.window === undefined) return Effect.succeed(grant)
+      return Effect.as(charge(request, grant, 1), grant)
     },
   })
 }

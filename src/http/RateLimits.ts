@@ -1,7 +1,9 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { RateWindow } from "../auth/RateWindow.ts"
+import type { Grant } from "../auth/KeyAuth.ts"
 import { RateLimited } from "./Problems.ts"
+import { Refusals } from "./Refusals.ts"
 
 /** What a request meant to the limit of its key. */
 interface Use {
@@ -13,21 +15,24 @@ interface Use {
 // By Node's request, which stays the same whatever a middleware makes of it.
 const uses = new WeakMap<object, Use>()
 
-/** Counts so many requests against a limit, if there is one; fails with 429 beyond it. Costs nothing without a limit. */
+/** Counts so many requests against the limit of a key, if it has one; fails with 429 beyond it. Costs nothing without a limit. */
 export const charge = (
-  { source }: HttpServerRequest.HttpServerRequest,
-  window: RateWindow | undefined,
+  request: HttpServerRequest.HttpServerRequest,
+  { keyId, org, window }: Grant,
   requests: number,
-): Effect.Effect<void, RateLimited> => {
+): Effect.Effect<void, RateLimited, Refusals> => {
   if (window === undefined) return Effect.void
+  const { source } = request
   const isTaken = window.take(requests)
   if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
   if (isTaken) return Effect.void
   const rate = `${window.limit} a ${window.windowMillis === 1000 ? "second" : "minute"}`
-  return new RateLimited({
-    detail: requests > window.limit
-      ? `The request counts as ${requests} more and the limit of the key is ${rate}: send fewer items at once`
-      : `The key has reached its limit of ${rate}`,
+  const detail = requests > window.limit
+    ? `The request counts as ${requests} more and the limit of the key is ${rate}: send fewer items at once`
+    : `The key has reached its limit of ${rate}`
+  return Effect.flatMap(Refusals, (refusals) => {
+    refusals.count(request, "rate_limit", { org, subject: keyId })
+    return new RateLimited({ detail })
   })
 }
 

@@ -14,6 +14,7 @@ import { carried, step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { authorize } from "./KeyRequired.ts"
 import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "./Problems.ts"
+import { Refusals } from "./Refusals.ts"
 import { invalid, lookedUp } from "./Requests.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
@@ -63,9 +64,6 @@ const noSignedEvents = "No secret for signed events has been set up here"
 /** The same for an organization that does not exist. */
 const notSetUp = "This source has not been set up for this organization, or is switched off"
 
-const refusal = (verdict: Exclude<Verdict, { readonly ok: true }> | undefined, otherwise: string): Unauthorized =>
-  new Unauthorized({ detail: verdict?.reason ?? otherwise })
-
 /** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
@@ -73,11 +71,23 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const sources = yield* WebhookSources
   const quota = yield* WebhookQuota
   const clock = yield* Clock.Clock
+  const refusals = yield* Refusals
   /** When a handshake of an organization was last taken, and what became of it. */
   const shaken = new Map<string, {
     readonly at: number
     readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, QuotaReached | Unavailable>
   }>()
+
+  const refusal = (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    segment: Segment,
+    verdict: Exclude<Verdict, { readonly ok: true }> | undefined,
+    otherwise: string,
+  ): Unauthorized => {
+    refusals.count(request, "bad_signature", { org, subject: segment })
+    return new Unauthorized({ detail: verdict?.reason ?? otherwise })
+  }
 
   const store = (
     request: HttpServerRequest.HttpServerRequest,
@@ -119,13 +129,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       // Before the body is read for nothing.
       yield* quota.check(org)
     } // Nobody's body is read for nothing.
-    else if (sources.readsBody(org, "events") === undefined) return yield* refusal(undefined, noSignedEvents)
+    else if (sources.readsBody(org, "events") === undefined) {
+      return yield* refusal(request, org, "events", undefined, noSignedEvents)
+    }
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
     const bytes = yield* (signed || binary ? Body.raw : Body.rawOfJson)(request, Body.maxWebhookBytes)
     if (signed) {
       const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
-      if (verdict?.ok !== true) return yield* refusal(verdict, noSignedEvents)
+      if (verdict?.ok !== true) return yield* refusal(request, org, "events", verdict, noSignedEvents)
     }
     const counted = binary ? { items: 1 } : yield* countItems(bytes)
     // The caller's own code, which a 400 helps.
@@ -148,7 +160,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     if (readsBody !== true) {
       const verdict = sources.verify(org, segment, headers, noBytes)
       // Before the body, which then need not be read.
-      if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
+      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
       yield* quota.check(org)
     }
     const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
@@ -167,7 +179,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
     if (readsBody === true) {
       const verdict = sources.verify(org, segment, headers, bytes)
-      if (verdict?.ok !== true) return yield* refusal(verdict, notSetUp)
+      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
     // What is no JSON is one thing that was not understood.

@@ -2,6 +2,7 @@ import { assert, describe, it } from "vitest"
 import { globSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parse } from "yaml"
+import { reasons } from "../../src/accounts/SecurityTally.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const textOf = (path: string) => readFileSync(`${root}${path}`, "utf8")
@@ -59,6 +60,15 @@ describe("The dashboard and the alerts", () => {
       assert.match(lasting, /^\d+[smh]$/, alert)
       assert.include(["warning", "critical"], labels.severity, alert)
       assert.isNotEmpty(annotations.summary, alert)
+    }
+  })
+
+  it("have a rule for every reason for which requests are refused, and name them all in the documentation", () => {
+    const texts = rules.map(({ expr }) => expr).join("\n")
+    const documented = textOf("docs/operations/metrics.md")
+    for (const reason of reasons) {
+      assert.include(texts, `parlance_refused_total{job="parlance", reason="${reason}"}`)
+      assert.include(documented, `\`${reason}\``)
     }
   })
 

@@ -41,7 +41,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       scope: org.slug,
       path: `/console/o/${org.slug}/settings/audit`,
       title: "Audit log",
-      lead: "Who changed what, in the console, by the API and on the command line. Secrets are never part of it.",
+      lead:
+        "Who changed what, in the console, by the API and on the command line, and which API keys were refused. Secrets " +
+        "are never part of it.",
       zone: org.time_zone,
       subjectOf,
     }))
@@ -51,8 +53,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     path: "/console/accounts/audit",
     title: "Audit log of the installation",
     lead:
-      "What belongs to no organization: accounts, links for passwords, sessions that were ended, and organizations " +
-      "that were made. Times are UTC.",
+      "What belongs to no organization: sign-ins and refused requests, accounts, links for passwords, sessions that were " +
+      "ended, and organizations that were made. Times are UTC.",
     back: { href: "/console/accounts", label: "All accounts" },
     zone: "UTC",
     subjectOf,

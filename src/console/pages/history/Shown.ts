@@ -108,6 +108,8 @@ export const deedOf = ({ action, changes, details }: AuditEntry): string => {
   }
   if (details["duplicated"] === "true") return "template duplicated"
   if (details["copy_of"] !== undefined) return `template created as a copy of ${String(details["copy_of"])}`
+  const count = details["count"]
+  if (typeof count === "number" && count > 1) return `${action} ${count} times within a minute`
   return details["by"] === "import" ? `${action} by an import` : action
 }
 

@@ -1,0 +1,172 @@
+/** Why a request was refused: the label `reason` of `parlance_refused_total`, and the reason of entries of the audit log. */
+export const reasons = [
+  "no_key",
+  "bad_key",
+  "other_organization",
+  "missing_scope",
+  "rate_limit",
+  "bad_signature",
+  "bad_password",
+  "bad_code",
+  "locked_out",
+  "sign_in_overload",
+  "bad_openid",
+  "bad_link",
+  "csrf",
+  "bad_admin_token",
+  "admin_token_limit",
+] as const
+export type Reason = typeof reasons[number]
+
+/** What the audit log calls each refusal. A missing key is counted in the metric alone: anybody can send such requests. */
+export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
+  bad_key: "API key refused",
+  other_organization: "API key refused at another organization",
+  missing_scope: "API key refused for a missing scope",
+  rate_limit: "API key over its limit",
+  bad_signature: "webhook refused",
+  bad_password: "sign-in refused",
+  bad_code: "second factor refused",
+  locked_out: "sign-in locked out",
+  sign_in_overload: "sign-in refused under overload",
+  bad_openid: "OpenID sign-in refused",
+  bad_link: "link refused",
+  csrf: "forged form refused",
+  bad_admin_token: "admin token refused",
+  admin_token_limit: "admin token locked out",
+}
+
+/** What the subject of refusals beyond `maxSubjects` is. */
+export const otherSubjects = "others"
+
+/** Subjects with an entry of their own, per action and minute: of refusals, which anybody can cause, and of sign-ins. */
+export const maxSubjects = { refusals: 20, signIns: 500 }
+
+/** Addresses that an entry names. */
+const maxAddresses = 5
+
+/** Entries in memory, over all minutes that could not be written. */
+const maxEntries = 4000
+
+const minuteMillis = 60_000
+
+/** What is counted together within a minute. */
+export interface Occurrence {
+  readonly action: string
+  readonly reason: Reason | undefined
+  readonly org: string | undefined
+  readonly subject: string
+  readonly actor: string
+  readonly actorId: string | undefined
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** What happened within a minute, and how often. */
+export interface Tallied extends Occurrence {
+  readonly minuteMillis: number
+  count: number
+  readonly addresses: Set<string>
+  /** Occurrences from addresses beyond the first few. */
+  fromOthers: number
+  /** The row that holds it; undefined until it is written. */
+  rowId: number | undefined
+  isChanged: boolean
+}
+
+const addTo = (entry: Tallied, address: string | undefined, count: number): void => {
+  entry.count += count
+  entry.isChanged = true
+  if (address === undefined || entry.addresses.has(address)) return
+  if (entry.addresses.size < maxAddresses) entry.addresses.add(address)
+  else entry.fromOthers += count
+}
+
+/** Counts sign-ins and refusals by minute, action and subject, in bounded memory: 20 subjects an action and minute. */
+export class SecurityTally {
+  readonly #entries = new Map<string, Tallied>()
+  /** Subjects of each action in `#minute`. */
+  readonly #subjects = new Map<string, number>()
+  #minute = 0
+
+  #keyOf(minute: number, { action, org, subject }: Occurrence): string {
+    return JSON.stringify([minute, action, org ?? null, subject])
+  }
+
+  add(occurrence: Occurrence, address: string | undefined, nowMillis: number): void {
+    const minute = Math.floor(nowMillis / minuteMillis) * minuteMillis
+    if (minute !== this.#minute) {
+      this.#minute = minute
+      this.#subjects.clear()
+    }
+    const known = this.#entries.get(this.#keyOf(minute, occurrence))
+    if (known !== undefined) return addTo(known, address, 1)
+    const subjects = this.#subjects.get(occurrence.action) ?? 0
+    const isOwn = subjects < (occurrence.reason === undefined ? maxSubjects.signIns : maxSubjects.refusals)
+    const counted = isOwn ? occurrence : { ...occurrence, org: undefined, subject: otherSubjects, actorId: undefined }
+    if (isOwn) this.#subjects.set(occurrence.action, subjects + 1)
+    const key = this.#keyOf(minute, counted)
+    const entry = this.#entries.get(key) ?? this.#open(key, counted, minute)
+    if (entry !== undefined) addTo(entry, address, 1)
+  }
+
+  #open(key: string, occurrence: Occurrence, minute: number): Tallied | undefined {
+    if (this.#entries.size >= maxEntries) return undefined
+    const entry: Tallied = {
+      ...occurrence,
+      minuteMillis: minute,
+      count: 0,
+      addresses: new Set(),
+      fromOthers: 0,
+      rowId: undefined,
+      isChanged: true,
+    }
+    this.#entries.set(key, entry)
+    return entry
+  }
+
+  /** Counts an entry that has not been written under another subject. */
+  rename(entry: Tallied, subject: string): void {
+    this.#entries.delete(this.#keyOf(entry.minuteMillis, entry))
+    const key = this.#keyOf(entry.minuteMillis, { ...entry, subject })
+    const target = this.#entries.get(key) ?? this.#open(key, { ...entry, subject }, entry.minuteMillis)
+    if (target === undefined) return
+    target.count += entry.count
+    target.fromOthers += entry.fromOthers
+    target.isChanged = true
+    for (const address of entry.addresses) addTo(target, address, 0)
+  }
+
+  /** What has to be written, without marking it. */
+  changed(): ReadonlyArray<Tallied> {
+    return [...this.#entries.values()].filter(({ isChanged }) => isChanged)
+  }
+
+  /** What has to be written. Marks it as written; `restore` takes that back. */
+  takeChanged(): ReadonlyArray<Tallied> {
+    const changed = this.changed()
+    for (const entry of changed) entry.isChanged = false
+    return changed
+  }
+
+  /** Lets entries be written again that the store did not take. */
+  restore(entries: ReadonlyArray<Tallied>): void {
+    for (const entry of entries) entry.isChanged = true
+  }
+
+  /** Forgets what has been written and can no longer change. */
+  forgetWritten(nowMillis: number): void {
+    for (const [key, entry] of this.#entries) {
+      if (!entry.isChanged && entry.minuteMillis + minuteMillis <= nowMillis) this.#entries.delete(key)
+    }
+  }
+
+  /** Forgets entries of minutes that began before, written or not. */
+  forgetBefore(millis: number): void {
+    for (const [key, entry] of this.#entries) if (entry.minuteMillis < millis) this.#entries.delete(key)
+  }
+
+  /** Entries in memory. */
+  get size(): number {
+    return this.#entries.size
+  }
+}
