@@ -167,7 +167,7 @@ const config = {
   clusterListen: hostAndPort("CLUSTER_LISTEN"),
   /** `CLUSTER_SECRET`: what nodes encrypt and recognize each other by, 32 characters or more, the same on all of them. */
   clusterSecret: secret("CLUSTER_SECRET"),
-  /** `ADMIN_TOKEN`: bearer token of the management API, 16 characters or more. Unset: no token is accepted. */
+  /** `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more. Unset: no token is accepted. */
   adminToken: secret("ADMIN_TOKEN"),
   /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
   secretKey: secret("SECRET_KEY"),
@@ -358,6 +358,17 @@ const read = Effect.gen(function* () {
       "DATABASE_URL: the password is the one of docker-compose.yml, which everybody knows. Set POSTGRES_PASSWORD in .env, such " +
         "as `openssl rand -hex 24` gives; a database that exists keeps its old one until `ALTER USER parlance PASSWORD '…'`. " +
         "To try Parlance out on this machine, set PARLANCE_DEMO=1",
+    )
+  }
+  // Not shown either: how long it is says enough.
+  const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
+    onNone: () => leastSecret,
+    onSome: (token) => Redacted.value(token).length,
+  })
+  if (adminCharacters < leastSecret) {
+    faults.push(
+      `ADMIN_TOKEN: has ${adminCharacters} characters and must have ${leastSecret} or more, since it opens every ` +
+        "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
     )
   }
   faults.push(...clusterFaults(settings))

@@ -63,4 +63,14 @@ describe("Settings", () => {
         `REQUEST_TIMEOUT: ${wanted}`,
       ])
     }))
+
+  it.effect("refuse an admin token that is short, without showing it, and take one of 32 characters", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(read({ ADMIN_TOKEN: "a-secret-of-31-characters-12345", PORT: "x" }))
+      assert.match(error.message, /ADMIN_TOKEN: has 31 characters and must have 32 or more.*openssl rand -hex 32/)
+      assert.include(error.message, "PORT:", "beside all other faults")
+      assert.notInclude(error.message, "a-secret")
+      assert.isTrue(Option.isSome((yield* read({ ADMIN_TOKEN: "x".repeat(32) })).adminToken))
+      assert.isTrue(Option.isNone((yield* read({ ADMIN_TOKEN: "" })).adminToken))
+    }))
 })

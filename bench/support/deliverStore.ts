@@ -21,7 +21,7 @@ export const pause = (millis: number) => new Promise((resolve) => setTimeout(res
 
 /** What every service of the benchmark is told besides its store. */
 export const environmentOf = (store: Environment): Environment => ({
-  ADMIN_TOKEN: "test-admin-token-0123456789",
+  ADMIN_TOKEN: "test-admin-token-0123456789-abcdef",
   LOG_LEVEL: "Warn",
   ...sinkEnvironment,
   ...store,

@@ -1,17 +1,29 @@
-import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
+import { AdminGuesses, type GuessLimits } from "./AdminGuesses.ts"
 
-/** `ADMIN_TOKEN` is too short to be a secret. */
-export class AdminTokenTooShort extends Schema.TaggedError<AdminTokenTooShort>()("AdminTokenTooShort", {}) {
+/** A Bearer token was not accepted as the admin token. */
+export class AdminTokenRejected extends Schema.TaggedError<AdminTokenRejected>()("AdminTokenRejected", {
+  /** Set past the limit of guesses, of the network or of all together. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int),
+}) {
   override get message() {
-    return "ADMIN_TOKEN must have at least 16 characters: it opens every organization. Make one with `openssl rand -hex 24`."
+    return this.retryAfterSeconds === undefined
+      ? "The Bearer token is not the admin token of this service"
+      : `Too many wrong admin tokens were sent from this address or from everywhere. Send the right one in ` +
+        `${this.retryAfterSeconds} seconds, or from another address`
   }
 }
+
+/** Wrong admin tokens that a node compares. A token has 32 random characters: the limit keeps guesses visible and cheap. */
+export const AdminGuessLimits = Context.Reference<GuessLimits>("parlance/auth/AdminGuessLimits", {
+  defaultValue: () => ({ perNetwork: 30, total: 300, windowMillis: 60_000 }),
+})
 
 const fileOf = (dataDir: string) => join(dataDir, "admin-token")
 
@@ -31,19 +43,22 @@ const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
  * (readable by its owner alone, like the data beside it), so that the CLI works without any set-up.
  */
 export class AdminAuth extends Context.Service<AdminAuth, {
-  /** Whether `token` is an admin token. Takes the same time for every wrong one. */
-  readonly accepts: (token: Redacted.Redacted<string>) => boolean
+  /**
+   * Fails for a token that is not an admin token, in the same time for every wrong one, and for any token from a network that
+   * has guessed wrong too often.
+   */
+  readonly check: (token: Redacted.Redacted<string>, network: string) => Effect.Effect<void, AdminTokenRejected>
 }>()("parlance/auth/AdminAuth") {
   static readonly layer = Layer.effect(
     AdminAuth,
     Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const guesses = new AdminGuesses(yield* AdminGuessLimits)
       const { adminToken, dataDir } = yield* Settings
       const { kind } = yield* Store
       const accepted: Array<Buffer> = []
       if (Option.isSome(adminToken)) {
-        const token = Redacted.value(adminToken.value)
-        if (token.length < 16) return yield* new AdminTokenTooShort()
-        accepted.push(digest(token))
+        accepted.push(digest(Redacted.value(adminToken.value)))
       }
       if (kind === "embedded") {
         const known = readLocalToken(dataDir)
@@ -52,10 +67,16 @@ export class AdminAuth extends Context.Service<AdminAuth, {
         accepted.push(digest(token))
       }
       return AdminAuth.of({
-        accepts: (token) => {
-          const presented = digest(Redacted.value(token))
-          return accepted.some((one) => timingSafeEqual(one, presented))
-        },
+        check: (token, network) =>
+          Effect.suspend(() => {
+            const now = clock.currentTimeMillisUnsafe()
+            const retryAfterSeconds = guesses.waitSeconds(network, now)
+            if (retryAfterSeconds !== undefined) return new AdminTokenRejected({ retryAfterSeconds })
+            const presented = digest(Redacted.value(token))
+            if (accepted.some((one) => timingSafeEqual(one, presented))) return Effect.void
+            const wait = guesses.countWrong(network, now)
+            return new AdminTokenRejected(wait === undefined ? {} : { retryAfterSeconds: wait })
+          }),
       })
     }),
   )

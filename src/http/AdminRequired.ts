@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { Buffer } from "node:buffer"
@@ -8,9 +8,16 @@ import { Audit, AuditNote } from "../accounts/Audit.ts"
 import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { Sessions } from "../accounts/Sessions.ts"
-import { AdminAuth } from "../auth/AdminAuth.ts"
+import { AdminAuth, type AdminTokenRejected } from "../auth/AdminAuth.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
-import { Forbidden, Unauthorized, Unavailable } from "./Problems.ts"
+import { Forbidden, TooManyAttempts, Unauthorized, Unavailable } from "./Problems.ts"
+import { retryLater } from "./RetryAfter.ts"
+import { Refusals } from "./Refusals.ts"
+
+const noToken = "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console"
+
+/** The answer to requests whose Bearer token was refused, by Node's request: the middleware tries every scheme in turn. */
+const rejections = new WeakMap<object, Unauthorized | TooManyAttempts>()
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
 export const sameText = (one: string, other: string): boolean => {
@@ -27,7 +34,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
   "parlance/http/AdminRequired",
   {
     // Unavailable is not answered here: it is what every request can get while the store is away or too much is asked.
-    error: [Unauthorized, Forbidden, Unavailable],
+    error: [Unauthorized, Forbidden, TooManyAttempts, Unavailable],
     security: {
       AdminToken: HttpApiSecurity.bearer,
       ConsoleSession: HttpApiSecurity.apiKey({ in: "cookie", key: "parlance_session" }),
@@ -39,8 +46,23 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
     Effect.gen(function* () {
       const admin = yield* AdminAuth
       const audit = yield* Audit
+      const refusals = yield* Refusals
       const sessions = yield* Sessions
       const cookie = yield* SessionCookie
+
+      /** Counts a Bearer token that was not accepted. */
+      const rejected = (
+        request: HttpServerRequest.HttpServerRequest,
+        error: AdminTokenRejected,
+      ): Unauthorized | TooManyAttempts => {
+        const { message, retryAfterSeconds } = error
+        if (retryAfterSeconds === undefined) {
+          refusals.count(request, "bad_admin_token")
+          return new Unauthorized({ detail: message })
+        }
+        refusals.count(request, "admin_token_limit")
+        return retryLater(request, retryAfterSeconds, new TooManyAttempts({ detail: message }))
+      }
 
       /** Runs the handler as `actor`, and records what it changed. */
       const as = <E, R>(
@@ -63,21 +85,26 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
         })
 
       return AdminRequired.of({
+        // Fails in a way that the other scheme answers, which is tried next.
         AdminToken: (next, { credential, endpoint }) =>
-          admin.accepts(credential)
-            ? as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
-            : new Unauthorized({ detail: "The Bearer token is not the admin token of this service" }),
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            if (Redacted.value(credential) === "") return yield* new Unauthorized({ detail: noToken })
+            yield* Effect.mapError(admin.check(credential, refusals.networkOf(request)), (error) => {
+              const problem = rejected(request, error)
+              rejections.set(request.source, problem)
+              return problem
+            })
+            return yield* as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
+          }),
         ConsoleSession: (next, { endpoint }) =>
           Effect.gen(function* () {
             const request = yield* HttpServerRequest.HttpServerRequest
-            const authorization = request.headers["authorization"]
+            const problem = rejections.get(request.source)
+            if (problem !== undefined) return yield* Effect.fail(problem)
             const token = cookie.read(request)
-            if (authorization !== undefined || token === undefined) {
-              return yield* new Unauthorized({
-                detail: authorization !== undefined && /^bearer \S/i.test(authorization)
-                  ? "The Bearer token is not the admin token of this service"
-                  : "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console",
-              })
+            if (request.headers["authorization"] !== undefined || token === undefined) {
+              return yield* new Unauthorized({ detail: noToken })
             }
             const session = yield* sessions.resolve(token)
             if (session === undefined) {
@@ -88,6 +115,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
               isWrite && !(cookie.isSameOrigin(request) &&
                 sameText(request.headers["x-csrf-token"] ?? "", session.csrfToken))
             ) {
+              refusals.count(request, "csrf", { subject: session.account.email })
               return yield* new Forbidden({
                 detail:
                   "A request with a session's cookie that changes something must come from this origin and carry " +

@@ -30,7 +30,7 @@ import * as Problems from "./Problems.ts"
 import * as RateLimits from "./RateLimits.ts"
 import { kindOf, measure } from "./RequestMetrics.ts"
 import { invalid } from "./Requests.ts"
-import { retryAfter } from "./RetryAfter.ts"
+import { retryAfter, retryAfterOf } from "./RetryAfter.ts"
 import { seenThrough } from "./TrustedProxies.ts"
 import { Settings } from "../Settings.ts"
 
@@ -41,14 +41,18 @@ const withHeaders = (
   response: HttpServerResponse.HttpServerResponse,
   requestId: string,
   limits: Readonly<Record<string, string>> | undefined,
+  request: HttpServerRequest.HttpServerRequest,
 ): HttpServerResponse.HttpServerResponse => {
-  if (limits !== undefined) return HttpServerResponse.setHeaders(withHeaders(response, requestId, undefined), limits)
+  if (limits !== undefined) {
+    return HttpServerResponse.setHeaders(withHeaders(response, requestId, undefined, request), limits)
+  }
   if (response.status < 400) return HttpServerResponse.setHeader(response, "x-request-id", requestId)
   return HttpServerResponse.setHeaders(response, {
     "x-request-id": requestId,
     "cache-control": "no-store",
     ...(response.status === 401 ? { "www-authenticate": 'Bearer realm="parlance"' } : {}),
     ...(response.status === 503 ? { "retry-after": retryAfter() } : {}),
+    ...(response.status === 429 ? retryAfterOf(request) : {}),
   })
 }
 
@@ -194,7 +198,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           const route = routeOf(fiber)
           measure(kindOf(route), response.status, clock.currentTimeMillisUnsafe() - begun)
           if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
-          const finished = withHeaders(response, requestId, RateLimits.headersOf(request))
+          const finished = withHeaders(response, requestId, RateLimits.headersOf(request), request)
           return isApi ? finished : forBrowsers(finished, isHttps)
         })
       const answering = Effect.matchCauseEffect(next, {

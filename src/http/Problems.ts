@@ -63,7 +63,8 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
     "The key or the role does not allow this",
     "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
       "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver, `events` for custom events. In the " +
-      "console, an admin of the organization can give you another role.",
+      "console, an admin of the organization can give you another role. Where the organization requires a second factor, set " +
+      "one up under Your account.",
   ),
 ) {}
 
@@ -295,15 +296,15 @@ export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
   { errors: Schema.optionalKey(Schema.Array(Fault)) },
 ) {}
 
-/** 429: too many attempts at a password. */
+/** 429: too many attempts at a password, a code or the admin token. */
 export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
   "TooManyAttempts",
   declare(
     "too-many-attempts",
     429,
     "Too many attempts",
-    "Try again after the seconds in Retry-After. An administrator can make a link to choose a new password: " +
-      "`parlance account reset`.",
+    "Try again after the seconds in Retry-After. For a password: an administrator can make a link to choose a new one " +
+      "(`parlance account reset`). For the admin token: check the value of ADMIN_TOKEN that you send.",
   ),
 ) {}
 

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decide, receive, tallies } from "../events/support.ts"
 import { hour, makeTemplate, settle, suiteOnServers } from "../learning/support.ts"
-import { makeOrganization, waitUntil } from "../support/service.ts"
+import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
 suiteOnServers("the management of learning", (server) => {
@@ -16,7 +16,7 @@ suiteOnServers("the management of learning", (server) => {
         method,
         ...init,
         headers: {
-          authorization: "Bearer test-admin-token-0123456789",
+          authorization: `Bearer ${adminToken}`,
           "content-type": "application/json",
           ...init.headers,
         },

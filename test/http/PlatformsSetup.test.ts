@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { adminToken } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 import { iterable, whsec } from "./platformSenders.ts"
 import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
@@ -192,7 +193,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     const { service } = server()
     const bad = await read(
       await service.request("/console/api/organizations/pages/events?limit=0&after=!!&tracking_id=%00", {
-        headers: { authorization: "Bearer test-admin-token-0123456789" },
+        headers: { authorization: `Bearer ${adminToken}` },
       }),
     )
     assertProblem(bad, 400)

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
-import { makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
+import { adminToken, makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
 import { layerSettings } from "../support/settings.ts"
 import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
@@ -113,7 +113,7 @@ suiteOnStores("Limits of keys", (bench) => {
       read(
         await bench.service.request(`/console/api${path}`, {
           method,
-          headers: { authorization: "Bearer test-admin-token-0123456789", "content-type": "application/json" },
+          headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
           body: JSON.stringify(body),
         }),
       )

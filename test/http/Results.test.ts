@@ -4,7 +4,7 @@ import { encodeCell } from "../../src/bandit/Cells.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
 import { org, receive } from "../events/support.ts"
 import { day, hour, makeTemplate, plant, settle, suiteOnServers } from "../learning/support.ts"
-import { makeOrganization, waitUntil } from "../support/service.ts"
+import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 import { decide } from "../events/support.ts"
 import { Templates } from "../../src/templates/Templates.ts"
@@ -45,7 +45,7 @@ suiteOnServers("Results", (server) => {
     const { service } = server()
     return read(
       await service.request(`/console/api/organizations/${path}`, {
-        headers: { authorization: "Bearer test-admin-token-0123456789" },
+        headers: { authorization: `Bearer ${adminToken}` },
       }),
     )
   }

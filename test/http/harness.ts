@@ -2,7 +2,9 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
+import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
+import { AdminGuessLimits } from "../../src/auth/AdminAuth.ts"
 import * as Server from "../../src/http/Server.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
@@ -59,14 +61,18 @@ export interface Bench {
   ) => Promise<Organization>
 }
 
-const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
+const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more: Environment) =>
   Effect.gen(function* () {
-    const env = yield* environment
+    const env = { ...(yield* environment), ...more }
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
+        // These suites sign in often; what a password costs is tested elsewhere.
+        Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
+        // These suites send every route wrong tokens; limits of guesses are tested in AdminGuesses.test.ts.
+        Layer.provide(Layer.succeed(AdminGuessLimits, { perNetwork: 1e9, total: 1e9, windowMillis: 60_000 })),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env })),
       ),
     )
@@ -76,11 +82,11 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
     return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
   }).pipe(Effect.orDie)
 
-/** A suite on both stores, each with one service that all its tests share. */
-export const suiteOnStores = (name: string, suite: (bench: Bench) => void) =>
+/** A suite on both stores, each with one service that all its tests share; `more` are settings besides those of the store. */
+export const suiteOnStores = (name: string, suite: (bench: Bench) => void, more: Environment = {}) =>
   describeOnStores(name, (store, environment) => {
     let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
-    aroundTests(start(environment), (started) => running = started)
+    aroundTests(start(environment, more), (started) => running = started)
 
     const ok = async (method: string, path: string, body: unknown, status: number) => {
       const answer = await running.service.manage(method, path, body)

@@ -8,7 +8,7 @@ import * as Server from "../../src/http/Server.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 
 /** The admin token of every service under test. */
-export const adminToken = "test-admin-token-0123456789"
+export const adminToken = "test-admin-token-0123456789-abcdef"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any

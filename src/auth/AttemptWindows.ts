@@ -1,0 +1,74 @@
+interface Window {
+  attempts: number
+  readonly startedAtMillis: number
+}
+
+/**
+ * Counts attempts by subject in memory, each subject in a fixed window that its first attempt starts. Keeps `maxSubjects`
+ * subjects at most and forgets the one whose window started first.
+ */
+export class AttemptWindows {
+  readonly #windows = new Map<string, Window>()
+
+  constructor(readonly windowMillis: number, readonly maxSubjects: number) {}
+
+  #current(subject: string, nowMillis: number): Window | undefined {
+    const window = this.#windows.get(subject)
+    if (window === undefined) return undefined
+    const age = nowMillis - window.startedAtMillis
+    // A clock that was set back must not prolong a window.
+    if (age >= 0 && age < this.windowMillis) return window
+    this.#windows.delete(subject)
+    return undefined
+  }
+
+  /** Attempts of the subject in its current window. */
+  attempts(subject: string, nowMillis: number): number {
+    return this.#current(subject, nowMillis)?.attempts ?? 0
+  }
+
+  /** Milliseconds until the subject's window ends; 0 without one. */
+  remainingMillis(subject: string, nowMillis: number): number {
+    const window = this.#current(subject, nowMillis)
+    return window === undefined ? 0 : window.startedAtMillis + this.windowMillis - nowMillis
+  }
+
+  /** Adds attempts to the subject, or takes them back where `attempts` is negative. Returns the new number. */
+  add(subject: string, attempts: number, nowMillis: number): number {
+    const window = this.#current(subject, nowMillis)
+    if (window !== undefined) {
+      window.attempts = Math.max(0, window.attempts + attempts)
+      return window.attempts
+    }
+    if (attempts <= 0) return 0
+    this.#open(subject, attempts, nowMillis)
+    return attempts
+  }
+
+  /** Raises the count of a subject to what the store has counted, in the window that started at `startedAtMillis`. */
+  raise(subject: string, attempts: number, startedAtMillis: number, nowMillis: number): void {
+    const window = this.#current(subject, nowMillis)
+    if (window !== undefined && window.attempts >= attempts) return
+    this.#windows.delete(subject)
+    if (nowMillis - startedAtMillis < this.windowMillis) this.#open(subject, attempts, startedAtMillis)
+  }
+
+  forget(subject: string): void {
+    this.#windows.delete(subject)
+  }
+
+  forgetWhere(matches: (subject: string) => boolean): void {
+    for (const subject of this.#windows.keys()) if (matches(subject)) this.#windows.delete(subject)
+  }
+
+  #open(subject: string, attempts: number, startedAtMillis: number): void {
+    if (this.#windows.size >= this.maxSubjects) {
+      // Maps keep the order of insertion: the first one is the oldest.
+      for (const oldest of this.#windows.keys()) {
+        this.#windows.delete(oldest)
+        break
+      }
+    }
+    this.#windows.set(subject, { attempts, startedAtMillis })
+  }
+}
