@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Expired } from "./accounts/Expired.ts"
 import * as AccountServices from "./accounts/AccountServices.ts"
 import { ChangeHistory } from "./accounts/ChangeHistory.ts"
+import { OrganizationChanges } from "./accounts/OrganizationChanges.ts"
 import { AdminAuth } from "./auth/AdminAuth.ts"
 import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
@@ -54,6 +55,7 @@ import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
 import { Refusals } from "./http/Refusals.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
+import * as SecondFactorRoutes from "./http/SecondFactorRoutes.ts"
 import * as StoriesRoutes from "./http/StoriesRoutes.ts"
 import * as TemplateIndexRoutes from "./http/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
@@ -134,7 +136,7 @@ export const layerServices = Layer.mergeAll(
   Keys.layer,
   LoadGate.layer,
   ClientConnections.layer,
-  Organizations.layer,
+  OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
   Drain.layer,
   Retention.layer,
 ).pipe(
@@ -159,11 +161,11 @@ export const layerServices = Layer.mergeAll(
       KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
       AdminAuth.layer,
       Refusals.layer,
-      SecretBox.layer,
       Layer.mergeAll(SourceCheck.layer, MappingTrials.layer).pipe(Layer.provideMerge(Checking.layer)),
     ),
   ),
   Layer.provideMerge(AccountServices.layer),
+  Layer.provideMerge(SecretBox.layer),
   Layer.provideMerge(Changes.layer),
   Layer.provideMerge(StoreFromSettings.layerMigrated),
 )
@@ -197,6 +199,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     StoriesRoutes.layer,
     DeliveryRoutes.layer,
     AccountsRoutes.layer,
+    SecondFactorRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),

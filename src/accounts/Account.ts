@@ -30,6 +30,7 @@ export const Account = Schema.Struct({
   name: Schema.String,
   administrator: Schema.Boolean.annotate({ description: "Of the whole installation" }),
   has_password: Schema.Boolean,
+  second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
   created_at: Schema.String,
 })
 export type Account = typeof Account.Type
@@ -49,6 +50,7 @@ export const Member = Schema.Struct({
   email: Schema.String,
   name: Schema.String,
   role: Role,
+  second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
   since: Schema.String,
 })
 export type Member = typeof Member.Type
@@ -64,11 +66,24 @@ export const Invitation = Schema.Struct({
 })
 export type Invitation = typeof Invitation.Type
 
+/** How an account was signed in. */
+export const SignInMethod = Schema.Literals(["password", "link", "invitation", "first_run", "openid"])
+export type SignInMethod = typeof SignInMethod.Type
+
+/** The second factor of an account, times as ISO 8601 UTC. */
+export const SecondFactorState = Schema.Struct({
+  enabled: Schema.Boolean,
+  enabled_at: Schema.NullOr(Schema.String),
+  recovery_codes_left: Schema.Int,
+})
+export type SecondFactorState = typeof SecondFactorState.Type
+
 /** Somewhere an account is signed in. */
 export const SessionInfo = Schema.Struct({
   id: Schema.String,
   user_agent: Schema.String,
   address: Schema.String,
+  method: Schema.NullOr(SignInMethod).annotate({ description: "How it began; null for sessions of earlier releases" }),
   created_at: Schema.String,
   last_seen_at: Schema.String,
   expires_at: Schema.String,

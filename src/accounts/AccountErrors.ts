@@ -43,6 +43,56 @@ export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPas
   }
 }
 
+/** The code of a second factor is wrong, or has been used. */
+export class WrongCode extends Schema.TaggedError<WrongCode>()("WrongCode", {}) {
+  override get message() {
+    return "The code is wrong or has been used. Enter the code that your authenticator app shows now, or a recovery code."
+  }
+}
+
+/** The account has no second factor that could be used, or none that waits to be confirmed. */
+export class SecondFactorOff extends Schema.TaggedError<SecondFactorOff>()("SecondFactorOff", {}) {
+  override get message() {
+    return "There is no second factor to use or to confirm. Set it up first."
+  }
+}
+
+/** The account has a second factor already. */
+export class SecondFactorOn extends Schema.TaggedError<SecondFactorOn>()("SecondFactorOn", {}) {
+  override get message() {
+    return "The second factor is on already. Turn it off before you set up another one."
+  }
+}
+
+/** The account has no password, without which a second factor is never asked for. */
+export class NoPassword extends Schema.TaggedError<NoPassword>()("NoPassword", {}) {
+  override get message() {
+    return "This account has no password: it signs in through the identity provider, whose second factor counts. " +
+      "Choose a password first if you want to sign in with one."
+  }
+}
+
+/** A session is not recent enough for what it asks for. */
+export class SignInTooOld extends Schema.TaggedError<SignInTooOld>()("SignInTooOld", {}) {
+  override get message() {
+    return "Sign in again through the identity provider, then choose the password within 15 minutes."
+  }
+}
+
+/** Signing in did not get as far as a second factor, or that was too long ago. */
+export class SignInExpired extends Schema.TaggedError<SignInExpired>()("SignInExpired", {}) {
+  override get message() {
+    return "Your sign-in has expired. Enter your e-mail address and password again."
+  }
+}
+
+/** The identity provider names somebody without an account or invitation here. */
+export class NotInvited extends Schema.TaggedError<NotInvited>()("NotInvited", {}) {
+  override get message() {
+    return "No account or invitation here has this e-mail address."
+  }
+}
+
 /** Too many attempts to sign in. */
 export class TooManyAttempts
   extends Schema.TaggedError<TooManyAttempts>()("TooManyAttempts", { retryAfterSeconds: Schema.Int }) {

@@ -1,19 +1,25 @@
 import { Layer } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { Audit } from "./Audit.ts"
+import { Devices } from "./Devices.ts"
 import { Expired } from "./Expired.ts"
 import { Invitations } from "./Invitations.ts"
 import { Memberships } from "./Memberships.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import { OpenId } from "./OpenId.ts"
+import { OwnSecondFactor } from "./OwnSecondFactor.ts"
+import { SecondFactors } from "./SecondFactors.ts"
 import { SecurityLog } from "./SecurityLog.ts"
 import { SessionCookie } from "./SessionCookie.ts"
 import { Sessions } from "./Sessions.ts"
+import { Signatures } from "./Signatures.ts"
 import { SignIn } from "./SignIn.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
 /** Everything about people who work in the console, over a migrated store. */
-export const layer = SignIn.layer.pipe(
+export const layer = OwnSecondFactor.layer.pipe(
+  Layer.provideMerge(SignIn.layer),
+  Layer.provideMerge(Devices.layer),
   Layer.provideMerge(Layer.mergeAll(
     Accounts.layer,
     Audit.layer,
@@ -22,9 +28,11 @@ export const layer = SignIn.layer.pipe(
     Memberships.layer,
     OneTimeLinks.layer,
     OpenId.layer,
+    SecondFactors.layer,
     SecurityLog.layer,
     SessionCookie.layer,
     Sessions.layer,
+    Signatures.layer,
     SignInLimits.layer,
   )),
 )

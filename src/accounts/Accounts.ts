@@ -15,7 +15,23 @@ interface Row {
   readonly name: string
   readonly password: string | null
   readonly administrator: boolean
+  readonly passwordOrigin: PasswordOrigin | null
+  readonly passwordSetAt: Date | null
+  readonly secondFactor: boolean
   readonly createdAt: Date
+}
+
+/**
+ * Who chose a password. `own`: its owner, as the installation knows by the link of the first run or by a sign-in through the
+ * identity provider. Any other password may have been chosen by somebody who does not own the e-mail address: an administrator,
+ * or whoever got an invitation or a link into their hands.
+ */
+export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"
+
+/** An account whose password was right, and when that password was set. */
+export interface Verified {
+  readonly account: Account
+  readonly passwordSetAt: Date | null
 }
 
 const fromRow = (row: Row): Account => ({
@@ -24,6 +40,7 @@ const fromRow = (row: Row): Account => ({
   name: row.name,
   administrator: row.administrator,
   has_password: row.password !== null,
+  second_factor: row.secondFactor,
   created_at: row.createdAt.toISOString(),
 })
 
@@ -33,15 +50,38 @@ const fieldsOf = ({ administrator, name }: Row): Fields => ({ "/name": name, "/a
 /** People who work in the console. A broken store is a defect everywhere here. */
 export class Accounts extends Context.Service<Accounts, {
   /** Refuses a weak password (`/password`) and an address that is taken. */
-  readonly create: (input: AccountInput) => Effect.Effect<Account, EmailTaken | InvalidInput>
+  readonly create: (
+    input: AccountInput,
+    origin?: PasswordOrigin,
+  ) => Effect.Effect<Account, EmailTaken | InvalidInput>
   /** All, by e-mail address. */
   readonly list: Effect.Effect<ReadonlyArray<Account>>
   readonly get: (id: string) => Effect.Effect<Account, AccountNotFound>
   readonly findByEmail: (email: string) => Effect.Effect<Account | undefined>
-  /** The account whose e-mail address and password these are. Takes the same time whether the account exists. */
-  readonly verify: (email: string, password: string) => Effect.Effect<Account | undefined>
-  /** Refuses a weak password with the pointer `/password`. */
-  readonly setPassword: (id: string, password: string) => Effect.Effect<void, AccountNotFound | InvalidInput>
+  /**
+   * The account whose e-mail address and password these are. Takes the same time whether the account exists. Fails with
+   * `HashingOverloaded` where too many passwords wait to be compared.
+   */
+  readonly verify: (
+    email: string,
+    password: string,
+    lane?: Passwords.Lane,
+  ) => Effect.Effect<Verified | undefined, Passwords.HashingOverloaded>
+  /** When the password was set; null where that is not known, and without an account. */
+  readonly passwordSetAt: (email: string) => Effect.Effect<Date | null>
+  /** Refuses a weak password with the pointer `/password`. Returns when it was set. */
+  readonly setPassword: (
+    id: string,
+    password: string,
+    origin: PasswordOrigin | null,
+  ) => Effect.Effect<Date, AccountNotFound | InvalidInput>
+  /** Who chose the password; null where that is not known, undefined without a password. */
+  readonly passwordOrigin: (id: string) => Effect.Effect<PasswordOrigin | null | undefined>
+  /**
+   * Removes a password that is not the owner's own, with the second factor that was set up beside it, links to choose another,
+   * and every session that did not begin at the identity provider. Returns whether there was such a password.
+   */
+  readonly dropForeignPassword: (id: string) => Effect.Effect<boolean>
   readonly rename: (id: string, name: string) => Effect.Effect<Account, AccountNotFound>
   /** With its memberships and sessions; what it did stays in the audit log. */
   readonly remove: (id: string) => Effect.Effect<void, AccountNotFound>
@@ -60,23 +100,29 @@ export class Accounts extends Context.Service<Accounts, {
           : Effect.fail(new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] }))
       }
 
-      const create = Effect.fn("Accounts.create")(function* (input: AccountInput) {
+      const columns = sql`a.*, EXISTS (
+        SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor`
+
+      const create = Effect.fn("Accounts.create")(function* (
+        input: AccountInput,
+        origin: PasswordOrigin = "administrator",
+      ) {
         const now = yield* DateTime.nowAsDate
         const email = normalizeEmail(input.email)
         if (input.password !== undefined) yield* strong(input.password, email)
         const password = input.password === undefined ? null : yield* priced(Passwords.hash(input.password))
         const [row] = yield* sql<Row>`
-          INSERT INTO accounts AS a (id, email, name, password, administrator, created_at, updated_at)
-          VALUES (${randomId("acc")}, ${email}, ${input.name}, ${password}, ${
-          input.administrator ?? false
-        }, ${now}, ${now})
-          ON CONFLICT DO NOTHING RETURNING a.*`.pipe(Effect.orDie)
+          INSERT INTO accounts AS a (id, email, name, password, password_origin, password_set_at, administrator, created_at,
+            updated_at)
+          VALUES (${randomId("acc")}, ${email}, ${input.name}, ${password}, ${password === null ? null : origin},
+            ${password === null ? null : now}, ${input.administrator ?? false}, ${now}, ${now})
+          ON CONFLICT DO NOTHING RETURNING ${columns}`.pipe(Effect.orDie)
         if (row === undefined) return yield* new EmailTaken({ email })
         yield* tell("account", email, undefined, fieldsOf(row))
         return fromRow(row)
       })
 
-      const list = sql<Row>`SELECT a.* FROM accounts a ORDER BY a.email`.pipe(
+      const list = sql<Row>`SELECT ${columns} FROM accounts a ORDER BY a.email`.pipe(
         Effect.map((rows) => rows.map(fromRow)),
         Effect.orDie,
         Effect.withSpan("Accounts.list"),
@@ -84,46 +130,78 @@ export class Accounts extends Context.Service<Accounts, {
 
       const rowOf = (id: string) =>
         Effect.flatMap(
-          Effect.orDie(sql<Row>`SELECT a.* FROM accounts a WHERE a.id = ${id}`),
+          Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.id = ${id}`),
           ([row]) => row === undefined ? Effect.fail(new AccountNotFound({ id })) : Effect.succeed(row),
         )
       /** What the store could not hold is nobody's address. */
       const byEmail = (email: string) =>
         !isStorable(email) ? Effect.succeed(undefined) : Effect.map(
-          Effect.orDie(sql<Row>`SELECT a.* FROM accounts a WHERE a.email = ${normalizeEmail(email)}`),
+          Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.email = ${normalizeEmail(email)}`),
           ([row]) => row,
         )
 
-      const write = Effect.fnUntraced(function* (id: string, password: string) {
-        const hashed = yield* priced(Passwords.hash(password))
+      /** Stores the hash anew without a change of the password. */
+      const rehash = Effect.fnUntraced(function* ({ id, password }: Row, plain: string) {
+        const hashed = yield* priced(Passwords.hash(plain))
         const now = yield* DateTime.nowAsDate
-        yield* Effect.orDie(sql`UPDATE accounts a SET password = ${hashed}, updated_at = ${now} WHERE a.id = ${id}`)
+        yield* Effect.orDie(sql`
+          UPDATE accounts a SET password = ${hashed}, updated_at = ${now}
+          WHERE a.id = ${id} AND a.password = ${password}`)
       })
 
-      const verify = Effect.fn("Accounts.verify")(function* (email: string, password: string) {
+      const verify = Effect.fn("Accounts.verify")(function* (
+        email: string,
+        password: string,
+        lane: Passwords.Lane = "anybody",
+      ) {
         const row = yield* byEmail(email)
         const stored = row?.password ?? undefined
-        const right = yield* priced(Passwords.verify(password, stored))
+        const right = yield* priced(Passwords.verify(password, stored, lane))
         if (!right || row === undefined || stored === undefined) return undefined
-        if (yield* priced(Passwords.isOutdated(stored))) yield* write(row.id, password)
-        return fromRow(row)
+        if (yield* priced(Passwords.isOutdated(stored))) yield* rehash(row, password)
+        return { account: fromRow(row), passwordSetAt: row.passwordSetAt }
       })
 
-      const setPassword = Effect.fn("Accounts.setPassword")(function* (id: string, password: string) {
+      const setPassword = Effect.fn("Accounts.setPassword")(function* (
+        id: string,
+        password: string,
+        origin: PasswordOrigin | null,
+      ) {
         const { email } = yield* rowOf(id)
         yield* strong(password, email)
-        yield* write(id, password)
+        const hashed = yield* priced(Passwords.hash(password))
+        const now = yield* DateTime.nowAsDate
+        yield* Effect.orDie(sql`
+          UPDATE accounts a SET password = ${hashed}, password_origin = ${origin}, password_set_at = ${now},
+            updated_at = ${now} WHERE a.id = ${id}`)
+        return now
+      })
+
+      const dropForeignPassword = Effect.fn("Accounts.dropForeignPassword")(function* (id: string) {
+        const now = yield* DateTime.nowAsDate
+        return yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          const rows = yield* sql`
+            UPDATE accounts a SET password = NULL, password_origin = NULL, password_set_at = ${now}, updated_at = ${now}
+            WHERE a.id = ${id} AND a.password IS NOT NULL AND a.password_origin IS DISTINCT FROM 'own' RETURNING a.id`
+          if (rows.length === 0) return false
+          yield* sql`DELETE FROM sessions s WHERE s.account_id = ${id} AND s.method IS DISTINCT FROM 'openid'`
+          yield* sql`DELETE FROM second_factors f WHERE f.account_id = ${id}`
+          yield* sql`DELETE FROM one_time_links l WHERE l.account_id = ${id}`
+          return true
+        })))
       })
 
       const rename = Effect.fn("Accounts.rename")(function* (id: string, name: string) {
         const now = yield* DateTime.nowAsDate
         const [row] = yield* sql<Row>`
-          UPDATE accounts a SET name = ${name}, updated_at = ${now} WHERE a.id = ${id} RETURNING a.*`.pipe(Effect.orDie)
+          UPDATE accounts a SET name = ${name}, updated_at = ${now} WHERE a.id = ${id} RETURNING ${columns}`.pipe(
+          Effect.orDie,
+        )
         return row === undefined ? yield* new AccountNotFound({ id }) : fromRow(row)
       })
 
       const remove = Effect.fn("Accounts.remove")(function* (id: string) {
-        const [gone] = yield* Effect.orDie(sql<Row>`DELETE FROM accounts a WHERE a.id = ${id} RETURNING a.*`)
+        const [gone] = yield* Effect.orDie(sql<Row>`DELETE FROM accounts a WHERE a.id = ${id} RETURNING ${columns}`)
         if (gone === undefined) return yield* new AccountNotFound({ id })
         yield* tell("account", gone.email, fieldsOf(gone), undefined)
       })
@@ -136,7 +214,17 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.map(byEmail(email), (row) => row === undefined ? undefined : fromRow(row))
         ),
         verify,
+        passwordSetAt: Effect.fn("Accounts.passwordSetAt")((email: string) =>
+          Effect.map(byEmail(email), (row) => row?.passwordSetAt ?? null)
+        ),
         setPassword,
+        passwordOrigin: Effect.fn("Accounts.passwordOrigin")((id: string) =>
+          Effect.match(rowOf(id), {
+            onFailure: () => undefined,
+            onSuccess: ({ password, passwordOrigin }) => password === null ? undefined : passwordOrigin,
+          })
+        ),
+        dropForeignPassword,
         rename,
         remove,
       })

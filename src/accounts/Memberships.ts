@@ -12,6 +12,7 @@ interface Row {
   readonly email: string
   readonly name: string
   readonly role: Role
+  readonly secondFactor: boolean
   readonly createdAt: Date
 }
 
@@ -20,6 +21,7 @@ const fromRow = (row: Row): Member => ({
   email: row.email,
   name: row.name,
   role: row.role,
+  second_factor: row.secondFactor,
   since: row.createdAt.toISOString(),
 })
 
@@ -46,9 +48,12 @@ export class Memberships extends Context.Service<Memberships, {
 
       const existing = (org: OrgSlug) => Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
 
+      const secondFactor = sql`EXISTS (
+        SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor`
+
       const members = (org: OrgSlug) =>
         Effect.orDie(sql<Row>`
-          SELECT m.account_id, a.email, a.name, m.role, m.created_at
+          SELECT m.account_id, a.email, a.name, m.role, m.created_at, ${secondFactor}
           FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.org_slug = ${org} ORDER BY a.email`)
 
       const notOneself = (account: string, by: Actor) =>
@@ -76,7 +81,7 @@ export class Memberships extends Context.Service<Memberships, {
                 SELECT 1 FROM memberships n WHERE n.org_slug = ${org} AND n.account_id = a.id))
             ON CONFLICT (org_slug, account_id) DO UPDATE SET role = EXCLUDED.role
             RETURNING m.account_id, m.role, m.created_at)
-          SELECT w.account_id, a.email, a.name, w.role, w.created_at FROM written w JOIN accounts a ON a.id = w.account_id`)
+          SELECT w.account_id, a.email, a.name, w.role, w.created_at, ${secondFactor} FROM written w JOIN accounts a ON a.id = w.account_id`)
         return row === undefined ? yield* new AccountNotFound({ id: account }) : fromRow(row)
       })
 

@@ -11,6 +11,8 @@ export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFail
 export interface Identity {
   readonly email: string
   readonly name: string
+  /** How the provider authenticated the person: the claim `amr`, such as `pwd` and `mfa`. Empty where it does not say. */
+  readonly factors: ReadonlyArray<string>
   readonly next: string | undefined
 }
 
@@ -127,11 +129,16 @@ export class OpenId extends Context.Service<OpenId, {
             },
             catch: () => new OpenIdFailed({ message: `${issuer.host} did not confirm the sign-in. Try again.` }),
           })
-          const { email, email_verified: verified, name } = claims
+          const { amr, email, email_verified: verified, name } = claims
           if (typeof email !== "string" || verified !== true) {
             return yield* new OpenIdFailed({ message: `${issuer.host} has not verified your e-mail address.` })
           }
-          return { email, name: typeof name === "string" && name !== "" ? name.slice(0, 200) : email, next: state.next }
+          return {
+            email,
+            name: typeof name === "string" && name !== "" ? name.slice(0, 200) : email,
+            factors: Array.isArray(amr) ? amr.filter((one) => typeof one === "string") : [],
+            next: state.next,
+          }
         }),
       })
     }),

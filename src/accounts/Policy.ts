@@ -89,6 +89,12 @@ export const policy: Readonly<Record<string, Rule>> = {
   updateOwnAccount: writes("signed-in", "own account changed", { isPrivate: true }),
   listSessions: reads("signed-in"),
   revokeSession: writes("signed-in", "own session ended"),
+  getSecondFactor: reads("signed-in"),
+  beginSecondFactor: writes("signed-in", "second factor set-up begun", { isPrivate: true }),
+  confirmSecondFactor: writes("signed-in", "second factor turned on", { isPrivate: true }),
+  disableSecondFactor: writes("signed-in", "second factor turned off", { isPrivate: true }),
+  renewRecoveryCodes: writes("signed-in", "recovery codes renewed", { isPrivate: true }),
+  resetSecondFactor: writes("administrator", "second factor reset"),
   listMembers: reads("viewer"),
   putMember: writes("admin", "member changed"),
   removeMember: writes("admin", "member removed"),
@@ -97,6 +103,20 @@ export const policy: Readonly<Record<string, Rule>> = {
   revokeInvitation: writes("admin", "invitation withdrawn"),
   listAudit: reads("admin"),
   listInstallationAudit: reads("administrator"),
+}
+
+const isRole = (needs: Rule["needs"]): needs is Role => needs !== "signed-in" && needs !== "administrator"
+
+/** Whether all that keeps an actor from an endpoint is that its organization requires a second factor. */
+export const lacksSecondFactor = (
+  actor: Actor,
+  endpoint: string,
+  params: Readonly<Record<string, string | undefined>>,
+): boolean => {
+  const rule = Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
+  if (actor.kind === "token" || rule === undefined || !isRole(rule.needs)) return false
+  const org = params["org"] ?? ""
+  return actor.session.closedTo.has(org) && reaches(roleIn(actor, org), rule.needs)
 }
 
 /** Why an actor may not use an endpoint; undefined if it may. */
@@ -118,6 +138,12 @@ export const refusal = (
   if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
   if (!reaches(role, rule.needs)) {
     return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`
+  }
+  if (actor.session.closedTo.has(org)) {
+    return `The organization ${
+      JSON.stringify(org)
+    } requires a second factor, and your account has none. Set one up in the ` +
+      "console under Your account, Second factor"
   }
   return rule.refuses?.(params)
 }

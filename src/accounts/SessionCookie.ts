@@ -1,7 +1,15 @@
 import { Context, Effect, Layer, Option } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Cookies, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Settings } from "../Settings.ts"
+import { knownMillis } from "./Devices.ts"
 import { absoluteMillis, type Client } from "./Sessions.ts"
+import type { Entered } from "./SignIn.ts"
+
+/** The response with these texts of `Set-Cookie` besides those that it has. */
+export const withCookies = (
+  response: HttpServerResponse.HttpServerResponse,
+  texts: ReadonlyArray<string>,
+): HttpServerResponse.HttpServerResponse => HttpServerResponse.mergeCookies(response, Cookies.fromSetCookie(texts))
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -9,8 +17,15 @@ type Request = HttpServerRequest.HttpServerRequest
 export class SessionCookie extends Context.Service<SessionCookie, {
   /** The token in the request's cookie; undefined without one. */
   readonly read: (request: Request) => string | undefined
-  /** `Set-Cookie` for a new session. */
-  readonly set: (token: string) => string
+  /** `Set-Cookie` of a session that begins, and of the device it begins on. */
+  readonly of: (entered: Pick<Entered, "token" | "device">) => ReadonlyArray<string>
+  /** Where a request comes from, for the list of sessions and the limits of attempts. */
+  readonly clientOf: (request: Request) => Client
+  /** The first step of a sign-in that waits for its second factor; undefined without one. */
+  readonly readPending: (request: Request) => string | undefined
+  /** `Set-Cookie` for that, and to forget it. */
+  readonly setPending: (pending: string) => string
+  readonly clearPending: string
   /** `Set-Cookie` that ends it. */
   readonly clear: string
   /** Attributes of every cookie of ours but its age. */
@@ -25,12 +40,26 @@ export class SessionCookie extends Context.Service<SessionCookie, {
     Effect.gen(function* () {
       const publicUrl = Option.getOrUndefined((yield* Settings).publicUrl)
       const secure = publicUrl?.protocol === "https:"
-      const name = secure ? "__Host-parlance_session" : "parlance_session"
+      const prefix = secure ? "__Host-" : ""
+      const name = `${prefix}parlance_session`
+      const deviceName = `${prefix}parlance_device`
+      const pendingName = `${prefix}parlance_pending`
       const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`
       return SessionCookie.of({
         attributes,
         read: (request) => request.cookies[name],
-        set: (token) => `${name}=${token}; ${attributes}; Max-Age=${absoluteMillis / 1000}`,
+        of: ({ device, token }) => [
+          `${name}=${token}; ${attributes}; Max-Age=${absoluteMillis / 1000}`,
+          `${deviceName}=${device}; ${attributes}; Max-Age=${knownMillis / 1000}`,
+        ],
+        clientOf: (request) => ({
+          userAgent: request.headers["user-agent"] ?? "",
+          address: Option.getOrElse(request.remoteAddress, () => "unknown"),
+          deviceCookie: request.cookies[deviceName],
+        }),
+        readPending: (request) => request.cookies[pendingName],
+        setPending: (pending) => `${pendingName}=${pending}; ${attributes}; Max-Age=600`,
+        clearPending: `${pendingName}=; ${attributes}; Max-Age=0`,
         clear: `${name}=; ${attributes}; Max-Age=0`,
         isSameOrigin: ({ headers }) => {
           const site = headers["sec-fetch-site"]
@@ -52,9 +81,3 @@ export class SessionCookie extends Context.Service<SessionCookie, {
     }),
   )
 }
-
-/** Where a request comes from, for the list of sessions and the limits of attempts. */
-export const clientOf = (request: Request): Client => ({
-  userAgent: request.headers["user-agent"] ?? "",
-  address: Option.getOrElse(request.remoteAddress, () => "unknown"),
-})

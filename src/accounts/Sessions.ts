@@ -2,7 +2,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
 import { type OrgSlug, randomId } from "../domain/Ids.ts"
-import type { Account, Role, SessionInfo } from "./Account.ts"
+import type { Account, Role, SessionInfo, SignInMethod } from "./Account.ts"
 import { SessionNotFound } from "./AccountErrors.ts"
 import * as Tokens from "./Tokens.ts"
 
@@ -22,12 +22,29 @@ export interface SignedIn {
   readonly csrfToken: string
   readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
   readonly roles: ReadonlyMap<OrgSlug, Role>
+  /** How the session began; null for one of an earlier release. */
+  readonly method: SignInMethod | null
+  /** Unit: Unix milliseconds. */
+  readonly startedMillis: number
+  /** Whether the account has a second factor, or the identity provider vouches for the session. */
+  readonly hasSecondFactor: boolean
+  /** Organizations that require a second factor; empty where the session has one. */
+  readonly closedTo: ReadonlySet<string>
 }
 
 /** Where a session is used from, as the list of one's own sessions shows it. */
 export interface Client {
   readonly userAgent: string
   readonly address: string
+  /** The cookie of a browser that signed in before, see `Devices`. */
+  readonly deviceCookie?: string | undefined
+}
+
+/** How a session begins. */
+export interface Beginning {
+  readonly method: SignInMethod
+  /** When the password was set that was right: no session begins once another one has been set, or it has been removed. */
+  readonly passwordSetAt?: Date | null
 }
 
 interface Row {
@@ -35,6 +52,7 @@ interface Row {
   readonly accountId: string
   readonly userAgent: string
   readonly address: string
+  readonly method: SignInMethod | null
   readonly createdAt: Date
   readonly lastSeenAt: Date
   readonly expiresAt: Date
@@ -46,14 +64,16 @@ interface SignedInRow extends Row {
   readonly administrator: boolean
   readonly orgs: ReadonlyArray<OrgSlug>
   readonly roles: ReadonlyArray<Role>
+  readonly secondFactor: boolean
+  readonly requiring: ReadonlyArray<string>
 }
 
 const csrfOf = (token: string) => hash("sha256", `csrf ${token}`, "base64url")
 
 /** Console sessions: a random token in a cookie, its digest in the store. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Signs an account in; answers the token for the cookie. */
-  readonly start: (accountId: string, client: Client) => Effect.Effect<string>
+  /** Signs an account in and returns the token for the cookie; undefined where `passwordSetAt` no longer holds. */
+  readonly start: (accountId: string, client: Client, beginning: Beginning) => Effect.Effect<string | undefined>
   /** Who holds the token; undefined for one that is unknown, ended, 12 hours idle or 30 days old. */
   readonly resolve: (token: string) => Effect.Effect<SignedIn | undefined>
   /** Ends the token's session, if there is one. */
@@ -61,33 +81,45 @@ export class Sessions extends Context.Service<Sessions, {
   /** An account's live sessions, the last used first. */
   readonly list: (accountId: string, currentId?: string) => Effect.Effect<ReadonlyArray<SessionInfo>>
   readonly revoke: (accountId: string, id: string) => Effect.Effect<void, SessionNotFound>
-  /** Ends every session of an account, as a change of its password asks for. */
-  readonly revokeAll: (accountId: string) => Effect.Effect<void>
+  /** Ends every session of an account, as a change of its password asks for, but the one to keep. */
+  readonly revokeAll: (accountId: string, keptId?: string) => Effect.Effect<void>
 }>()("parlance/accounts/Sessions") {
   static readonly layer = Layer.effect(
     Sessions,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const start = Effect.fn("Sessions.start")(function* (accountId: string, client: Client) {
+      const start = Effect.fn("Sessions.start")(function* (
+        accountId: string,
+        client: Client,
+        { method, passwordSetAt }: Beginning,
+      ) {
         const now = yield* DateTime.nowAsDate
         const token = Tokens.make()
         const idle = new Date(now.getTime() - idleMillis)
-        yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+        // Locked, so that a password that is being changed or removed is looked at once that is done.
+        const unchanged = passwordSetAt === undefined
+          ? sql``
+          : sql`AND a.password_set_at IS NOT DISTINCT FROM ${passwordSetAt}::timestamptz`
+        const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
           yield* sql`DELETE FROM sessions s WHERE s.expires_at <= ${now} OR s.last_seen_at <= ${idle}`
-          yield* sql`
-            INSERT INTO sessions (id, digest, account_id, user_agent, address, created_at, last_seen_at, expires_at)
-            VALUES (${randomId("ses")}, ${Tokens.digest(token)}, ${accountId}, ${client.userAgent.slice(0, 300)},
-              ${client.address.slice(0, 100)}, ${now}, ${now}, ${new Date(now.getTime() + absoluteMillis)})`
+          return yield* sql`
+            INSERT INTO sessions (id, digest, account_id, user_agent, address, method, created_at, last_seen_at, expires_at)
+            SELECT ${randomId("ses")}, ${Tokens.digest(token)}, a.id, ${client.userAgent.slice(0, 300)},
+              ${client.address.slice(0, 100)}, ${method}, ${now}::timestamptz, ${now}::timestamptz,
+              ${new Date(now.getTime() + absoluteMillis)}::timestamptz
+            FROM accounts a WHERE a.id = ${accountId} ${unchanged} FOR SHARE OF a RETURNING sessions.id`
         })))
-        return token
+        return rows.length === 0 ? undefined : token
       })
 
       const resolve = Effect.fn("Sessions.resolve")(function* (token: string) {
         if (!Tokens.isToken(token)) return undefined
         const now = yield* DateTime.nowAsDate
         const [row] = yield* Effect.orDie(sql<SignedInRow>`
-          SELECT s.id, s.account_id, s.last_seen_at, a.email, a.name, a.administrator,
+          SELECT s.id, s.account_id, s.last_seen_at, s.method, s.created_at, a.email, a.name, a.administrator,
+            EXISTS (SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor,
+            ARRAY(SELECT o.slug FROM organizations o WHERE o.require_second_factor) AS requiring,
             ARRAY(SELECT m.org_slug FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS orgs,
             ARRAY(SELECT m.role FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS roles
           FROM sessions s JOIN accounts a ON a.id = s.account_id
@@ -97,12 +129,18 @@ export class Sessions extends Context.Service<Sessions, {
         if (now.getTime() - row.lastSeenAt.getTime() > seenEveryMillis) {
           yield* Effect.orDie(sql`UPDATE sessions s SET last_seen_at = ${now} WHERE s.id = ${row.id}`)
         }
-        const { accountId, administrator, email, id, name, orgs, roles } = row
+        const { accountId, administrator, createdAt, email, id, method, name, orgs, requiring, roles, secondFactor } =
+          row
+        const hasSecondFactor = secondFactor || method === "openid"
         return {
           sessionId: id,
           csrfToken: csrfOf(token),
           account: { id: accountId, email, name, administrator },
           roles: new Map(orgs.map((org, index) => [org, roles[index]!] as const)),
+          method,
+          startedMillis: createdAt.getTime(),
+          hasSecondFactor,
+          closedTo: new Set(hasSecondFactor ? [] : requiring),
         }
       })
 
@@ -115,6 +153,7 @@ export class Sessions extends Context.Service<Sessions, {
           id: row.id,
           user_agent: row.userAgent,
           address: row.address,
+          method: row.method,
           created_at: row.createdAt.toISOString(),
           last_seen_at: row.lastSeenAt.toISOString(),
           expires_at: row.expiresAt.toISOString(),
@@ -137,8 +176,11 @@ export class Sessions extends Context.Service<Sessions, {
         ),
         list,
         revoke,
-        revokeAll: Effect.fn("Sessions.revokeAll")((accountId: string) =>
-          Effect.asVoid(Effect.orDie(sql`DELETE FROM sessions s WHERE s.account_id = ${accountId}`))
+        revokeAll: Effect.fn("Sessions.revokeAll")((accountId: string, keptId?: string) =>
+          Effect.asVoid(Effect.orDie(sql`
+            DELETE FROM sessions s WHERE s.account_id = ${accountId} AND s.id IS DISTINCT FROM ${
+            keptId ?? null
+          }::text`))
         ),
       })
     }),

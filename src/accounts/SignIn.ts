@@ -1,78 +1,329 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer } from "effect"
 import { InvalidInput } from "../domain/Errors.ts"
-import type { Account } from "./Account.ts"
-import { type AccountNotFound, type LinkSpent, type TooManyAttempts, WrongPassword } from "./AccountErrors.ts"
-import { Accounts } from "./Accounts.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { SecretFileFaulty, SecretUnreadable } from "../auth/SecretBox.ts"
+import type { Account, SignInMethod } from "./Account.ts"
+import {
+  type AccountNotFound,
+  LinkSpent,
+  NoPassword,
+  NotInvited,
+  type SecondFactorOff,
+  SignInExpired,
+  SignInTooOld,
+  type TooManyAttempts,
+  WrongCode,
+  WrongPassword,
+} from "./AccountErrors.ts"
+import { Accounts, type PasswordOrigin } from "./Accounts.ts"
+import { Devices } from "./Devices.ts"
+import { Invitations } from "./Invitations.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import * as Passwords from "./Passwords.ts"
-import { type Client, Sessions } from "./Sessions.ts"
+import { type Proof, SecondFactors } from "./SecondFactors.ts"
+import { SecurityLog } from "./SecurityLog.ts"
+import type { Reason } from "./SecurityTally.ts"
+import { type Beginning, type Client, Sessions, type SignedIn } from "./Sessions.ts"
+import { Signatures } from "./Signatures.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
-/** The ways to get, and to change, what one signs in with. Every success is a new session; its token is answered. */
+/** An account that is signed in now. */
+export interface Entered {
+  readonly kind: "entered"
+  readonly account: Account
+  /** For the cookie of the session. */
+  readonly token: string
+  /** For the cookie by which the browser is known from now on. */
+  readonly device: string
+}
+
+/** An account whose password was right and whose second factor is still to be shown. */
+export interface CodeAsked {
+  readonly kind: "code"
+  readonly account: Account
+  /** For a cookie, with which the code has to come within ten minutes. */
+  readonly pending: string
+}
+
+/** Somebody the identity provider vouches for. */
+export interface Vouched {
+  readonly email: string
+  readonly name: string
+  /** How the provider says it authenticated the person, such as `pwd` and `mfa` (the claim `amr`). */
+  readonly factors: ReadonlyArray<string>
+}
+
+/** For how long the second factor is waited for. Unit: milliseconds. */
+const pendingMillis = 10 * 60_000
+
+/** How recent a sign-in at the identity provider must be for a password to be chosen by it. Unit: milliseconds. */
+const recentMillis = 15 * 60_000
+
+const pendingPurpose = "pending sign-in"
+
+type Limited = TooManyAttempts | Passwords.HashingOverloaded
+
+/**
+ * The ways to sign in, and to change what one signs in with. Sign-ins and refused ones go to the security log. A session of an
+ * account with a second factor begins only once that has been shown, unless the identity provider vouches for it.
+ */
 export class SignIn extends Context.Service<SignIn, {
   readonly withPassword: (
     email: string,
     password: string,
     client: Client,
-  ) => Effect.Effect<{ readonly account: Account; readonly token: string }, WrongPassword | TooManyAttempts>
+  ) => Effect.Effect<Entered | CodeAsked, WrongPassword | Limited>
+  /** The second step: a code of the authenticator app, or a recovery code. */
+  readonly withCode: (
+    pending: string,
+    code: string,
+    client: Client,
+  ) => Effect.Effect<
+    Entered & { readonly proof: Proof },
+    | WrongCode
+    | SignInExpired
+    | TooManyAttempts
+    | SecretUnreadable
+    | SecretFileFaulty
+  >
   /** A new password by a one-time link; every other session of the account ends. */
   readonly withLink: (
     link: string,
     password: string,
     client: Client,
-  ) => Effect.Effect<string, LinkSpent | AccountNotFound | InvalidInput>
-  /** A new password by the old one; every other session of the account ends. */
+  ) => Effect.Effect<Entered | CodeAsked, LinkSpent | AccountNotFound | InvalidInput>
+  /**
+   * By the identity provider. Removes a password that somebody else may have chosen: an account is its address's, and the
+   * provider is the first to say whose that is.
+   */
+  readonly withIdentity: (
+    identity: Vouched,
+    client: Client,
+  ) => Effect.Effect<
+    Entered & {
+      readonly isNew: boolean
+      readonly joined: ReadonlyArray<OrgSlug>
+      readonly passwordRemoved: boolean
+    },
+    NotInvited
+  >
+  /** An account that has just been made by its holder. */
+  readonly asNew: (account: Account, method: "first_run" | "invitation", client: Client) => Effect.Effect<Entered>
+  /** Whether the password of a session's account is this one; counts as an attempt. */
+  readonly confirmPassword: (session: SignedIn, password: string, client: Client) => Effect.Effect<
+    void,
+    WrongPassword | NoPassword | Limited
+  >
+  /** Whether the code is right for a session's account; counts as an attempt. */
+  readonly confirmCode: (session: SignedIn, code: string, client: Client) => Effect.Effect<
+    Proof,
+    | WrongCode
+    | SecondFactorOff
+    | TooManyAttempts
+    | SecretUnreadable
+    | SecretFileFaulty
+  >
+  /**
+   * A new password by the old one, or by a recent sign-in at the identity provider where there is none; every other session
+   * of the account ends.
+   */
   readonly changePassword: (
-    account: Pick<Account, "id" | "email">,
+    session: SignedIn,
     current: string,
     next: string,
     client: Client,
-  ) => Effect.Effect<string, WrongPassword | TooManyAttempts | AccountNotFound | InvalidInput>
+  ) => Effect.Effect<Entered, WrongPassword | Limited | SignInTooOld | AccountNotFound | InvalidInput>
 }>()("parlance/accounts/SignIn") {
   static readonly layer = Layer.effect(
     SignIn,
     Effect.gen(function* () {
       const accounts = yield* Accounts
+      const devices = yield* Devices
+      const invitations = yield* Invitations
       const links = yield* OneTimeLinks
       const sessions = yield* Sessions
       const limits = yield* SignInLimits
+      const log = yield* SecurityLog
+      const factors = yield* SecondFactors
+      const signatures = yield* Signatures
 
-      const verified = Effect.fnUntraced(function* (email: string, password: string, client: Client) {
-        yield* limits.attempt(email, client.address)
-        const account = yield* accounts.verify(email, password)
-        if (account === undefined) return yield* new WrongPassword()
-        yield* limits.succeeded(email)
-        return account
+      const compare = Effect.fnUntraced(function* (email: string, password: string, client: Client) {
+        const about = { email, address: client.address }
+        const refusedAs = (reason: Reason) => () => Effect.sync(() => log.refusedSignIn(reason, about))
+        const count = (device: string | undefined) =>
+          Effect.as(Effect.tapError(limits.attempt({ ...about, device }), refusedAs("locked_out")), device)
+        let device = yield* count((yield* devices.find(client.deviceCookie, email))?.id)
+        // Only now, so that attempts past a limit ask nothing of the store.
+        if (device !== undefined && (yield* isForgotten(email, client))) device = yield* count(undefined)
+        const verified = yield* accounts.verify(email, password, device === undefined ? "anybody" : "known").pipe(
+          Effect.tapError(refusedAs("sign_in_overload")),
+        )
+        if (verified === undefined) {
+          log.refusedSignIn("bad_password", about)
+          return yield* new WrongPassword()
+        }
+        yield* limits.succeeded({ ...about, device })
+        return verified
       })
 
-      const renewed = Effect.fnUntraced(function* (accountId: string, password: string, client: Client) {
-        yield* accounts.setPassword(accountId, password)
+      /** Whether the password was set after the client's device signed in: whoever used it then need not own the account. */
+      const isForgotten = Effect.fnUntraced(function* (email: string, client: Client) {
+        const device = yield* devices.find(client.deviceCookie, email)
+        const setAt = yield* accounts.passwordSetAt(email)
+        return device === undefined || (setAt !== null && setAt.getTime() > device.signedInMillis)
+      })
+
+      const deviceOf = Effect.fnUntraced(function* (email: string, client: Client) {
+        const device = yield* devices.find(client.deviceCookie, email)
+        return device === undefined || (yield* isForgotten(email, client)) ? undefined : device.id
+      })
+
+      /** Begins a session; undefined where the password that was right is none any more. */
+      const enter = Effect.fnUntraced(function* (
+        account: Account,
+        client: Client,
+        beginning: Beginning,
+        details: Readonly<Record<string, unknown>> = {},
+      ) {
+        const token = yield* sessions.start(account.id, client, beginning)
+        if (token === undefined) return undefined
+        log.signedIn(account, { method: beginning.method, ...details }, client.address)
+        const device = yield* devices.remember(client.deviceCookie, account.email)
+        return { kind: "entered" as const, account, token, device }
+      })
+
+      const askCode = Effect.fnUntraced(function* (account: Account, method: SignInMethod, passwordSetAt: Date | null) {
+        const until = (yield* DateTime.nowAsDate).getTime() + pendingMillis
+        const text = [account.id, method, until, passwordSetAt?.getTime() ?? ""].join(":")
+        return { kind: "code" as const, account, pending: yield* signatures.sign(pendingPurpose, text) }
+      })
+
+      const readPending = Effect.fnUntraced(function* (pending: string) {
+        const text = yield* signatures.open(pendingPurpose, pending)
+        const [id = "", method = "", until = "", setAt = ""] = text?.split(":") ?? []
+        const now = (yield* DateTime.nowAsDate).getTime()
+        if (Number(until) <= now) return yield* new SignInExpired()
+        const account = yield* Effect.mapError(accounts.get(id), () => new SignInExpired())
+        const passwordSetAt = setAt === "" ? null : new Date(Number(setAt))
+        return { account, beginning: { method: method as SignInMethod, passwordSetAt } }
+      })
+
+      const checkCode = Effect.fnUntraced(function* (
+        { email, id }: Pick<Account, "id" | "email">,
+        code: string,
+        client: Client,
+      ) {
+        const attempt = { email, address: client.address, device: yield* deviceOf(email, client) }
+        yield* Effect.tapError(
+          limits.attemptCode(attempt),
+          () => Effect.sync(() => log.refusedSignIn("locked_out", attempt)),
+        )
+        const proof = yield* Effect.tapError(factors.check(id, code), (error) =>
+          Effect.sync(() => {
+            if (error._tag === "WrongCode") log.refusedSignIn("bad_code", attempt)
+          }))
+        yield* limits.succeededCode(attempt)
+        return proof
+      })
+
+      /** The originator of a password that takes the place of another one, chosen within a session. */
+      const originAfter = (before: PasswordOrigin | null | undefined, { method }: SignedIn): PasswordOrigin | null =>
+        method === "openid" ? "own" : before ?? null
+
+      const withPassword = Effect.fn("SignIn.withPassword")(
+        function* (email: string, password: string, client: Client) {
+          const { account, passwordSetAt } = yield* compare(email, password, client)
+          if (account.second_factor) return yield* askCode(account, "password", passwordSetAt)
+          return (yield* enter(account, client, { method: "password", passwordSetAt })) ?? (yield* new WrongPassword())
+        },
+      )
+
+      const withCode = Effect.fn("SignIn.withCode")(function* (pending: string, code: string, client: Client) {
+        const { account, beginning } = yield* readPending(pending)
+        const proof = yield* Effect.catchTag(
+          checkCode(account, code, client),
+          "SecondFactorOff",
+          () => new SignInExpired(),
+        )
+        const entered = yield* enter(account, client, beginning, { second_factor: proof })
+        return entered === undefined ? yield* new SignInExpired() : { ...entered, proof }
+      })
+
+      const withLink = Effect.fn("SignIn.withLink")(function* (link: string, password: string, client: Client) {
+        const accountId = (yield* links.find("password", link)) ?? ""
+        const { email } = yield* accounts.get(accountId)
+        // A password that is refused must not cost the link.
+        const fault = Passwords.faultOf(password, email)
+        if (fault !== undefined) {
+          return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })
+        }
+        yield* links.spend("password", link)
+        const passwordSetAt = yield* accounts.setPassword(accountId, password, "link")
         yield* sessions.revokeAll(accountId)
-        return yield* sessions.start(accountId, client)
+        yield* limits.forget(email)
+        const account = yield* accounts.get(accountId)
+        if (account.second_factor) return yield* askCode(account, "link", passwordSetAt)
+        return (yield* enter(account, client, { method: "link", passwordSetAt })) ?? (yield* new LinkSpent())
       })
+
+      const withIdentity = Effect.fn("SignIn.withIdentity")(
+        function* ({ email, factors, name }: Vouched, client: Client) {
+          const known = yield* accounts.findByEmail(email)
+          if (known === undefined && !(yield* invitations.isInvited(email))) return yield* new NotInvited()
+          const account = known ?? (yield* Effect.mapError(accounts.create({ email, name }), () => new NotInvited()))
+          const passwordRemoved = yield* accounts.dropForeignPassword(account.id)
+          const joined = yield* invitations.acceptAll(account)
+          const details = {
+            second_factor: "provider",
+            provider_factors: factors.slice(0, 10).map((one) => one.slice(0, 40)),
+          }
+          const entered = yield* enter(account, client, { method: "openid" }, details)
+          if (entered === undefined) return yield* new NotInvited()
+          return { ...entered, isNew: known === undefined, joined, passwordRemoved }
+        },
+      )
+
+      const confirmPassword = Effect.fn("SignIn.confirmPassword")(
+        function* ({ account }: SignedIn, password: string, client: Client) {
+          if ((yield* accounts.passwordOrigin(account.id)) === undefined) return yield* new NoPassword()
+          yield* compare(account.email, password, client)
+        },
+      )
+
+      const changePassword = Effect.fn("SignIn.changePassword")(
+        function* (session: SignedIn, current: string, next: string, client: Client) {
+          const { account: { email, id }, method, startedMillis } = session
+          const before = yield* accounts.passwordOrigin(id)
+          if (before !== undefined) yield* compare(email, current, client)
+          else {
+            const now = (yield* DateTime.nowAsDate).getTime()
+            if (method !== "openid" || now - startedMillis > recentMillis) return yield* new SignInTooOld()
+          }
+          const passwordSetAt = yield* accounts.setPassword(id, next, originAfter(before, session))
+          yield* sessions.revokeAll(id)
+          const account = yield* accounts.get(id)
+          return (yield* enter(account, client, { method: method ?? "password", passwordSetAt })) ??
+            (yield* new WrongPassword())
+        },
+      )
 
       return SignIn.of({
-        withPassword: Effect.fn("SignIn.withPassword")(function* (email, password, client) {
-          const account = yield* verified(email, password, client)
-          return { account, token: yield* sessions.start(account.id, client) }
-        }),
-        withLink: Effect.fn("SignIn.withLink")(function* (link, password, client) {
-          const accountId = (yield* links.find("password", link)) ?? ""
-          const { email } = yield* accounts.get(accountId)
-          // A password that is refused must not cost the link.
-          const fault = Passwords.faultOf(password, email)
-          if (fault !== undefined) {
-            return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })
-          }
-          yield* links.spend("password", link)
-          const token = yield* renewed(accountId, password, client)
-          yield* limits.succeeded(email)
-          return token
-        }),
-        changePassword: Effect.fn("SignIn.changePassword")(function* (account, current, next, client) {
-          yield* verified(account.email, current, client)
-          return yield* renewed(account.id, next, client)
-        }),
+        withPassword,
+        withCode,
+        withLink,
+        withIdentity,
+        asNew: Effect.fn("SignIn.asNew")((account: Account, method: "first_run" | "invitation", client: Client) =>
+          Effect.flatMap(
+            enter(account, client, { method }),
+            (entered) =>
+              entered === undefined ? Effect.die(new Error("The new account is gone")) : Effect.succeed(entered),
+          )
+        ),
+        confirmPassword,
+        confirmCode: Effect.fn("SignIn.confirmCode")((session: SignedIn, code: string, client: Client) =>
+          checkCode(session.account, code, client)
+        ),
+        changePassword,
       })
     }),
   )

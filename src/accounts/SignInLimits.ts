@@ -1,56 +1,174 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
+import { AttemptWindows } from "../auth/AttemptWindows.ts"
+import { networkOf } from "../domain/Addresses.ts"
 import { normalizeEmail } from "./Account.ts"
 import { TooManyAttempts } from "./AccountErrors.ts"
 
-/** Attempts within a window: per account, and per address, behind which many people may be. */
-export const limits = { account: 10, address: 60 }
+/**
+ * Attempts within a window.
+ *
+ * - `pair`: at one account from one network, so that a stranger locks out nobody but their own network;
+ * - `network`: from one network at all accounts, behind which many people may be;
+ * - `account`: at one account from everywhere, which bounds an attack from many addresses;
+ * - `device`: at one account from a device that signed in to it before; no other limit holds for it;
+ * - `code` and `deviceCode`: codes of the second factor at one account, which takes its password first.
+ */
+export const limits = { pair: 10, network: 60, account: 50, device: 10, code: 5, deviceCode: 5 }
+type Kind = keyof typeof limits
 
 /** Unit: milliseconds. */
 export const windowMillis = 15 * 60_000
 
-const subjectOf = (kind: keyof typeof limits, value: string) => `${kind} ${hash("sha256", value, "hex")}`
+/** Who tries: at which account, from which address, and by which device cookie, if that is valid for the account. */
+export interface Attempt {
+  readonly email: string
+  readonly address: string
+  readonly device: string | undefined
+}
 
-/** Slows down guessing. Counted in the store, so that several nodes share the count. */
+/** Something that attempts are counted by, and how many it may have. */
+export interface Subject {
+  readonly text: string
+  readonly limit: number
+}
+
+const digest = (text: string) => hash("sha256", text, "hex")
+
+const subject = (kind: Kind, ...parts: ReadonlyArray<string>): Subject => ({
+  text: [kind, ...parts.map(digest)].join(" "),
+  limit: limits[kind],
+})
+
+/**
+ * What an attempt at a password counts for. The second list is counted only where the first has room: refused attempts from one
+ * network must not use up what an account has for everybody.
+ */
+export const subjectsOf = (
+  { address, device, email }: Attempt,
+): { readonly first: ReadonlyArray<Subject>; readonly second: ReadonlyArray<Subject> } => {
+  const account = normalizeEmail(email)
+  if (device !== undefined) return { first: [subject("device", account, device)], second: [] }
+  const network = networkOf(address)
+  return {
+    first: [subject("pair", account, network), subject("network", network)],
+    second: [subject("account", account)],
+  }
+}
+
+/** What an attempt at a second factor counts for. */
+export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<Subject> => [
+  device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
+]
+
+/** Subjects in the memory of a node. */
+const maxSubjects = 20_000
+
+/**
+ * Slows down guessing. Attempts are counted in the memory of each node, which refuses what is past a limit without asking the
+ * store, and in the store, which the nodes share.
+ */
 export class SignInLimits extends Context.Service<SignInLimits, {
-  /** Counts an attempt before anything is looked at, so that attempts at once cannot slip through. */
-  readonly attempt: (email: string, address: string) => Effect.Effect<void, TooManyAttempts>
-  /** Forgets the attempts at an account whose password was right. Those of the address stay. */
-  readonly succeeded: (email: string) => Effect.Effect<void>
+  /** Counts an attempt at a password before it is looked at, so that attempts at once cannot slip through. */
+  readonly attempt: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
+  /** Counts an attempt at a second factor. */
+  readonly attemptCode: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
+  /** Takes back an attempt at a password that was right, and forgets the wrong ones of its network and device. */
+  readonly succeeded: (attempt: Attempt) => Effect.Effect<void>
+  /** Forgets the attempts at the second factor after a right one. */
+  readonly succeededCode: (attempt: Attempt) => Effect.Effect<void>
+  /** Forgets every attempt at an account, whose password has been chosen anew. Other nodes do so as their windows end. */
+  readonly forget: (email: string) => Effect.Effect<void>
 }>()("parlance/accounts/SignInLimits") {
   static readonly layer = Layer.effect(
     SignInLimits,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const memory = new AttemptWindows(windowMillis, maxSubjects)
 
-      const attempt = Effect.fn("SignInLimits.attempt")(function* (email: string, address: string) {
-        const now = yield* DateTime.nowAsDate
+      const refusal = (full: ReadonlyArray<Subject>, now: number) => {
+        const millis = Math.max(...full.map(({ text }) => memory.remainingMillis(text, now)))
+        return new TooManyAttempts({ retryAfterSeconds: Math.max(1, Math.ceil(millis / 1000)) })
+      }
+
+      const isFull = (now: number) => ({ limit, text }: Subject) => memory.attempts(text, now) >= limit
+
+      /** Counts in the store. Returns the subjects that it has seen too often, which memory then knows as full. */
+      const countInStore = Effect.fnUntraced(function* (subjects: ReadonlyArray<Subject>, now: Date) {
+        if (subjects.length === 0) return []
+        const texts = subjects.map(({ text }) => text).sort()
         const before = new Date(now.getTime() - windowMillis)
-        const subjects = [subjectOf("account", normalizeEmail(email)), subjectOf("address", address)]
-        const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
-          yield* sql`DELETE FROM sign_in_attempts s WHERE s.started_at <= ${before}`
-          return yield* sql<{ subject: string; attempts: number; startedAt: Date }>`
-            INSERT INTO sign_in_attempts AS s (subject, attempts, started_at)
-            SELECT u.subject, 1, ${now} FROM unnest(${[...subjects].sort()}::text[]) AS u(subject)
-            ON CONFLICT (subject) DO UPDATE SET attempts = s.attempts + 1
-            RETURNING s.subject, s.attempts, s.started_at`
-        })))
-        const full = rows.filter(({ attempts, subject }) =>
-          attempts > (subject.startsWith("account") ? limits.account : limits.address)
+        const rows = yield* sql<{ subject: string; attempts: number; startedAt: Date }>`
+          INSERT INTO sign_in_attempts AS s (subject, attempts, started_at)
+          SELECT u.subject, 1, ${now} FROM unnest(${texts}::text[]) AS u(subject)
+          ON CONFLICT (subject) DO UPDATE SET
+            attempts = CASE WHEN s.started_at <= ${before} THEN 1 ELSE s.attempts + 1 END,
+            started_at = CASE WHEN s.started_at <= ${before} THEN EXCLUDED.started_at ELSE s.started_at END
+          RETURNING s.subject, s.attempts, s.started_at`
+        const full = subjects.filter(({ limit, text }) =>
+          rows.some((row) => row.subject === text && row.attempts > limit)
         )
-        if (full.length === 0) return
-        const latest = Math.max(...full.map(({ startedAt }) => startedAt.getTime()))
-        return yield* new TooManyAttempts({
-          retryAfterSeconds: Math.max(1, Math.ceil((latest + windowMillis - now.getTime()) / 1000)),
-        })
+        for (const { attempts, startedAt, subject: text } of rows) {
+          memory.raise(text, attempts, startedAt.getTime(), now.getTime())
+        }
+        return full
       })
 
+      const count = Effect.fnUntraced(function* (first: ReadonlyArray<Subject>, second: ReadonlyArray<Subject>) {
+        const now = yield* DateTime.nowAsDate
+        const subjects = [...first, ...second]
+        const known = subjects.filter(isFull(now.getTime()))
+        if (known.length > 0) return yield* refusal(known, now.getTime())
+        // Before the store answers, so that attempts at once are counted as they come.
+        for (const { text } of subjects) memory.add(text, 1, now.getTime())
+        const full = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          const full = yield* countInStore(first, now)
+          return full.length > 0 ? full : yield* countInStore(second, now)
+        })))
+        if (full.length > 0) return yield* refusal(full, now.getTime())
+      })
+
+      const forgetSubjects = (subjects: ReadonlyArray<Subject>) =>
+        Effect.suspend(() => {
+          for (const { text } of subjects) memory.forget(text)
+          return Effect.asVoid(Effect.orDie(sql`
+            DELETE FROM sign_in_attempts s WHERE s.subject = ANY(${subjects.map(({ text }) => text)}::text[])`))
+        })
+
+      const takeBack = (subjects: ReadonlyArray<Subject>) =>
+        Effect.flatMap(DateTime.nowAsDate, (now) => {
+          for (const { text } of subjects) memory.add(text, -1, now.getTime())
+          // One by one: a statement for several rows could lock them in another order than an attempt does.
+          return Effect.forEach(subjects, ({ text }) =>
+            Effect.orDie(sql`
+              UPDATE sign_in_attempts s SET attempts = greatest(0, s.attempts - 1) WHERE s.subject = ${text}`), {
+            discard: true,
+          })
+        })
+
       return SignInLimits.of({
-        attempt,
-        succeeded: Effect.fn("SignInLimits.succeeded")((email: string) =>
-          Effect.asVoid(Effect.orDie(sql`
-            DELETE FROM sign_in_attempts s WHERE s.subject = ${subjectOf("account", normalizeEmail(email))}`))
+        attempt: Effect.fn("SignInLimits.attempt")((attempt: Attempt) => {
+          const { first, second } = subjectsOf(attempt)
+          return count(first, second)
+        }),
+        attemptCode: Effect.fn("SignInLimits.attemptCode")((attempt: Attempt) => count(codeSubjectsOf(attempt), [])),
+        succeeded: Effect.fn("SignInLimits.succeeded")(function* (attempt: Attempt) {
+          const { first: [own, ...first], second } = subjectsOf(attempt)
+          yield* forgetSubjects([own!])
+          if (first.length + second.length > 0) yield* takeBack([...first, ...second])
+        }),
+        succeededCode: Effect.fn("SignInLimits.succeededCode")((attempt: Attempt) =>
+          forgetSubjects(codeSubjectsOf(attempt))
+        ),
+        forget: Effect.fn("SignInLimits.forget")((email: string) =>
+          Effect.suspend(() => {
+            const account = digest(normalizeEmail(email))
+            memory.forgetWhere((text) => text.split(" ")[1] === account)
+            return Effect.asVoid(Effect.orDie(
+              sql`DELETE FROM sign_in_attempts s WHERE split_part(s.subject, ' ', 2) = ${account}`,
+            ))
+          })
         ),
       })
     }),

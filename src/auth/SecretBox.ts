@@ -17,8 +17,8 @@ export class SecretKeyFaulty extends Schema.TaggedError<SecretKeyFaulty>()("Secr
 /** There is no key to encrypt with. */
 export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey", {}) {
   override get message() {
-    return "Secrets of platforms are stored encrypted, and there is no key for that: set SECRET_KEY to 64 hexadecimal " +
-      "digits (`openssl rand -hex 32`), the same on every node, and start again."
+    return "Secrets of platforms and of second factors are stored encrypted, and there is no key for that: set " +
+      "SECRET_KEY to 64 hexadecimal digits (`openssl rand -hex 32`), the same on every node, and start again."
   }
 }
 

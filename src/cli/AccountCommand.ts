@@ -69,8 +69,16 @@ const list = Command.make(
     yield* print(
       accounts,
       table(
-        ["id", "e-mail", "name", "administrator", "password", "created"],
-        accounts.map((one) => [one.id, one.email, one.name, one.administrator, one.has_password, one.created_at]),
+        ["id", "e-mail", "name", "administrator", "password", "second factor", "created"],
+        accounts.map((one) => [
+          one.id,
+          one.email,
+          one.name,
+          one.administrator,
+          one.has_password,
+          one.second_factor,
+          one.created_at,
+        ]),
       ),
     )
   }),
@@ -133,8 +141,32 @@ const reset = Command.make(
   }),
 ).pipe(Command.withDescription("Make a link to choose a new password"))
 
+const resetSecondFactor = Command.make(
+  "reset-second-factor",
+  {
+    account: Argument.String("account").pipe(Argument.withDescription("E-mail address or id")),
+    yes: Flag.Boolean("yes").pipe(
+      Flag.withDescription("Confirm that you know it is the account's owner who asks"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ account, yes }) {
+    if (!yes) {
+      return yield* new CommandFailed({
+        message:
+          "Without its second factor the account opens with its password alone. Make sure that its owner asks for " +
+          "this, then repeat with --yes.",
+      })
+    }
+    const client = yield* ManagementClient
+    const { email, id } = yield* accountOf(account)
+    yield* client.secondFactor.resetSecondFactor({ params: { account: id } })
+    yield* print({ id, second_factor: false }, `Removed the second factor of ${email}; it is signed out everywhere`)
+  }),
+).pipe(Command.withDescription("Remove the second factor of somebody who has lost the authenticator app"))
+
 /** `parlance account …` */
 export const accountCommand = Command.make("account").pipe(
   Command.withDescription("Accounts of the console"),
-  Command.withSubcommands([create, list, invite, remove, reset]),
+  Command.withSubcommands([create, list, invite, remove, reset, resetSecondFactor]),
 )

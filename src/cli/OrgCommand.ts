@@ -11,7 +11,7 @@ import { table } from "./Table.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
-    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "kept", "created"],
+    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "kept", "second factor", "created"],
     organizations.map((org) => [
       org.slug,
       org.name,
@@ -21,6 +21,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
       org.allowed_days === null ? "all" : org.allowed_days.join(),
       `${org.retention_days} d, inbox ${org.inbox_retention_days} d`,
+      org.require_second_factor ? "required" : "optional",
       org.created_at,
     ]),
   )
@@ -104,8 +105,14 @@ const update = Command.make(
       Flag.withDescription("For how many days received bodies are kept that were understood, 1 to 365"),
       Flag.optional,
     ),
+    secondFactor: Flag.Literals("require-second-factor", ["true", "false"]).pipe(
+      Flag.withDescription("Whether members who sign in with a password must have a second factor"),
+      Flag.optional,
+    ),
   },
-  Effect.fnUntraced(function* ({ days, floor, horizon, inboxRetention, name, quiet, retention, slug, timeZone }) {
+  Effect.fnUntraced(function* (
+    { days, floor, horizon, inboxRetention, name, quiet, retention, secondFactor, slug, timeZone },
+  ) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
       ...(Option.isSome(name) ? { name: name.value } : {}),
@@ -116,6 +123,7 @@ const update = Command.make(
       ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),
       ...(Option.isSome(retention) ? { retention_days: retention.value } : {}),
       ...(Option.isSome(inboxRetention) ? { inbox_retention_days: inboxRetention.value } : {}),
+      ...(Option.isSome(secondFactor) ? { require_second_factor: secondFactor.value === "true" } : {}),
     })
     const organization = yield* client.organizations.updateOrganization({ params: { org: slug }, payload })
     yield* print(organization, describe([organization]))

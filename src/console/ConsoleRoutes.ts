@@ -8,7 +8,9 @@ import * as NotFoundPages from "./pages/NotFoundPages.tsx"
 import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
 import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
+import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
 import * as SettingsPages from "./pages/SettingsPages.tsx"
+import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
@@ -22,6 +24,8 @@ import { Console } from "./Routes.tsx"
 export const layer = Layer.mergeAll(
   Assets.layer,
   SignInPages.layer,
+  SignInCodePages.layer,
+  SecondFactorPages.layer,
   OrganizationPages.layer,
   SettingsPages.layer,
   OverviewPage.layer,

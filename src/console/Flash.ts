@@ -21,8 +21,18 @@ export const flashes: Readonly<Record<string, string>> = {
   "member-removed": "The member has been removed.",
   "organization-created": "The organization has been created.",
   "password-changed": "Your password has been changed. Every other session has been ended.",
+  "password-removed":
+    "The password of this account was removed, and sessions that began with it have ended: it was not known whether you had " +
+    "chosen it. To sign in with a password again, choose one under Your account.",
+  "recovery-code-used":
+    "You signed in with a recovery code, which no longer works. Your account shows how many are left.",
+  "second-factor-off": "Your second factor is off.",
+  "second-factor-optional": "Members may sign in without a second factor.",
+  "second-factor-required": "Members who sign in with a password now need a second factor.",
+  "second-factor-reset": "The second factor has been removed. The account is signed out everywhere.",
   "session-ended": "The session has been ended.",
   "settings-saved": "The settings have been saved.",
+  "sign-in-expired": "Your sign-in has expired. Enter your e-mail address and password again.",
   "signed-out": "You have signed out.",
   "source-disabled": "The source has been disabled. What it sends is refused.",
   "source-enabled": "The source has been enabled.",

@@ -5,14 +5,15 @@ import type { VNode } from "preact"
 import { type Actor, may, roleIn } from "../accounts/Actor.ts"
 import { Audit } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
-import { refusal } from "../accounts/Policy.ts"
-import { SessionCookie } from "../accounts/SessionCookie.ts"
+import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
+import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
 import { ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { sameText } from "../http/AdminRequired.ts"
 import * as Body from "../http/Body.ts"
+import { Refusals } from "../http/Refusals.ts"
 import { lookedUp } from "../http/Requests.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
@@ -53,7 +54,8 @@ export interface View {
 export interface Goto {
   readonly to: string
   readonly done?: string
-  readonly cookie?: string
+  /** Texts of `Set-Cookie`. */
+  readonly cookies?: ReadonlyArray<string>
 }
 
 /** Sent fields of a form. */
@@ -97,11 +99,14 @@ export const alone = (request: Request, { body, status = 200, title }: View) =>
   )
 
 /** Answers with a redirect that a browser follows with GET. */
-export const redirect = ({ cookie, done, to }: Goto) =>
-  HttpServerResponse.redirect(done === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}done=${done}`, {
-    status: 303,
-    headers: { "cache-control": "no-store", ...(cookie === undefined ? {} : { "set-cookie": cookie }) },
-  })
+export const redirect = ({ cookies = [], done, to }: Goto) =>
+  withCookies(
+    HttpServerResponse.redirect(done === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}done=${done}`, {
+      status: 303,
+      headers: { "cache-control": "no-store" },
+    }),
+    cookies,
+  )
 
 /** A path of the console to go to; anything else would let a link lead elsewhere. */
 export const ownPath = (path: string | undefined | null): string | undefined =>
@@ -116,9 +121,12 @@ const maxFields = 2_000
 /** A form has more fields than any form of the console. */
 class TooManyFields extends Schema.TaggedError<TooManyFields>()("TooManyFields", {}) {}
 
-/** The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. */
-export const fieldsOf = (request: Request) =>
-  Effect.flatMap(Body.raw(request, maxFormBytes), (bytes): Effect.Effect<Fields, TooManyFields> => {
+/**
+ * The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. Fails past `maxBytes`,
+ * 1 MiB unless given.
+ */
+export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
+  Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, TooManyFields> => {
     const text = new TextDecoder().decode(bytes)
     // Told before the text is taken apart: names that somebody has chosen may take long to store.
     if (text.split("&", maxFields + 1).length > maxFields) return Effect.fail(new TooManyFields())
@@ -182,6 +190,7 @@ export class Console extends Context.Service<Console, {
       const audit = yield* Audit
       const cookie = yield* SessionCookie
       const organizations = yield* Organizations
+      const refusals = yield* Refusals
       const sessions = yield* Sessions
 
       const signedIn = (request: Request) => {
@@ -235,6 +244,12 @@ export class Console extends Context.Service<Console, {
           const actor = { kind: "session" as const, session }
           const show = (org: Organization | undefined, view: View) => framed(request, session, org, view)
 
+          if (lacksSecondFactor(actor, endpoint, params)) {
+            const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`
+            return redirect({
+              to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
+            })
+          }
           const refused = refusal(actor, endpoint, params)
           if (refused !== undefined) return yield* show(undefined, problem(403, "You may not do this", `${refused}.`))
 
@@ -270,6 +285,7 @@ export class Console extends Context.Service<Console, {
           if (
             isWrite && !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
           ) {
+            refusals.count(request, "csrf", { subject: session.account.email })
             return yield* show(
               org,
               problem(

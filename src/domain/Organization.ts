@@ -60,6 +60,11 @@ export const RetentionDays = Schema.Int.check(Schema.isBetween({ minimum: leastR
 /** For how long received bodies are kept that were understood. Unit: days, 1 to 365, 30 unless changed. */
 export const InboxRetentionDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 365 }))
 
+/** Whether members who sign in with a password must have a second factor. False unless changed. */
+export const RequireSecondFactor = Schema.Boolean.annotate({
+  description: "Whether members who sign in with a password must have a second factor",
+})
+
 /** What is needed to make an organization. `time_zone` is UTC unless given. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
@@ -78,6 +83,7 @@ export const OrganizationPatch = Schema.Struct({
   allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
   retention_days: Schema.optionalKey(RetentionDays),
   inbox_retention_days: Schema.optionalKey(InboxRetentionDays),
+  require_second_factor: Schema.optionalKey(RequireSecondFactor),
 })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -92,6 +98,7 @@ export const Organization = Schema.Struct({
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),
   retention_days: Schema.Int,
   inbox_retention_days: Schema.Int,
+  require_second_factor: RequireSecondFactor,
   created_at: Schema.String,
   updated_at: Schema.String,
 })

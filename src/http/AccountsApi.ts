@@ -20,7 +20,10 @@ export const MemberBody = Schema.Struct({ role: Role })
 
 export const InvitationBody = Schema.Struct({ email: Email, role: Role })
 
-/** A change of one's own account. A new password needs the current one, and ends all other sessions. */
+/**
+ * A change of one's own account. A new password needs the current one, or where there is none, a sign-in through the identity
+ * provider within the last 15 minutes. It ends all other sessions.
+ */
 export const OwnAccountBody = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   password: Schema.optionalKey(Schema.String),
@@ -37,6 +40,12 @@ export const SessionState = Schema.Struct({
     administrator: Schema.Boolean,
   })),
   roles: Schema.Record(Schema.String, Role),
+  second_factor: Schema.Boolean.annotate({
+    description: "Whether the session has a second factor: a code of the account's own, or the identity provider's",
+  }),
+  closed_to: Schema.Array(Schema.String).annotate({
+    description: "Organizations that stay closed until the account has a second factor",
+  }),
   csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
 })
 
@@ -142,8 +151,8 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: Problems.InvalidRequest,
     }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
       OpenApi.Description,
-      "What belongs to no organization, newest first, for administrators of the installation: accounts, sessions, links for " +
-        "passwords, and that organizations were made.",
+      "What belongs to no organization, newest first, for administrators of the installation: sign-ins and refused requests " +
+        "(counted by the minute), accounts, sessions, links for passwords, and that organizations were made.",
     ),
     HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
       params: path,
@@ -152,7 +161,8 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
       OpenApi.Description,
-      "Who changed what, newest first. `next` is the value of `before` for the next page.",
+      "Who changed what, and which API keys were refused (counted by the minute), newest first. `next` is the value of " +
+        "`before` for the next page.",
     ),
   )
   .middleware(AdminRequired)

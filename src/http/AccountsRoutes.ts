@@ -1,20 +1,20 @@
 import { DateTime, Effect, Result } from "effect"
-import { type HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../accounts/Account.ts"
-import * as AccountErrors from "../accounts/AccountErrors.ts"
 import { Accounts } from "../accounts/Accounts.ts"
-import { type Actor, CurrentActor, nameOf } from "../accounts/Actor.ts"
+import { CurrentActor, nameOf, roleIn } from "../accounts/Actor.ts"
 import { Audit, installation, type Scope } from "../accounts/Audit.ts"
 import { Invitations } from "../accounts/Invitations.ts"
 import { Memberships } from "../accounts/Memberships.ts"
 import { OneTimeLinks } from "../accounts/OneTimeLinks.ts"
-import { clientOf, SessionCookie } from "../accounts/SessionCookie.ts"
+import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { SignIn } from "../accounts/SignIn.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import { Organizations } from "../organizations/Organizations.ts"
+import { accountProblems, ownSession } from "./AccountProblems.ts"
 import { InvitationBody, MemberBody, OwnAccountBody } from "./AccountsApi.ts"
 import { ServedApi } from "./Api.ts"
 import * as Problems from "./Problems.ts"
@@ -26,39 +26,6 @@ const memberBody = decoder(MemberBody)
 const ownAccountBody = decoder(OwnAccountBody)
 
 const linkMillis = 3_600_000
-
-type ProblemOf<E> = E extends AccountErrors.AccountNotFound ? Problems.AccountNotFound
-  : E extends AccountErrors.InvitationNotFound ? Problems.InvitationNotFound
-  : E extends AccountErrors.SessionNotFound ? Problems.SessionNotFound
-  : E extends AccountErrors.EmailTaken ? Problems.Conflict
-  : E extends AccountErrors.NotOneself ? Problems.Unprocessable
-  : E extends AccountErrors.WrongPassword ? Problems.InvalidRequest
-  : E extends AccountErrors.TooManyAttempts ? Problems.TooManyAttempts
-  : E
-
-const problemOf = (error: unknown): unknown => {
-  if (error instanceof AccountErrors.AccountNotFound) return new Problems.AccountNotFound({ detail: error.message })
-  if (error instanceof AccountErrors.InvitationNotFound) {
-    return new Problems.InvitationNotFound({ detail: error.message })
-  }
-  if (error instanceof AccountErrors.SessionNotFound) return new Problems.SessionNotFound({ detail: error.message })
-  if (error instanceof AccountErrors.EmailTaken) return new Problems.Conflict({ detail: error.message })
-  if (error instanceof AccountErrors.NotOneself) return new Problems.Unprocessable({ detail: error.message })
-  if (error instanceof AccountErrors.TooManyAttempts) return new Problems.TooManyAttempts({ detail: error.message })
-  if (error instanceof AccountErrors.WrongPassword) {
-    return invalid([{ pointer: "/current_password", detail: "is not the password of this account" }])
-  }
-  return error
-}
-
-const accountProblems = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
-  Effect.mapError(effect, (error) => problemOf(error) as ProblemOf<E>)
-
-/** The account of a session; the admin token is nobody's. */
-const ownAccount = (actor: Actor): Effect.Effect<string, Problems.Unprocessable> =>
-  actor.kind === "session"
-    ? Effect.succeed(actor.session.account.id)
-    : new Problems.Unprocessable({ detail: "The admin token belongs to no account" })
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
@@ -102,7 +69,7 @@ export const layer = HttpApiBuilder.group(
           const input = yield* body(request, accountInput)
           const account = yield* accounts.create(input)
           return { ...account, link: account.has_password ? null : yield* passwordLink(account.id) }
-        }).pipe(accountProblems, toProblems))
+        }).pipe(accountProblems(), toProblems))
       .handle("removeAccount", ({ params }) =>
         Effect.gen(function* () {
           const actor = yield* CurrentActor
@@ -112,11 +79,11 @@ export const layer = HttpApiBuilder.group(
             })
           }
           yield* accounts.remove(lookedUp(params.account))
-        }).pipe(accountProblems))
+        }).pipe(accountProblems()))
       .handle("resetAccount", ({ params }) =>
         accounts.get(lookedUp(params.account)).pipe(
           Effect.flatMap(({ id }) => passwordLink(id)),
-          accountProblems,
+          accountProblems(),
         ))
       .handle(
         "getSession",
@@ -124,45 +91,42 @@ export const layer = HttpApiBuilder.group(
           Effect.map(
             CurrentActor,
             (actor) =>
-              actor.kind === "token" ? { actor: "admin_token" as const, account: null, roles: {}, csrf_token: null } : {
-                actor: "account" as const,
-                account: actor.session.account,
-                roles: Object.fromEntries(actor.session.roles),
-                csrf_token: actor.session.csrfToken,
-              },
+              actor.kind === "token"
+                ? {
+                  actor: "admin_token" as const,
+                  account: null,
+                  roles: {},
+                  second_factor: true,
+                  closed_to: [],
+                  csrf_token: null,
+                }
+                : {
+                  actor: "account" as const,
+                  account: actor.session.account,
+                  roles: Object.fromEntries(actor.session.roles),
+                  second_factor: actor.session.hasSecondFactor,
+                  closed_to: [...actor.session.closedTo].filter((org) => roleIn(actor, org) !== undefined),
+                  csrf_token: actor.session.csrfToken,
+                },
           ),
       )
       .handleRaw("updateOwnAccount", ({ request }) =>
         Effect.gen(function* () {
           const input = yield* body(request, ownAccountBody)
-          const actor = yield* CurrentActor
-          const id = yield* ownAccount(actor)
-          const email = (yield* accounts.get(id)).email
-          let token: string | undefined
-          if (input.password !== undefined) {
-            token = yield* signIn.changePassword(
-              { id, email },
-              input.current_password ?? "",
-              input.password,
-              clientOf(request),
-            )
-          }
-          const account = input.name === undefined ? yield* accounts.get(id) : yield* accounts.rename(id, input.name)
-          return HttpServerResponse.jsonUnsafe(
-            account,
-            token === undefined ? {} : {
-              headers: { "set-cookie": cookie.set(token) },
-            },
+          const session = yield* ownSession(yield* CurrentActor)
+          const { id } = session.account
+          const entered = input.password === undefined ? undefined : yield* signIn.changePassword(
+            session,
+            input.current_password ?? "",
+            input.password,
+            cookie.clientOf(request),
           )
+          const account = input.name === undefined ? yield* accounts.get(id) : yield* accounts.rename(id, input.name)
+          return withCookies(HttpServerResponse.jsonUnsafe(account), entered === undefined ? [] : cookie.of(entered))
         }).pipe(
           // The caller's own account can only vanish under its feet.
           Effect.catchTag("AccountNotFound", () => new Problems.Unprocessable({ detail: "The account is gone" })),
-          Effect.catchTag("TooManyAttempts", (error) =>
-            Effect.map(
-              HttpServerRespondable.toResponse(new Problems.TooManyAttempts({ detail: error.message })),
-              HttpServerResponse.setHeader("retry-after", String(error.retryAfterSeconds)),
-            ).pipe(Effect.orDie)),
-          accountProblems,
+          accountProblems(request),
           toProblems,
         ))
       .handle("listSessions", () =>
@@ -176,7 +140,7 @@ export const layer = HttpApiBuilder.group(
           const actor = yield* CurrentActor
           const id = actor.kind === "token" ? "" : actor.session.account.id
           yield* sessions.revoke(id, lookedUp(params.session))
-        }).pipe(accountProblems))
+        }).pipe(accountProblems()))
       .handle(
         "listMembers",
         ({ params }) => memberships.list(slugOf(params)).pipe(Effect.map((members) => ({ members })), toProblems),
@@ -185,12 +149,12 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { role } = yield* body(request, memberBody)
           return yield* memberships.put(slugOf(params), lookedUp(params.account), role, yield* CurrentActor)
-        }).pipe(accountProblems, toProblems))
+        }).pipe(accountProblems(), toProblems))
       .handle("removeMember", ({ params }) =>
         Effect.flatMap(
           CurrentActor,
           (actor) => memberships.remove(slugOf(params), lookedUp(params.account), actor),
-        ).pipe(accountProblems))
+        ).pipe(accountProblems()))
       .handleRaw("createInvitation", ({ params, request }) =>
         Effect.gen(function* () {
           const input = yield* body(request, invitationBody)
@@ -204,7 +168,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handle(
         "revokeInvitation",
-        ({ params }) => invitations.revoke(slugOf(params), lookedUp(params.invitation)).pipe(accountProblems),
+        ({ params }) => invitations.revoke(slugOf(params), lookedUp(params.invitation)).pipe(accountProblems()),
       )
       .handleRaw("listInstallationAudit", ({ request }) => auditPage(request, installation))
       .handleRaw(

@@ -26,6 +26,7 @@ import { BatchBody, GenerateBody } from "./GenerateWire.ts"
 import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
+import { SecondFactorGroup } from "./SecondFactorApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
@@ -190,8 +191,11 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
       params: path,
       payload: OrganizationPatch,
       success: Organization,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings"),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings").annotate(
+      OpenApi.Description,
+      "`require_second_factor` can be turned on by the admin token, or by a caller with a second factor.",
+    ),
     HttpApiEndpoint.get("organizationUsage", "/organizations/:org/usage", {
       params: path,
       success: Usage,
@@ -424,6 +428,7 @@ const servedGroups = [
   StoriesGroup,
   DeliveryGroup,
   AccountsGroup,
+  SecondFactorGroup,
   OperationsGroup,
 ] as const
 

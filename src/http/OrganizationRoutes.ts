@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CurrentActor, may } from "../accounts/Actor.ts"
+import { OrganizationChanges } from "../accounts/OrganizationChanges.ts"
 import { Keys } from "../auth/Keys.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { Quota } from "../domain/Usage.ts"
@@ -20,6 +21,7 @@ export const organizationsLayer = HttpApiBuilder.group(
   ServedApi,
   "organizations",
   Effect.fnUntraced(function* (handlers) {
+    const changes = yield* OrganizationChanges
     const organizations = yield* Organizations
     const quotas = yield* WebhookQuota
     return handlers
@@ -44,9 +46,10 @@ export const organizationsLayer = HttpApiBuilder.group(
       .handleRaw(
         "updateOrganization",
         ({ params, request }) =>
-          Effect.flatMap(body(request, organizationPatch), (patch) => organizations.update(slugOf(params), patch)).pipe(
-            toProblems,
-          ),
+          Effect.gen(function* () {
+            const patch = yield* body(request, organizationPatch)
+            return yield* changes.change(slugOf(params), patch, yield* CurrentActor)
+          }).pipe(toProblems),
       )
       .handle("organizationUsage", ({ params }) => toProblems(quotas.usage(slugOf(params))))
       .handleRaw("setOrganizationQuota", ({ params, request }) =>

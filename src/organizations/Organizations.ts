@@ -23,6 +23,7 @@ interface Row {
   readonly allowedDays: AllowedDays | null
   readonly retentionDays: number
   readonly inboxRetentionDays: number
+  readonly requireSecondFactor: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -37,6 +38,7 @@ const fromRow = (row: Row): Organization => ({
   allowed_days: row.allowedDays,
   retention_days: row.retentionDays,
   inbox_retention_days: row.inboxRetentionDays,
+  require_second_factor: row.requireSecondFactor,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -102,6 +104,7 @@ export class Organizations extends Context.Service<Organizations, {
             allowed_days = ${limit("allowed_days")},
             retention_days = coalesce(${patch.retention_days ?? null}::int, o.retention_days),
             inbox_retention_days = coalesce(${patch.inbox_retention_days ?? null}::int, o.inbox_retention_days),
+            require_second_factor = coalesce(${patch.require_second_factor ?? null}::boolean, o.require_second_factor),
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} RETURNING o.*`

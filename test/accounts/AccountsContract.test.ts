@@ -14,28 +14,14 @@ import { SignIn } from "../../src/accounts/SignIn.ts"
 import { SignInLimits } from "../../src/accounts/SignInLimits.ts"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { Changes } from "../../src/store/Changes.ts"
 import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerAccounts } from "./layerAccounts.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")
 const client = { userAgent: "test", address: "192.0.2.1" }
 const token = { kind: "token" } as const
-const cheap = { logN: 10, r: 8, p: 1 }
 
-const layerAccounts = SignIn.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(
-    Accounts.layer,
-    Expired.layer,
-    Invitations.layer,
-    Memberships.layer,
-    OneTimeLinks.layer,
-    Sessions.layer,
-    SignInLimits.layer,
-    Organizations.layer,
-  )),
-  Layer.provideMerge(Changes.layer),
-  Layer.provideMerge(Layer.succeed(PasswordCost, cheap)),
-)
+const begun = { method: "password" } as const
 
 describeOnStores("Accounts", (_, environment) => {
   // The store opens by the real clock; what is tested runs on the test's own, from the epoch on.
@@ -48,6 +34,11 @@ describeOnStores("Accounts", (_, environment) => {
         (accounts) => accounts.create({ email, name: "Someone", ...(password === undefined ? {} : { password }) }),
       )
 
+    const begin = (id: string) =>
+      Effect.flatMap(Sessions, (sessions) => Effect.map(sessions.start(id, client, begun), (token) => token!))
+
+    const attemptAt = (email: string, address = client.address) => ({ email, address, device: undefined })
+
     const organization = Effect.gen(function* () {
       yield* Effect.ignore((yield* Organizations).create({ slug: acme, name: "Acme" }))
       return acme
@@ -58,12 +49,11 @@ describeOnStores("Accounts", (_, environment) => {
         const sql = yield* SqlClient.SqlClient
         const invitations = yield* Invitations
         const links = yield* OneTimeLinks
-        const sessions = yield* Sessions
         const { remove } = yield* Expired
         const org = yield* organization
         const { id } = yield* make("expiring@example.com")
-        yield* sessions.start(id, client)
-        yield* Effect.ignore((yield* SignInLimits).attempt("expiring@example.com", client.address))
+        yield* begin(id)
+        yield* Effect.ignore((yield* SignInLimits).attempt(attemptAt("expiring@example.com")))
         yield* links.create("password", id)
         yield* invitations.create(org, { email: "late@example.com", role: "viewer", invitedBy: "x" })
         const counts = Effect.map(
@@ -89,7 +79,7 @@ describeOnStores("Accounts", (_, environment) => {
         const sql = yield* SqlClient.SqlClient
         const made = yield* make(" Ann@Example.com ", "several unrelated words")
         assert.strictEqual(made.email, "ann@example.com")
-        assert.strictEqual((yield* accounts.verify("ANN@example.com", "several unrelated words"))?.id, made.id)
+        assert.strictEqual((yield* accounts.verify("ANN@example.com", "several unrelated words"))?.account.id, made.id)
         assert.isUndefined(yield* accounts.verify("ann@example.com", "Several unrelated words"))
         assert.isUndefined(yield* accounts.verify("nobody@example.com", "several unrelated words"))
         const rows = yield* sql<{ password: string }>`SELECT a.password FROM accounts a WHERE a.id = ${made.id}`
@@ -147,13 +137,13 @@ describeOnStores("Accounts", (_, environment) => {
       timed(Effect.gen(function* () {
         const sessions = yield* Sessions
         const { id } = yield* make("sessions@example.com")
-        const idle = yield* sessions.start(id, client)
+        const idle = yield* begin(id)
         yield* TestClock.adjust("11 hours")
         assert.strictEqual((yield* sessions.resolve(idle))?.account.id, id)
         yield* TestClock.adjust("12 hours")
         assert.isUndefined(yield* sessions.resolve(idle))
 
-        const used = yield* sessions.start(id, client)
+        const used = yield* begin(id)
         for (let day = 0; day < 59; day++) {
           yield* TestClock.adjust("11 hours")
           assert.isDefined(yield* sessions.resolve(used))
@@ -164,7 +154,7 @@ describeOnStores("Accounts", (_, environment) => {
         }
         assert.isUndefined(yield* sessions.resolve(used), "older than 30 days")
 
-        const [one, other] = [yield* sessions.start(id, client), yield* sessions.start(id, client)]
+        const [one, other] = [yield* begin(id), yield* begin(id)]
         const listed = yield* sessions.list(id, (yield* sessions.resolve(one))!.sessionId)
         assert.deepStrictEqual(listed.map(({ current }) => current).sort(), [false, true])
         const stranger = yield* make("stranger@example.com")
@@ -185,7 +175,7 @@ describeOnStores("Accounts", (_, environment) => {
         const org = yield* organization
         const { id } = yield* make("digests@example.com")
         const tokens = [
-          yield* (yield* Sessions).start(id, client),
+          yield* begin(id),
           yield* (yield* OneTimeLinks).create("password", id),
           (yield* (yield* Invitations).create(org, { email: "d@example.com", role: "viewer", invitedBy: "t" })).token,
         ]
@@ -208,7 +198,7 @@ describeOnStores("Accounts", (_, environment) => {
           { concurrency: "unbounded" },
         )
         assert.strictEqual(errors.filter(({ _tag }) => _tag === "WrongPassword").length, 10)
-        const limited = yield* attempt("several unrelated words", "198.51.100.7")
+        const limited = yield* attempt("several unrelated words")
         if (limited._tag !== "TooManyAttempts") return assert.fail(limited._tag)
         assert.isTrue(limited.retryAfterSeconds > 0 && limited.retryAfterSeconds <= 900)
         yield* TestClock.adjust(`${limited.retryAfterSeconds} seconds`)
@@ -220,12 +210,14 @@ describeOnStores("Accounts", (_, environment) => {
     it.effect("limit attempts from one address over all accounts, the unknown ones too", () =>
       timed(Effect.gen(function* () {
         const limits = yield* SignInLimits
-        for (let index = 0; index < 60; index++) yield* limits.attempt(`spray-${index}@example.com`, "203.0.113.9")
+        for (let index = 0; index < 60; index++) {
+          yield* limits.attempt(attemptAt(`spray-${index}@example.com`, "203.0.113.9"))
+        }
         assert.strictEqual(
-          (yield* Effect.flip(limits.attempt("spray-60@example.com", "203.0.113.9")))._tag,
+          (yield* Effect.flip(limits.attempt(attemptAt("spray-60@example.com", "203.0.113.9"))))._tag,
           "TooManyAttempts",
         )
-        yield* limits.attempt("spray-61@example.com", "203.0.113.10")
+        yield* limits.attempt(attemptAt("spray-61@example.com", "203.0.113.10"))
       })))
 
     it.effect("accept an invitation once, within 7 days, for its own address", () =>
@@ -261,7 +253,7 @@ describeOnStores("Accounts", (_, environment) => {
         const signIn = yield* SignIn
         const sessions = yield* Sessions
         const { id } = yield* make("linked@example.com", "several unrelated words")
-        const before = yield* sessions.start(id, client)
+        const before = yield* begin(id)
         const link = yield* links.create("password", id)
         assert.strictEqual((yield* Effect.flip(links.find("first_run", link)))._tag, "LinkSpent")
         assert.strictEqual((yield* Effect.flip(signIn.withLink(link, "short", client)))._tag, "InvalidInput")
@@ -283,7 +275,7 @@ describeOnStores("Accounts", (_, environment) => {
         const org = yield* organization
         const { id } = yield* make("removed@example.com")
         yield* (yield* Memberships).put(org, id, "editor", token)
-        const session = yield* (yield* Sessions).start(id, client)
+        const session = yield* begin(id)
         yield* (yield* Accounts).remove(id)
         assert.isUndefined(yield* (yield* Sessions).resolve(session))
         assert.notInclude((yield* (yield* Memberships).list(org)).map(({ account_id }) => account_id), id)

@@ -76,6 +76,56 @@ describe("Signing in with OpenID Connect", () => {
     assert.deepStrictEqual(body.invitations, [], "the invitation is spent")
   })
 
+  /** A session that begins with a form, as its cookie. */
+  const submitted = async (path: string, fields: Record<string, string>) => {
+    const response = await service.request(path, {
+      method: "POST",
+      redirect: "manual",
+      body: new URLSearchParams(fields),
+    })
+    assert.strictEqual(response.status, 303, await response.text())
+    return response.headers.get("set-cookie")!.split(";")[0]!
+  }
+  const statusOf = async (cookie: string) => (await get("/console/api/session", cookie)).status
+  const password = "chosen by somebody else"
+
+  it("removes a password that whoever had the invitation chose, and the sessions that began with it", async () => {
+    const { body } = await service.manage("POST", "/organizations/acme/invitations", {
+      email: "victim@example.com",
+      role: "viewer",
+    })
+    const token = new URL(body.path, service.url).searchParams.get("token")!
+    const attacker = await submitted("/console/invitation", { token, name: "Not the victim", password })
+    assert.strictEqual(await statusOf(attacker), 200)
+
+    const { response } = await goThrough({ email: "victim@example.com" })
+    assert.strictEqual(response.headers.get("location"), "/console?done=password-removed")
+    const victim = response.headers.get("set-cookie")!.split(";")[0]!
+    assert.strictEqual(await statusOf(victim), 200)
+    assert.strictEqual(await statusOf(attacker), 401, "the attacker is signed out")
+    const again = await service.request("/console/sign-in", {
+      method: "POST",
+      redirect: "manual",
+      body: new URLSearchParams({ email: "victim@example.com", password }),
+    })
+    assert.strictEqual(again.status, 401, "the attacker's password opens nothing")
+    const account = await (await get("/console/account", victim)).text()
+    assert.include(account, "Choose password")
+    assert.notInclude(account, "Current password")
+    const { csrf_token: csrf } = await (await get("/console/api/session", victim)).json()
+    const chosen = await service.request("/console/account/password", {
+      method: "POST",
+      redirect: "manual",
+      headers: { cookie: victim },
+      body: new URLSearchParams({ _csrf: csrf, password: "my own unrelated words" }),
+    })
+    assert.strictEqual(chosen.headers.get("location"), "/console/account?done=password-changed")
+    const second = await goThrough({ email: "victim@example.com" })
+    assert.strictEqual(second.response.headers.get("location"), "/console", "the owner's own password stays")
+    const { body: audit } = await service.manage("GET", "/audit")
+    assert.include(audit.entries.map(({ action }: { action: string }) => action), "password of unproven origin removed")
+  })
+
   it("does not let in whom nobody knows or invited, nor an address that is not verified", async () => {
     const unknown = await goThrough({ email: "unknown@example.com" })
     assert.strictEqual(unknown.response.headers.get("location"), "/console/sign-in?failed=openid")

@@ -2,11 +2,11 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { AccountInput } from "../../accounts/Account.ts"
+import { type Account, AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
-import { clientOf, SessionCookie } from "../../accounts/SessionCookie.ts"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
@@ -51,8 +51,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const sessions = yield* Sessions
   const signIn = yield* SignIn
 
+  const secondFactorText = ({ has_password, second_factor }: Account) =>
+    second_factor
+      ? "On. A code of your authenticator app is asked for after your password."
+      : has_password
+      ? "Off. Your password alone signs you in."
+      : "Not needed. You sign in through the identity provider."
+
   const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const all = yield* sessions.list(session.account.id, session.sessionId)
+    const account = yield* accounts.get(session.account.id)
     return {
       title: "Your account",
       body: (
@@ -73,16 +81,25 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </div>
             </Form>
           </Card>
-          <Card title="Password" lead="Changing it ends every other session.">
+          <Card
+            title="Password"
+            lead={account.has_password
+              ? "Changing it ends every other session."
+              : "Your account has none. You can choose one within 15 minutes of signing in through the identity provider."}
+          >
             <Form action="/console/account/password" csrf={session.csrfToken}>
               <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
-              <Field
-                name="current_password"
-                label={labels.current_password}
-                type="password"
-                autocomplete="current-password"
-                faults={faults}
-              />
+              {account.has_password
+                ? (
+                  <Field
+                    name="current_password"
+                    label={labels.current_password}
+                    type="password"
+                    autocomplete="current-password"
+                    faults={faults}
+                  />
+                )
+                : null}
               <Field
                 name="password"
                 label={labels.password}
@@ -92,10 +109,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 hint={`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
               />
               <div>
-                <Submit>Change password</Submit>
+                <Submit>{account.has_password ? "Change password" : "Choose password"}</Submit>
               </div>
             </Form>
           </Card>
+          <Card
+            title="Second factor"
+            lead={secondFactorText(account)}
+            actions={
+              <a class="button" href="/console/account/second-factor">
+                {account.second_factor ? "Manage second factor" : "Set up second factor"}
+              </a>
+            }
+          />
           <Card kind="flush">
             <Table
               caption="Where you are signed in"
@@ -148,7 +174,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 </>,
                 <>
                   {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
-                  {account.has_password ? null : <Badge kind="warn">no password</Badge>}
+                  {account.has_password ? null : <Badge kind="warn">no password</Badge>}{" "}
+                  {account.second_factor ? <Badge kind="good">second factor</Badge> : null}
                 </>,
                 { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
                 {
@@ -160,6 +187,20 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                           Password link
                         </Submit>
                       </Form>{" "}
+                      {account.second_factor
+                        ? (
+                          <>
+                            <a
+                              class="button compact"
+                              href={`/console/accounts/${account.id}/reset-second-factor`}
+                              aria-label={`Reset second factor of ${account.email}`}
+                            >
+                              Reset second factor
+                            </a>
+                            {" "}
+                          </>
+                        )
+                        : null}
                       <a
                         class="button compact danger"
                         href={`/console/accounts/${account.id}/remove`}
@@ -244,16 +285,18 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "updateOwnAccount",
       Effect.fnUntraced(function* ({ request, session }, fields) {
         const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
-        const token = yield* signIn.changePassword(
-          session.account,
+        const entered = yield* signIn.changePassword(
+          session,
           fields["current_password"] ?? "",
           fields["password"] ?? "",
-          clientOf(request),
+          cookie.clientOf(request),
         ).pipe(Effect.catchTags({
           WrongPassword: () => wrong("is not the password of this account"),
           TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
+          HashingOverloaded: ({ message }) => wrong(`could not be checked. ${message}`),
+          SignInTooOld: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
         }))
-        return { to: "/console/account", done: "password-changed", cookie: cookie.set(token) }
+        return { to: "/console/account", done: "password-changed", cookies: cookie.of(entered) }
       }),
       (visit, _, faults) => own(visit, {}, faults),
     ),

@@ -7,7 +7,8 @@ import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { Invitations, validDays } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
-import type { Fault } from "../../domain/Errors.ts"
+import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
+import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { InvitationBody, MemberBody } from "../../http/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
@@ -25,6 +26,9 @@ import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 const decodeInvitation = decoder(InvitationBody)
 const decodeMember = decoder(MemberBody)
 
+const asFault = ({ message }: { readonly message: string }) =>
+  new InvalidInput({ faults: [{ pointer: "", detail: message }] })
+
 const labels = { email: "E-mail address", role: "Role" }
 
 const roles: ReadonlyArray<readonly [string, string, string]> = [
@@ -39,10 +43,34 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const cookie = yield* SessionCookie
   const invitations = yield* Invitations
   const memberships = yield* Memberships
+  const requirements = yield* OrganizationChanges
 
   const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 
-  const list = Effect.fnUntraced(function* (visit: Visit) {
+  /** Whether members need a second factor, and for admins the form to change that. */
+  const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>) => (
+    <>
+      <ErrorSummary faults={faults} labels={labels} />
+      <Card
+        title="Second factor"
+        lead={org.require_second_factor
+          ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Whoever has none sets it up at the next sign-in."
+          : "Optional. Members can sign in with a password alone."}
+        actions={can("updateOrganization")
+          ? (
+            <Form action={`/console/o/${org.slug}/settings/members/second-factor`} csrf={session.csrfToken} inline>
+              <input type="hidden" name="require" value={org.require_second_factor ? "no" : "yes"} />
+              <Submit kind="plain">
+                {org.require_second_factor ? "Make it optional" : "Require a second factor"}
+              </Submit>
+            </Form>
+          )
+          : undefined}
+      />
+    </>
+  )
+
+  const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
     const members = yield* memberships.list(org.slug)
     const open = yield* invitations.list(org.slug)
@@ -69,7 +97,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               : (
                 <Table
                   caption="Members"
-                  headings={["Name", "Role", "Since", "[Actions]"]}
+                  headings={["Name", "Role", "Second factor", "Since", "[Actions]"]}
                   rows={members.map((member) => [
                     <>
                       {member.name}
@@ -77,6 +105,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                       <span class="sub">{member.email}</span>
                     </>,
                     <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
+                    member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
                     { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
                     {
                       kind: "actions",
@@ -105,6 +134,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 />
               )}
           </Card>
+          {requirement(visit, faults)}
           {open.length === 0 ? null : (
             <Card kind="flush">
               <Table
@@ -197,7 +227,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 
   yield* router.addAll([
-    page("/console/o/:org/settings/members", "listMembers", list),
+    page("/console/o/:org/settings/members", "listMembers", (visit) => list(visit)),
+    action(
+      "/console/o/:org/settings/members/second-factor",
+      "updateOrganization",
+      Effect.fnUntraced(function* (visit, fields) {
+        const isRequired = fields["require"] === "yes"
+        yield* requirements.change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
+          Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
+        )
+        return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
+      }),
+      list,
+    ),
     page("/console/o/:org/settings/members/invite", "createInvitation", (visit) => invite(visit)),
     action(
       "/console/o/:org/settings/members/invite",

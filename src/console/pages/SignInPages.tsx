@@ -1,13 +1,11 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { Audit } from "../../accounts/Audit.ts"
 import { Invitations } from "../../accounts/Invitations.ts"
 import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
-import { clientOf, SessionCookie } from "../../accounts/SessionCookie.ts"
-import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { AccountInput } from "../../accounts/Account.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
@@ -19,22 +17,12 @@ import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { flashes } from "../Flash.ts"
-import { alone, Console, decoded, type Fields, fieldsOf, ownPath, problem, redirect, type View } from "../Routes.tsx"
-
-type Request = HttpServerRequest.HttpServerRequest
+import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type View } from "../Routes.tsx"
+import { queryOf, type Request, signedOutPages, Title } from "./SignedOut.tsx"
 
 const decodeAccount = decoder(AccountInput)
 const labels = { email: "E-mail address", name: "Your name", password: "Password" }
 const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
-
-const queryOf = (request: Request) => new URLSearchParams(request.url.split("?")[1] ?? "")
-
-const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
-  <header>
-    <h1>{children}</h1>
-    {lead === undefined ? null : <p>{lead}</p>}
-  </header>
-)
 
 const signInView = ({ email = "", error, next, openId, status }: {
   readonly email?: string
@@ -156,53 +144,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const audit = yield* Audit
   const invitations = yield* Invitations
   const links = yield* OneTimeLinks
-  const sessions = yield* Sessions
   const signIn = yield* SignIn
-  const cookie = yield* SessionCookie
   const openId = yield* OpenId
   const { signedIn } = yield* Console
+  const { cookie, enter, get, post, proceed, refusals, sessions } = yield* Effect.provideService(
+    signedOutPages,
+    HttpRouter.HttpRouter,
+    router,
+  )
 
-  const get = (
-    path: `/${string}`,
-    answer: (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
-  ) => router.add("GET", path, Effect.flatMap(HttpServerRequest.HttpServerRequest, answer))
-
-  /** A form from a page of ours; nobody is signed in yet, so there is no token to ask for. */
-  const post = (
-    path: `/${string}`,
-    answer: (request: Request, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
-  ) =>
-    router.add(
-      "POST",
-      path,
-      Effect.gen(function* () {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        if (!cookie.isSameOrigin(request)) {
-          return alone(
-            request,
-            problem(403, "The form came from elsewhere", "Open the page of the console and try again."),
-          )
-        }
-        return yield* Effect.matchEffect(fieldsOf(request), {
-          onFailure: () => Effect.succeed(alone(request, problem(413, "This is too much", "The form is too large."))),
-          onSuccess: (fields) => answer(request, fields),
-        })
-      }),
-    )
-
-  /** Signs in anew: a session that the browser held before ends. */
-  const entered = Effect.fnUntraced(function* (request: Request, token: string, to: string | undefined, done?: string) {
-    const before = cookie.read(request)
-    if (before !== undefined) yield* sessions.end(before)
-    return redirect({ to: to ?? "/console", cookie: cookie.set(token), ...(done === undefined ? {} : { done }) })
-  })
+  /** The page of a link that opens nothing. */
+  const deadLink = (request: Request, title: string, message: string, what: string) => {
+    refusals.count(request, "bad_link", { subject: what })
+    return alone(request, problem(404, title, message))
+  }
 
   yield* get("/console/sign-in", (request) =>
     Effect.map(signedIn(request), (session) => {
       const next = ownPath(queryOf(request).get("next"))
       if (session !== undefined) return redirect({ to: next ?? "/console" })
       const failed = queryOf(request).get("failed") === "openid"
-      const done = queryOf(request).get("done") === "signed-out"
+      const done = ["signed-out", "sign-in-expired"].find((one) => one === queryOf(request).get("done"))
       const view = signInView({
         next,
         openId: openId.label,
@@ -215,26 +177,22 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       })
       return alone(request, {
         ...view,
-        body: <>{done ? <Note kind="good" live>{flashes["signed-out"]}</Note> : null}{view.body}</>,
+        body: <>{done === undefined ? null : <Note live>{flashes[done]}</Note>}{view.body}</>,
       })
     }))
 
   yield* post("/console/sign-in", (request, fields) => {
     const email = (fields["email"] ?? "").slice(0, 254)
     const next = ownPath(fields["next"])
-    return signIn.withPassword(email, fields["password"] ?? "", clientOf(request)).pipe(
-      Effect.flatMap(({ token }) => entered(request, token, next)),
+    const again = (status: number, error: string) =>
+      alone(request, signInView({ email, error, next, openId: openId.label, status }))
+    return signIn.withPassword(email, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+      Effect.flatMap((result) => proceed(request, result, { to: next })),
       Effect.catchTags({
-        WrongPassword: (error) =>
-          Effect.succeed(
-            alone(request, signInView({ email, error: error.message, next, openId: openId.label, status: 401 })),
-          ),
-        TooManyAttempts: (error) =>
-          Effect.succeed(HttpServerResponse.setHeader(
-            alone(request, signInView({ email, error: error.message, next, openId: openId.label, status: 429 })),
-            "retry-after",
-            String(error.retryAfterSeconds),
-          )),
+        WrongPassword: ({ message }) => Effect.succeed(again(401, message)),
+        HashingOverloaded: ({ message }) => Effect.succeed(again(503, message)),
+        TooManyAttempts: ({ message, retryAfterSeconds }) =>
+          Effect.succeed(HttpServerResponse.setHeader(again(429, message), "retry-after", String(retryAfterSeconds))),
       }),
     )
   })
@@ -243,20 +201,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.gen(function* () {
       const session = yield* signedIn(request)
       if (session !== undefined && !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
+        refusals.count(request, "csrf", { subject: session.account.email })
         return alone(request, problem(403, "The form is out of date", "Open the console again and sign out there."))
       }
       const token = cookie.read(request)
       if (token !== undefined) yield* sessions.end(token)
-      return redirect({ to: "/console/sign-in", done: "signed-out", cookie: cookie.clear })
+      return redirect({ to: "/console/sign-in", done: "signed-out", cookies: [cookie.clear] })
     }))
 
   yield* post("/console/theme", (_, fields) => {
     const theme = fields["theme"] === "dark" || fields["theme"] === "light" ? fields["theme"] : "auto"
     return Effect.succeed(redirect({
       to: ownPath(fields["back"]) ?? "/console",
-      cookie: `parlance_theme=${theme}; ${cookie.attributes}; Max-Age=31536000`,
+      cookies: [`parlance_theme=${theme}; ${cookie.attributes}; Max-Age=31536000`],
     }))
   })
+
+  const spent = (request: Request, message: string, what: string) =>
+    deadLink(request, "This link no longer works", message, what)
 
   const firstRunTitle = "Welcome to Parlance"
   const firstRunLead = "Create the first administrator of this installation. The link works once."
@@ -264,9 +226,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* get("/console/first-run", (request) => {
     const token = queryOf(request).get("token") ?? ""
     return links.find("first_run", token).pipe(
-      Effect.as(newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {})),
-      Effect.catch((error) => Effect.succeed(problem(404, "This link no longer works", error.message))),
-      Effect.map((view) => alone(request, view)),
+      Effect.as(alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {}))),
+      Effect.catch((error) => Effect.succeed(spent(request, error.message, "First-run link"))),
     )
   })
 
@@ -278,17 +239,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return Effect.gen(function* () {
       yield* links.find("first_run", token)
       const input = yield* decoded(decodeAccount({ email, name, password, administrator: true }))
-      const account = yield* accounts.create(input)
+      const account = yield* accounts.create(input, "own")
       // Of two who used the link at once, one created an account that it must not keep.
       yield* Effect.catch(
         links.spend("first_run", token),
         (error) => Effect.andThen(Effect.ignore(accounts.remove(account.id)), error),
       )
       yield* audit.recordEntry(account, "first administrator created")
-      return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), undefined, "welcome")
+      return yield* enter(request, yield* signIn.asNew(account, "first_run", cookie.clientOf(request)), {
+        done: "welcome",
+      })
     }).pipe(
       Effect.catchTags({
-        LinkSpent: (error) => Effect.succeed(alone(request, problem(404, "This link no longer works", error.message))),
+        LinkSpent: (error) => Effect.succeed(spent(request, error.message, "First-run link")),
         InvalidInput: ({ faults }) => Effect.succeed(again(faults)),
         EmailTaken: () => Effect.succeed(again([{ pointer: "/email", detail: "is taken: sign in with it instead" }])),
       }),
@@ -340,7 +303,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   )
 
   const uninvited = (request: Request, message: string) =>
-    alone(request, problem(404, "This invitation no longer works", message))
+    deadLink(request, "This invitation no longer works", message, "Invitation")
 
   yield* get("/console/invitation", (request) =>
     invitationView(request, queryOf(request).get("token") ?? "", {}).pipe(
@@ -363,17 +326,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         yield* decoded(
           decodeAccount({ email: invitation.email, name: fields["name"], password: fields["password"] ?? "" }),
         ),
+        "invitation",
       ))
       const org = yield* invitations.accept(token, account)
       yield* audit.recordEntry(account, "invitation accepted", org)
       if (known === undefined) yield* audit.recordEntry(account, "account created by an invitation")
-      // What the account may do has changed, so its session is a new one.
-      return yield* entered(
-        request,
-        yield* sessions.start(account.id, clientOf(request)),
-        `/console/o/${org}`,
-        "welcome",
-      )
+      const to = `/console/o/${org}`
+      // A session ends and another begins only where somebody comes in: the roles of a session are read with every request.
+      return known === undefined
+        ? yield* enter(request, yield* signIn.asNew(account, "invitation", cookie.clientOf(request)), {
+          to,
+          done: "welcome",
+        })
+        : redirect({ to, done: "welcome" })
     }).pipe(
       Effect.catchTags({
         InvitationNotFound: (error) => Effect.succeed(uninvited(request, error.message)),
@@ -390,28 +355,20 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* get("/console/password", (request) => {
     const token = queryOf(request).get("token") ?? ""
     return links.find("password", token).pipe(
-      Effect.as(passwordView(token)),
-      Effect.catch((error) => Effect.succeed(problem(404, "This link no longer works", error.message))),
-      Effect.map((view) => alone(request, view)),
+      Effect.as(alone(request, passwordView(token))),
+      Effect.catch((error) => Effect.succeed(spent(request, error.message, "Password link"))),
     )
   })
 
   yield* post("/console/password", (request, fields) => {
     const token = fields["token"] ?? ""
-    return signIn.withLink(token, fields["password"] ?? "", clientOf(request)).pipe(
-      Effect.tap((session) =>
-        Effect.flatMap(
-          sessions.resolve(session),
-          (signedIn) =>
-            signedIn === undefined ? Effect.void : audit.recordEntry(signedIn.account, "password chosen by a link"),
-        )
-      ),
-      Effect.flatMap((session) => entered(request, session, undefined, "password-changed")),
+    return signIn.withLink(token, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+      Effect.tap(({ account }) => audit.recordEntry(account, "password chosen by a link")),
+      Effect.flatMap((result) => proceed(request, result, { done: "password-changed" })),
       Effect.catchTags({
         InvalidInput: ({ faults }) => Effect.succeed(alone(request, passwordView(token, faults))),
-        LinkSpent: (error) => Effect.succeed(alone(request, problem(404, "This link no longer works", error.message))),
-        AccountNotFound: () =>
-          Effect.succeed(alone(request, problem(404, "This link no longer works", "The account has been removed."))),
+        LinkSpent: (error) => Effect.succeed(spent(request, error.message, "Password link")),
+        AccountNotFound: () => Effect.succeed(spent(request, "The account has been removed.", "Password link")),
       }),
     )
   })
@@ -438,22 +395,29 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "/console/openid/callback",
     (request) =>
       openId.finish(cookie.originOf(request), request.url, request.cookies["parlance_openid"] ?? "").pipe(
-        Effect.flatMap(({ email, name, next }) =>
+        Effect.flatMap(({ next, ...identity }) =>
           Effect.gen(function* () {
-            const known = yield* accounts.findByEmail(email)
-            const account = known ?? ((yield* invitations.isInvited(email))
-              ? yield* accounts.create({ email, name }).pipe(Effect.catch(() => Effect.succeed(undefined)))
-              : undefined)
-            if (account === undefined) return redirect({ to: "/console/sign-in?failed=openid" })
-            if (known === undefined) yield* audit.recordEntry(account, "account created by OpenID Connect")
-            for (const org of yield* invitations.acceptAll(account)) {
-              yield* audit.recordEntry(account, "invitation accepted", org)
-            }
-            return yield* entered(request, yield* sessions.start(account.id, clientOf(request)), ownPath(next))
+            const entered = yield* signIn.withIdentity(identity, cookie.clientOf(request))
+            const { account, isNew, joined, passwordRemoved } = entered
+            if (isNew) yield* audit.recordEntry(account, "account created by OpenID Connect")
+            if (passwordRemoved) yield* audit.recordEntry(account, "password of unproven origin removed")
+            for (const org of joined) yield* audit.recordEntry(account, "invitation accepted", org)
+            return yield* enter(request, entered, {
+              to: ownPath(next),
+              done: passwordRemoved ? "password-removed" : undefined,
+            })
           })
         ),
+        Effect.catchTag("NotInvited", () =>
+          Effect.sync(() => {
+            refusals.count(request, "bad_openid", { subject: "No account or invitation" })
+            return redirect({ to: "/console/sign-in?failed=openid" })
+          })),
         Effect.catch((error) =>
-          Effect.succeed(alone(request, problem(400, "You could not be signed in", error.message)))
+          Effect.sync(() => {
+            refusals.count(request, "bad_openid", { subject: "Not confirmed by the provider" })
+            return alone(request, problem(400, "You could not be signed in", error.message))
+          })
         ),
       ),
   )

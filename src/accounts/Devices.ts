@@ -1,0 +1,77 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { hash, randomBytes } from "node:crypto"
+import { normalizeEmail } from "./Account.ts"
+import { Signatures } from "./Signatures.ts"
+
+/** For how long a device is known after it signed in. Unit: milliseconds. */
+export const knownMillis = 180 * 86_400_000
+
+/** Accounts that one browser remembers. */
+const maxAccounts = 4
+
+const purpose = "device"
+
+/** A device as its cookie names it. */
+export interface Device {
+  readonly id: string
+  /** When it signed in last. A password that was set later makes it unknown. Unit: Unix milliseconds. */
+  readonly signedInMillis: number
+}
+
+interface Entry extends Device {
+  readonly account: string
+}
+
+// A digest, so that the cookie does not tell an e-mail address to somebody who looks over a shoulder.
+const accountOf = (email: string) => hash("sha256", normalizeEmail(email), "base64url").slice(0, 22)
+
+const entriesOf = (text: string): ReadonlyArray<Entry> =>
+  text.split("~").map((entry) => {
+    const [account = "", id = "", at = ""] = entry.split(":")
+    return { account, id, signedInMillis: Number(at) }
+  })
+
+/**
+ * Browsers that have signed in to an account before, by a signed cookie. It opens nothing: it only gives a browser attempts of
+ * its own, so that strangers who guess at an account do not keep its owner out.
+ */
+export class Devices extends Context.Service<Devices, {
+  /** The device that a cookie names for an account; undefined for a cookie that is forged, old or of other accounts. */
+  readonly find: (cookie: string | undefined, email: string) => Effect.Effect<Device | undefined>
+  /** The cookie of a browser that has just signed in to an account, with the other accounts that `cookie` names. */
+  readonly remember: (cookie: string | undefined, email: string) => Effect.Effect<string>
+}>()("parlance/accounts/Devices") {
+  static readonly layer = Layer.effect(
+    Devices,
+    Effect.gen(function* () {
+      const signatures = yield* Signatures
+
+      const read = Effect.fnUntraced(function* (cookie: string | undefined) {
+        if (cookie === undefined || cookie === "") return []
+        const text = yield* signatures.open(purpose, cookie)
+        if (text === undefined) return []
+        const now = (yield* DateTime.nowAsDate).getTime()
+        return entriesOf(text).filter(({ signedInMillis }) => now - signedInMillis < knownMillis)
+      })
+
+      return Devices.of({
+        find: Effect.fn("Devices.find")(function* (cookie, email) {
+          const account = accountOf(email)
+          return (yield* read(cookie)).find((entry) => entry.account === account)
+        }),
+        remember: Effect.fn("Devices.remember")(function* (cookie, email) {
+          const account = accountOf(email)
+          const known = yield* read(cookie)
+          const id = known.find((entry) => entry.account === account)?.id ?? randomBytes(12).toString("base64url")
+          const now = (yield* DateTime.nowAsDate).getTime()
+          const entries = [
+            { account, id, signedInMillis: now },
+            ...known.filter((entry) => entry.account !== account),
+          ].slice(0, maxAccounts)
+          const text = entries.map(({ account, id, signedInMillis }) => `${account}:${id}:${signedInMillis}`).join("~")
+          return yield* signatures.sign(purpose, text)
+        }),
+      })
+    }),
+  )
+}

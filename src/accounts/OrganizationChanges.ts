@@ -1,0 +1,48 @@
+import { Context, Effect, Layer } from "effect"
+import type { NoSecretKey, SecretFileFaulty } from "../auth/SecretBox.ts"
+import { InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Organization, OrganizationPatch } from "../domain/Organization.ts"
+import { Organizations } from "../organizations/Organizations.ts"
+import type { Actor } from "./Actor.ts"
+import { SecondFactors } from "./SecondFactors.ts"
+
+/** Changes of organizations by people: those that not everybody may make at any time. */
+export class OrganizationChanges extends Context.Service<OrganizationChanges, {
+  /**
+   * Changes an organization. A second factor can be required by an actor that has one, so that admins do not close their own
+   * organization to themselves, and where secrets can be stored, so that members are able to set one up.
+   */
+  readonly change: (
+    org: OrgSlug,
+    patch: OrganizationPatch,
+    by: Actor,
+  ) => Effect.Effect<Organization, OrganizationNotFound | InvalidInput | NoSecretKey | SecretFileFaulty>
+}>()("parlance/accounts/OrganizationChanges") {
+  static readonly layer = Layer.effect(
+    OrganizationChanges,
+    Effect.gen(function* () {
+      const factors = yield* SecondFactors
+      const organizations = yield* Organizations
+
+      const change = Effect.fn("OrganizationChanges.change")(
+        function* (org: OrgSlug, patch: OrganizationPatch, by: Actor) {
+          if (patch.require_second_factor === true) {
+            if (by.kind === "session" && !by.session.hasSecondFactor) {
+              return yield* new InvalidInput({
+                faults: [{
+                  pointer: "/require_second_factor",
+                  detail: "needs a second factor of your own first: set one up under Your account, Second factor",
+                }],
+              })
+            }
+            yield* factors.canStore
+          }
+          return yield* organizations.update(org, patch)
+        },
+      )
+
+      return OrganizationChanges.of({ change })
+    }),
+  )
+}

@@ -1,0 +1,93 @@
+import { Context, Effect, Layer } from "effect"
+import type { NoSecretKey, SecretFileFaulty, SecretUnreadable } from "../auth/SecretBox.ts"
+import type {
+  AccountNotFound,
+  NoPassword,
+  SecondFactorOn,
+  TooManyAttempts,
+  WrongCode,
+  WrongPassword,
+} from "./AccountErrors.ts"
+import { SecondFactorOff } from "./AccountErrors.ts"
+import { Accounts } from "./Accounts.ts"
+import type { HashingOverloaded } from "./Passwords.ts"
+import { SecondFactors } from "./SecondFactors.ts"
+import { type Client, Sessions, type SignedIn } from "./Sessions.ts"
+import { SignIn } from "./SignIn.ts"
+
+type PasswordRefused = WrongPassword | NoPassword | TooManyAttempts | HashingOverloaded
+type CodeRefused = WrongCode | SecondFactorOff | TooManyAttempts | SecretUnreadable | SecretFileFaulty
+
+/** What people do with their own second factor, the same in the console and in the API; and what administrators do with it. */
+export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
+  /** Takes the password, so that nobody at an unlocked computer can set one up. */
+  readonly begin: (
+    session: SignedIn,
+    password: string,
+    client: Client,
+  ) => Effect.Effect<
+    { readonly secret: string; readonly uri: string },
+    PasswordRefused | SecondFactorOn | NoSecretKey | SecretFileFaulty
+  >
+  /** Ends the account's other sessions, which have not shown it. Returns the recovery codes. */
+  readonly confirm: (session: SignedIn, code: string) => Effect.Effect<
+    ReadonlyArray<string>,
+    WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty
+  >
+  readonly disable: (
+    session: SignedIn,
+    password: string,
+    code: string,
+    client: Client,
+  ) => Effect.Effect<void, PasswordRefused | CodeRefused>
+  readonly renewRecoveryCodes: (
+    session: SignedIn,
+    password: string,
+    code: string,
+    client: Client,
+  ) => Effect.Effect<ReadonlyArray<string>, PasswordRefused | CodeRefused>
+  /** By an administrator; ends the account's sessions. */
+  readonly reset: (accountId: string) => Effect.Effect<void, AccountNotFound | SecondFactorOff>
+}>()("parlance/accounts/OwnSecondFactor") {
+  static readonly layer = Layer.effect(
+    OwnSecondFactor,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const factors = yield* SecondFactors
+      const sessions = yield* Sessions
+      const signIn = yield* SignIn
+
+      const proven = Effect.fnUntraced(function* (session: SignedIn, password: string, code: string, client: Client) {
+        yield* signIn.confirmPassword(session, password, client)
+        yield* signIn.confirmCode(session, code, client)
+      })
+
+      return OwnSecondFactor.of({
+        begin: Effect.fn("OwnSecondFactor.begin")(function* (session, password, client) {
+          yield* signIn.confirmPassword(session, password, client)
+          return yield* factors.begin(session.account)
+        }),
+        confirm: Effect.fn("OwnSecondFactor.confirm")(function* ({ account, sessionId }, code) {
+          const codes = yield* factors.confirm(account.id, code)
+          yield* sessions.revokeAll(account.id, sessionId)
+          return codes
+        }),
+        disable: Effect.fn("OwnSecondFactor.disable")(function* (session, password, code, client) {
+          yield* proven(session, password, code, client)
+          yield* factors.remove(session.account.id)
+        }),
+        renewRecoveryCodes: Effect.fn("OwnSecondFactor.renewRecoveryCodes")(
+          function* (session, password, code, client) {
+            yield* proven(session, password, code, client)
+            return yield* factors.renewRecoveryCodes(session.account.id)
+          },
+        ),
+        reset: Effect.fn("OwnSecondFactor.reset")(function* (accountId) {
+          const { id } = yield* accounts.get(accountId)
+          if (!(yield* factors.remove(id))) return yield* new SecondFactorOff()
+          yield* sessions.revokeAll(id)
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,170 @@
+import { Context, DateTime, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../auth/SecretBox.ts"
+import type { Account, SecondFactorState } from "./Account.ts"
+import { SecondFactorOff, SecondFactorOn, WrongCode } from "./AccountErrors.ts"
+import * as Totp from "./Totp.ts"
+
+interface Row {
+  readonly secret: string
+  readonly confirmedAt: Date | null
+  readonly lastStep: number | null
+}
+
+/** How a second factor was shown. */
+export type Proof = "totp" | "recovery_code"
+
+const purposeOf = (accountId: string) => `second factor ${accountId}`
+
+/**
+ * Second factors: codes of an authenticator app (TOTP) and recovery codes. The secret is sealed with `SECRET_KEY`, recovery
+ * codes are stored as digests, and no code works twice. Attempts are limited by `SignInLimits`.
+ */
+export class SecondFactors extends Context.Service<SecondFactors, {
+  readonly state: (accountId: string) => Effect.Effect<SecondFactorState>
+  /** Makes a secret that counts once `confirm` has seen a code of it; replaces one that has not been confirmed. */
+  readonly begin: (
+    account: Pick<Account, "id" | "email">,
+  ) => Effect.Effect<
+    { readonly secret: string; readonly uri: string },
+    SecondFactorOn | NoSecretKey | SecretFileFaulty
+  >
+  /** The secret that waits for its first code, to be shown again; undefined without one. */
+  readonly pending: (
+    account: Pick<Account, "id" | "email">,
+  ) => Effect.Effect<{ readonly secret: string; readonly uri: string } | undefined>
+  /** Turns the second factor on by its first code. The recovery codes can be read in this answer only. */
+  readonly confirm: (
+    accountId: string,
+    code: string,
+  ) => Effect.Effect<ReadonlyArray<string>, WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty>
+  /** Uses a code up. Fails with `WrongCode` also for one that has been used. */
+  readonly check: (
+    accountId: string,
+    code: string,
+  ) => Effect.Effect<Proof, WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty>
+  /** New recovery codes instead of the ones there are. */
+  readonly renewRecoveryCodes: (accountId: string) => Effect.Effect<ReadonlyArray<string>, SecondFactorOff>
+  /** Turns it off. Returns whether there was one, also one that was not confirmed. */
+  readonly remove: (accountId: string) => Effect.Effect<boolean>
+  /** Fails where secrets cannot be stored, so that nobody could set a second factor up. */
+  readonly canStore: Effect.Effect<void, NoSecretKey | SecretFileFaulty>
+}>()("parlance/accounts/SecondFactors") {
+  static readonly layer = Layer.effect(
+    SecondFactors,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const box = yield* SecretBox
+
+      const rowOf = (accountId: string) =>
+        Effect.map(
+          Effect.orDie(sql<Row>`
+            SELECT f.secret, f.confirmed_at, f.last_step::float8 AS last_step FROM second_factors f
+            WHERE f.account_id = ${accountId}`),
+          ([row]) => row,
+        )
+
+      const opened = (accountId: string, { secret }: Row) =>
+        Effect.map(box.open(purposeOf(accountId), secret), Redacted.value)
+
+      const writeRecoveryCodes = Effect.fnUntraced(function* (accountId: string, now: Date) {
+        const codes = Array.from({ length: Totp.recoveryCodeCount }, Totp.makeRecoveryCode)
+        const digests = codes.map((code) => Totp.recoveryDigest(accountId, code)!)
+        yield* sql`DELETE FROM recovery_codes r WHERE r.account_id = ${accountId}`
+        yield* sql`
+          INSERT INTO recovery_codes (account_id, digest, created_at)
+          SELECT ${accountId}, d.digest, ${now} FROM unnest(${digests}::text[]) AS d(digest)`
+        return codes
+      })
+
+      const state = Effect.fn("SecondFactors.state")(function* (accountId: string) {
+        const [row] = yield* Effect.orDie(sql<{ confirmedAt: Date; left: number }>`
+          SELECT f.confirmed_at, (SELECT count(*)::int FROM recovery_codes r
+            WHERE r.account_id = f.account_id AND r.used_at IS NULL) AS left
+          FROM second_factors f WHERE f.account_id = ${accountId} AND f.confirmed_at IS NOT NULL`)
+        return row === undefined
+          ? { enabled: false, enabled_at: null, recovery_codes_left: 0 }
+          : { enabled: true, enabled_at: row.confirmedAt.toISOString(), recovery_codes_left: row.left }
+      })
+
+      const begin = Effect.fn("SecondFactors.begin")(function* ({ email, id }: Pick<Account, "id" | "email">) {
+        const now = yield* DateTime.nowAsDate
+        const secret = Totp.makeSecret()
+        const sealed = yield* box.seal(purposeOf(id), Redacted.make(secret))
+        const rows = yield* Effect.orDie(sql`
+          INSERT INTO second_factors AS f (account_id, secret, created_at) VALUES (${id}, ${sealed}, ${now})
+          ON CONFLICT (account_id) DO UPDATE SET secret = EXCLUDED.secret, created_at = EXCLUDED.created_at,
+            last_step = NULL
+          WHERE f.confirmed_at IS NULL RETURNING f.account_id`)
+        return rows.length === 0 ? yield* new SecondFactorOn() : { secret, uri: Totp.uriOf(secret, email) }
+      })
+
+      const pending = Effect.fn("SecondFactors.pending")(function* ({ email, id }: Pick<Account, "id" | "email">) {
+        const row = yield* rowOf(id)
+        if (row === undefined || row.confirmedAt !== null) return undefined
+        const secret = yield* Effect.orElseSucceed(opened(id, row), () => undefined)
+        return secret === undefined ? undefined : { secret, uri: Totp.uriOf(secret, email) }
+      })
+
+      const confirm = Effect.fn("SecondFactors.confirm")(function* (accountId: string, code: string) {
+        const now = yield* DateTime.nowAsDate
+        const row = yield* rowOf(accountId)
+        if (row === undefined || row.confirmedAt !== null) return yield* new SecondFactorOff()
+        const step = Totp.stepOf(yield* opened(accountId, row), code, now.getTime(), undefined)
+        if (step === undefined) return yield* new WrongCode()
+        const codes = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+          const rows = yield* sql`
+            UPDATE second_factors f SET confirmed_at = ${now}, last_step = ${step}
+            WHERE f.account_id = ${accountId} AND f.confirmed_at IS NULL AND f.secret = ${row.secret} RETURNING f.account_id`
+          return rows.length === 0 ? undefined : yield* writeRecoveryCodes(accountId, now)
+        })))
+        return codes ?? (yield* new SecondFactorOff())
+      })
+
+      const checkRecovery = Effect.fnUntraced(function* (accountId: string, digest: string) {
+        const now = yield* DateTime.nowAsDate
+        const rows = yield* Effect.orDie(sql`
+          UPDATE recovery_codes r SET used_at = ${now}
+          WHERE r.account_id = ${accountId} AND r.digest = ${digest} AND r.used_at IS NULL RETURNING r.digest`)
+        return rows.length === 0 ? yield* new WrongCode() : "recovery_code" as const
+      })
+
+      const check = Effect.fn("SecondFactors.check")(function* (accountId: string, code: string) {
+        const row = yield* rowOf(accountId)
+        if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
+        // Before the secret is opened: recovery codes work also where SECRET_KEY has been lost.
+        const digest = Totp.recoveryDigest(accountId, code)
+        if (digest !== undefined) return yield* checkRecovery(accountId, digest)
+        const now = yield* DateTime.nowAsDate
+        const step = Totp.stepOf(yield* opened(accountId, row), code, now.getTime(), row.lastStep ?? undefined)
+        if (step === undefined) return yield* new WrongCode()
+        // Of two who send the same code at once, one comes too late.
+        const rows = yield* Effect.orDie(sql`
+          UPDATE second_factors f SET last_step = ${step}
+          WHERE f.account_id = ${accountId} AND (f.last_step IS NULL OR f.last_step < ${step}) RETURNING f.account_id`)
+        return rows.length === 0 ? yield* new WrongCode() : "totp" as const
+      })
+
+      return SecondFactors.of({
+        state,
+        begin,
+        pending,
+        confirm,
+        check,
+        renewRecoveryCodes: Effect.fn("SecondFactors.renewRecoveryCodes")(function* (accountId: string) {
+          const row = yield* rowOf(accountId)
+          if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
+          const now = yield* DateTime.nowAsDate
+          return yield* Effect.orDie(sql.withTransaction(writeRecoveryCodes(accountId, now)))
+        }),
+        remove: Effect.fn("SecondFactors.remove")((accountId: string) =>
+          Effect.map(
+            Effect.orDie(sql`DELETE FROM second_factors f WHERE f.account_id = ${accountId} RETURNING f.account_id`),
+            (rows) => rows.length > 0,
+          )
+        ),
+        canStore: Effect.asVoid(box.seal("second factor", Redacted.make("try"))),
+      })
+    }),
+  )
+}

@@ -1,0 +1,55 @@
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Buffer } from "node:buffer"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+
+const keyName = "cookies"
+
+/**
+ * Signs what cookies of the console say, with HMAC-SHA256 under a random key that all nodes on a store share. The first node
+ * that needs the key makes it; it stays in memory from then on.
+ */
+export class Signatures extends Context.Service<Signatures, {
+  /** `text` with its signature behind a dot. A signature for one purpose is none for another. */
+  readonly sign: (purpose: string, text: string) => Effect.Effect<string>
+  /** The text that was signed for this purpose; undefined for any other. */
+  readonly open: (purpose: string, signed: string) => Effect.Effect<string | undefined>
+}>()("parlance/accounts/Signatures") {
+  static readonly layer = Layer.effect(
+    Signatures,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let known: string | undefined
+
+      const key = Effect.suspend(() => {
+        if (known !== undefined) return Effect.succeed(known)
+        return Effect.gen(function* () {
+          const now = yield* DateTime.nowAsDate
+          yield* sql`
+            INSERT INTO signing_keys (name, key, created_at) VALUES (${keyName}, ${
+            randomBytes(32).toString("hex")
+          }, ${now})
+            ON CONFLICT DO NOTHING`
+          const [row] = yield* sql<{ key: string }>`SELECT s.key FROM signing_keys s WHERE s.name = ${keyName}`
+          return known = row!.key
+        }).pipe(Effect.orDie)
+      })
+
+      const signatureOf = (purpose: string, text: string) =>
+        Effect.map(key, (key) => createHmac("sha256", key).update(JSON.stringify([purpose, text])).digest("base64url"))
+
+      return Signatures.of({
+        sign: (purpose, text) => Effect.map(signatureOf(purpose, text), (signature) => `${text}.${signature}`),
+        open: Effect.fnUntraced(function* (purpose: string, signed: string) {
+          const at = signed.lastIndexOf(".")
+          if (at < 0 || signed.length > 1000) return undefined
+          const text = signed.slice(0, at)
+          const [given, right] = [signed.slice(at + 1), yield* signatureOf(purpose, text)].map((one) =>
+            Buffer.from(one)
+          )
+          return given!.length === right!.length && timingSafeEqual(given!, right!) ? text : undefined
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,353 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Accounts } from "../../accounts/Accounts.ts"
+import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
+import { SecondFactors } from "../../accounts/SecondFactors.ts"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
+import * as Totp from "../../accounts/Totp.ts"
+import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import { Card } from "../components/Card.tsx"
+import { Confirm } from "../components/Confirm.tsx"
+import { Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { QrCode } from "../components/QrCode.tsx"
+import { Time } from "../components/Time.tsx"
+import { Console, type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
+
+const path = "/console/account/second-factor"
+const title = "Second factor"
+const labels = { current_password: "Current password", code: "Code" }
+const back = { href: "/console/account", label: "Your account" }
+
+/** What a form says of a password or code that was not accepted. Everything else is a page of its own. */
+const asFault = (error: { readonly _tag: string; readonly message: string }) => {
+  const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
+  switch (error._tag) {
+    case "WrongPassword":
+      return fault("/current_password", "is not the password of this account")
+    case "WrongCode":
+      return fault("/code", "is wrong or has been used. Enter the code that your app shows now")
+    default:
+      return fault("", error.message)
+  }
+}
+
+const PasswordField = ({ faults }: { readonly faults: ReadonlyArray<Fault> }) => (
+  <Field
+    name="current_password"
+    label={labels.current_password}
+    type="password"
+    autocomplete="current-password"
+    faults={faults}
+  />
+)
+
+const CodeField = ({ faults, hint }: { readonly faults: ReadonlyArray<Fault>; readonly hint: string }) => (
+  <Field name="code" label={labels.code} autocomplete="one-time-code" hint={hint} faults={faults} />
+)
+
+const Next = ({ next }: { readonly next: string | undefined }) =>
+  next === undefined ? null : <input type="hidden" name="next" value={next} />
+
+/** The form that takes password and code, for changes to a second factor that is on. */
+const bothForm = (visit: Visit, faults: ReadonlyArray<Fault>, form: {
+  readonly title: string
+  readonly lead: string
+  readonly action: string
+  readonly button: string
+  readonly kind: "primary" | "danger"
+}): View => ({
+  title: form.title,
+  body: (
+    <>
+      <PageHead title={form.title} lead={form.lead} back={{ href: path, label: title }} />
+      <ErrorSummary faults={faults} labels={labels} />
+      <Card>
+        <Form action={form.action} csrf={visit.session.csrfToken}>
+          <PasswordField faults={faults} />
+          <CodeField faults={faults} hint="Six digits of your authenticator app, or a recovery code." />
+          <div>
+            <Submit kind={form.kind}>{form.button}</Submit>
+          </div>
+        </Form>
+      </Card>
+    </>
+  ),
+})
+
+const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View => ({
+  title: "Recovery codes",
+  body: (
+    <>
+      <PageHead title="Recovery codes" lead={lead} />
+      <Note kind="warn">
+        Save these codes now, in your password manager or on paper. They are not shown again.
+      </Note>
+      <Card>
+        <div class="stack">
+          <p>Each code signs you in once if you do not have your authenticator app at hand.</p>
+          <pre class="codes" id="recovery-codes">{codes.join("\n")}</pre>
+          <div class="buttons">
+            <button type="button" class="button" data-copy="recovery-codes" hidden>Copy</button>
+            <a class="button primary" href={next ?? "/console/account"}>I have saved the codes</a>
+          </div>
+          <p class="hint">
+            <span role="status" id="recovery-codes-status"></span>
+          </p>
+        </div>
+      </Card>
+    </>
+  ),
+})
+
+/** Your account, Second factor; and for administrators the reset of somebody else's. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const accounts = yield* Accounts
+  const factors = yield* SecondFactors
+  const own = yield* OwnSecondFactor
+  const { clientOf } = yield* SessionCookie
+
+  const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
+
+  const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+    const account = yield* accounts.get(visit.session.account.id)
+    const required = visit.query.get("required")
+    return (
+      <>
+        {required === null || !visit.session.closedTo.has(required) ? null : (
+          <Note kind="warn">
+            The organization <b>{required}</b>{" "}
+            requires a second factor of everybody who signs in with a password. Set one up to open it.
+          </Note>
+        )}
+        <ErrorSummary faults={faults} labels={labels} />
+        {account.has_password
+          ? (
+            <Card
+              title="Set up an authenticator app"
+              lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
+            >
+              <Form action={path} csrf={visit.session.csrfToken}>
+                <Next next={nextOf(visit, fields)} />
+                <PasswordField faults={faults} />
+                <div>
+                  <Submit>Continue</Submit>
+                </div>
+              </Form>
+            </Card>
+          )
+          : (
+            <Card>
+              <p>
+                You sign in through the identity provider, whose second factor counts here as well. Your account has no
+                password, so there is nothing to set up.
+              </p>
+            </Card>
+          )}
+      </>
+    )
+  })
+
+  const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { enabled, enabled_at, recovery_codes_left: left } = yield* factors.state(visit.session.account.id)
+    return {
+      title,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            lead="A code of an authenticator app, asked for after your password. Whoever learns your password still cannot sign in."
+            back={back}
+          />
+          {enabled
+            ? (
+              <Card title="Authenticator app">
+                <div class="stack">
+                  <dl class="facts">
+                    <dt>On since</dt>
+                    <dd>
+                      <Time at={enabled_at ?? ""} zone="UTC" /> UTC
+                    </dd>
+                    <dt>Recovery codes left</dt>
+                    <dd>{left} of {Totp.recoveryCodeCount}</dd>
+                  </dl>
+                  <div class="buttons">
+                    <a class="button" href={`${path}/recovery-codes`}>New recovery codes</a>
+                    <a class="button danger" href={`${path}/disable`}>Turn off</a>
+                  </div>
+                </div>
+              </Card>
+            )
+            : yield* offView(visit, fields, faults)}
+        </>
+      ),
+    }
+  })
+
+  const setUp = (
+    visit: Visit,
+    { secret, uri }: { readonly secret: string; readonly uri: string },
+    fields: Fields,
+    faults: ReadonlyArray<Fault> = [],
+  ): View => ({
+    title: "Set up your authenticator app",
+    body: (
+      <>
+        <PageHead title="Set up your authenticator app" back={{ href: path, label: title }} />
+        <ErrorSummary faults={faults} labels={labels} />
+        <Card title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
+          <div class="stack">
+            <QrCode label="QR code with the secret for your authenticator app" text={uri} />
+            <div class="field">
+              <label for="secret">No camera? Enter this key instead</label>
+              <div class="secret">
+                <input
+                  type="text"
+                  id="secret"
+                  readonly
+                  value={secret.replace(/(.{4})(?=.)/g, "$1 ")}
+                  spellcheck={false}
+                  autocomplete="off"
+                />
+                <button type="button" class="button" data-copy="secret" hidden>Copy</button>
+              </div>
+              <p class="hint">
+                Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
+              </p>
+            </div>
+          </div>
+        </Card>
+        <Card title="2. Enter the code">
+          <Form action={`${path}/confirm`} csrf={visit.session.csrfToken}>
+            <Next next={nextOf(visit, fields)} />
+            <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
+            <div>
+              <Submit>Turn on</Submit>
+            </div>
+          </Form>
+        </Card>
+      </>
+    ),
+  })
+
+  const disable = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+    Effect.succeed(bothForm(visit, faults, {
+      title: "Turn off the second factor",
+      lead: "Your password alone will sign you in.",
+      action: `${path}/disable`,
+      button: "Turn off",
+      kind: "danger",
+    }))
+
+  const renew = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+    Effect.succeed(bothForm(visit, faults, {
+      title: "New recovery codes",
+      lead: "You get ten new codes. The old ones stop working.",
+      action: `${path}/recovery-codes`,
+      button: "Show new recovery codes",
+      kind: "primary",
+    }))
+
+  const resetPath = (id: string) => `/console/accounts/${id}/reset-second-factor`
+
+  yield* router.addAll([
+    page(path, "getSecondFactor", (visit) => overview(visit)),
+    action(
+      path,
+      "beginSecondFactor",
+      Effect.fnUntraced(function* (visit, fields) {
+        const client = clientOf(visit.request)
+        const begun = yield* Effect.mapError(
+          own.begin(visit.session, fields["current_password"] ?? "", client),
+          asFault,
+        )
+        return setUp(visit, begun, fields)
+      }),
+      overview,
+    ),
+    action(
+      `${path}/confirm`,
+      "confirmSecondFactor",
+      Effect.fnUntraced(function* (visit, fields) {
+        const codes = yield* Effect.mapError(own.confirm(visit.session, fields["code"] ?? ""), asFault)
+        return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")
+      }),
+      Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+        const pending = yield* factors.pending(visit.session.account)
+        return pending === undefined ? yield* overview(visit, fields, faults) : setUp(visit, pending, fields, faults)
+      }),
+    ),
+    page(`${path}/disable`, "disableSecondFactor", (visit) => disable(visit)),
+    action(
+      `${path}/disable`,
+      "disableSecondFactor",
+      Effect.fnUntraced(function* ({ request, session }, fields) {
+        const { code = "", current_password: password = "" } = fields
+        yield* Effect.mapError(own.disable(session, password, code, clientOf(request)), asFault)
+        return { to: "/console/account", done: "second-factor-off" }
+      }),
+      disable,
+    ),
+    page(`${path}/recovery-codes`, "renewRecoveryCodes", (visit) => renew(visit)),
+    action(
+      `${path}/recovery-codes`,
+      "renewRecoveryCodes",
+      Effect.fnUntraced(function* ({ request, session }, fields) {
+        const { code = "", current_password: password = "" } = fields
+        const codes = yield* Effect.mapError(
+          own.renewRecoveryCodes(session, password, code, clientOf(request)),
+          asFault,
+        )
+        return recoveryCodesView(codes, undefined, "These replace your old recovery codes.")
+      }),
+      renew,
+    ),
+    page(
+      "/console/accounts/:account/reset-second-factor",
+      "resetSecondFactor",
+      (visit) =>
+        Effect.map(
+          accounts.get(visit.params["account"] ?? ""),
+          ({ email, id, name, second_factor }) =>
+            second_factor
+              ? {
+                title: "Reset a second factor",
+                body: (
+                  <>
+                    <PageHead
+                      title={`Reset the second factor of ${name}?`}
+                      back={{ href: "/console/accounts", label: "All accounts" }}
+                    />
+                    <Confirm
+                      action={resetPath(id)}
+                      csrf={visit.session.csrfToken}
+                      back="/console/accounts"
+                      button="Reset the second factor"
+                    >
+                      <p>
+                        {email}{" "}
+                        is signed out at once and then signs in with the password alone. Make sure that it is really
+                        {" "}
+                        {name} who asks for this.
+                      </p>
+                    </Confirm>
+                  </>
+                ),
+              }
+              : problem(404, "There is nothing to reset", `${email} has no second factor.`),
+        ),
+    ),
+    action(
+      "/console/accounts/:account/reset-second-factor",
+      "resetSecondFactor",
+      Effect.fnUntraced(function* ({ params }) {
+        yield* own.reset(params["account"] ?? "")
+        return { to: "/console/accounts", done: "second-factor-reset" }
+      }),
+    ),
+  ])
+}))

@@ -1,0 +1,107 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
+import { Sessions } from "../../accounts/Sessions.ts"
+import type { CodeAsked, Entered } from "../../accounts/SignIn.ts"
+import { Refusals } from "../../http/Refusals.ts"
+import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
+
+// What pages have in common that work without being signed in.
+
+export type Request = HttpServerRequest.HttpServerRequest
+
+/** Forms of people who are not signed in are small: whoever sends more is not worth reading. Unit: bytes. */
+const maxFormBytes = 16 * 1024
+
+export const queryOf = (request: Request) => new URLSearchParams(request.url.split("?")[1] ?? "")
+
+export const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
+  <header>
+    <h1>{children}</h1>
+    {lead === undefined ? null : <p>{lead}</p>}
+  </header>
+)
+
+/** Where to go after signing in, and what to say there. */
+export interface Onwards {
+  readonly to?: string | undefined
+  readonly done?: string | undefined
+}
+
+/** How pages are made that work without being signed in. */
+export const signedOutPages = Effect.gen(function* () {
+  const router = yield* HttpRouter.HttpRouter
+  const cookie = yield* SessionCookie
+  const refusals = yield* Refusals
+  const sessions = yield* Sessions
+
+  const get = (
+    path: `/${string}`,
+    answer: (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+  ) => router.add("GET", path, Effect.flatMap(HttpServerRequest.HttpServerRequest, answer))
+
+  /** A form from a page of ours; nobody is signed in yet, so there is no token to ask for. */
+  const post = (
+    path: `/${string}`,
+    answer: (request: Request, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+  ) =>
+    router.add(
+      "POST",
+      path,
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (!cookie.isSameOrigin(request)) {
+          refusals.count(request, "csrf")
+          return alone(
+            request,
+            problem(403, "The form came from another site", "Open the page in the console and try again."),
+          )
+        }
+        return yield* Effect.matchEffect(fieldsOf(request, maxFormBytes), {
+          onFailure: () =>
+            Effect.succeed(alone(
+              request,
+              problem(413, "The form is too large", "It holds more than 16 KiB. Go back and enter less."),
+            )),
+          onSuccess: (fields) => answer(request, fields),
+        })
+      }),
+    )
+
+  /** The first page of a session: where the person was going, or the set-up of a second factor that is required of them. */
+  const firstPage = Effect.fnUntraced(function* (token: string, to: string) {
+    const session = yield* sessions.resolve(token)
+    const required = [...session?.closedTo ?? []].find((org) => session?.roles.has(org as never) === true)
+    return required === undefined
+      ? to
+      : `/console/account/second-factor?required=${encodeURIComponent(required)}&next=${encodeURIComponent(to)}`
+  })
+
+  /** Signs in anew: a session that the browser held before ends. */
+  const enter = Effect.fnUntraced(function* (
+    request: Request,
+    entered: Entered,
+    { done, to = "/console" }: Onwards,
+    cookies: ReadonlyArray<string> = [],
+  ) {
+    const before = cookie.read(request)
+    if (before !== undefined) yield* sessions.end(before)
+    return redirect({
+      to: yield* firstPage(entered.token, to),
+      cookies: [...cookie.of(entered), ...cookies],
+      ...(done === undefined ? {} : { done }),
+    })
+  })
+
+  /** Signs in, or asks for the second factor first. */
+  const proceed = (request: Request, result: Entered | CodeAsked, onwards: Onwards) => {
+    if (result.kind === "entered") return enter(request, result, onwards)
+    const next = onwards.to === undefined ? "" : `?next=${encodeURIComponent(onwards.to)}`
+    return Effect.succeed(
+      redirect({ to: `/console/sign-in/code${next}`, cookies: [cookie.setPending(result.pending)] }),
+    )
+  }
+
+  return { cookie, refusals, sessions, get, post, enter, proceed }
+})

@@ -1,0 +1,44 @@
+import { Layer } from "effect"
+import { Accounts } from "../../src/accounts/Accounts.ts"
+import { Devices } from "../../src/accounts/Devices.ts"
+import { Expired } from "../../src/accounts/Expired.ts"
+import { Invitations } from "../../src/accounts/Invitations.ts"
+import { Memberships } from "../../src/accounts/Memberships.ts"
+import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
+import { OrganizationChanges } from "../../src/accounts/OrganizationChanges.ts"
+import { OwnSecondFactor } from "../../src/accounts/OwnSecondFactor.ts"
+import { PasswordCost } from "../../src/accounts/Passwords.ts"
+import { SecondFactors } from "../../src/accounts/SecondFactors.ts"
+import { SecurityLog } from "../../src/accounts/SecurityLog.ts"
+import { Sessions } from "../../src/accounts/Sessions.ts"
+import { Signatures } from "../../src/accounts/Signatures.ts"
+import { SignIn } from "../../src/accounts/SignIn.ts"
+import { SignInLimits } from "../../src/accounts/SignInLimits.ts"
+import { SecretBox } from "../../src/auth/SecretBox.ts"
+import { Organizations } from "../../src/organizations/Organizations.ts"
+import { Changes } from "../../src/store/Changes.ts"
+
+/** A password hash that costs next to nothing. */
+export const cheap = { logN: 10, r: 8, p: 1 }
+
+/** Everything about accounts, over a migrated store. */
+export const layerAccounts = Layer.mergeAll(OwnSecondFactor.layer, OrganizationChanges.layer).pipe(
+  Layer.provideMerge(SignIn.layer),
+  Layer.provideMerge(Devices.layer),
+  Layer.provideMerge(Layer.mergeAll(
+    Accounts.layer,
+    Expired.layer,
+    Invitations.layer,
+    Memberships.layer,
+    OneTimeLinks.layer,
+    SecondFactors.layer,
+    SecurityLog.layer,
+    Sessions.layer,
+    Signatures.layer,
+    SignInLimits.layer,
+    Organizations.layer,
+  )),
+  Layer.provideMerge(SecretBox.layer),
+  Layer.provideMerge(Changes.layer),
+  Layer.provideMerge(Layer.succeed(PasswordCost, cheap)),
+)

@@ -1,0 +1,119 @@
+import { assert } from "@effect/vitest"
+import { Secret, TOTP } from "otpauth"
+import { it } from "vitest"
+import { password } from "../console/furnished.ts"
+import { startWith } from "../support/servicesOf.ts"
+import type { Page } from "../support/browser.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
+
+/** The code of so many steps of 30 seconds from now. */
+const codeOf = (secret: string, steps = 0) =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
+
+/** What the QR code on a page says, as dark modules by row; the drawing is read back, not the text that it was made from. */
+const modulesOf = (page: Page) =>
+  page.locator("svg.qr-code").evaluate((svg) => {
+    const size = Number(svg.getAttribute("viewBox")!.split(" ")[2])
+    const dark = (svg.querySelector("path")!.getAttribute("d")!.match(/M/g) ?? []).length
+    const { height, width } = svg.getBoundingClientRect()
+    return { size, dark, isSquare: Math.abs(height - width) < 1, width }
+  })
+
+describeInBrowser("The second factor in a browser", startWith("embedded"), (tried) => {
+  const { administrator, inEveryLook, manage, signIn, submit } = tried
+
+  it("is set up with a QR code, asked for at sign-in, and turned off, on pages without faults", async () => {
+    await manage("POST", "/organizations", { slug: "harbour", name: "Harbour Books" })
+    let round = 0
+    await inEveryLook(async (context, check) => {
+      const email = await administrator(`second-${round++}@example.com`)
+      const page = await signIn(context, email)
+      await page.goto(`${tried.service().url}/console/account/second-factor?required=harbour`)
+      await check(page, "second-factor/start")
+      await page.getByLabel("Current password").fill("not the password")
+      await submit(page, "Continue")
+      assert.include(await page.getByRole("alert").innerText(), "is not the password")
+      await page.getByLabel("Current password").fill(password)
+      await submit(page, "Continue")
+      await check(page, "second-factor/set-up")
+      const { dark, isSquare, size, width } = await modulesOf(page)
+      assert.isTrue(isSquare && width >= 150, `${width}`)
+      assert.isTrue(size >= 37 && dark > size * size / 5, `${dark} dark modules of ${size}`)
+      const secret = (await page.getByLabel(/Enter this key/).inputValue()).replaceAll(" ", "")
+      await page.getByLabel("Code", { exact: true }).fill("000 000")
+      await submit(page, "Turn on")
+      assert.include(await page.getByRole("alert").innerText(), "wrong or has been used")
+      await page.getByLabel("Code", { exact: true }).fill(codeOf(secret))
+      await submit(page, "Turn on")
+      await check(page, "second-factor/recovery-codes")
+      const codes = (await page.locator("#recovery-codes").innerText()).split("\n")
+      assert.strictEqual(codes.length, 10)
+      await page.getByRole("link", { name: "I have saved the codes" }).click()
+      await page.getByText("On. A code of your authenticator app").waitFor()
+      await check(page, "second-factor/account")
+      for (const name of ["", "/disable", "/recovery-codes"]) {
+        await page.goto(`${tried.service().url}/console/account/second-factor${name}`)
+        await check(page, `second-factor/manage${name}`)
+      }
+      await context.clearCookies()
+
+      const again = await signIn(context, email)
+      assert.match(again.url(), /\/console\/sign-in\/code$/)
+      await check(again, "second-factor/code")
+      await again.getByLabel("Code", { exact: true }).fill("123456")
+      await submit(again, "Sign in")
+      await again.getByRole("alert").waitFor()
+      await check(again, "second-factor/wrong-code")
+      await again.getByLabel("Code", { exact: true }).fill(codes[0]!)
+      await submit(again, "Sign in")
+      await again.getByText("You signed in with a recovery code").waitFor()
+      await again.goto(`${tried.service().url}/console/accounts`)
+      await check(again, "second-factor/accounts")
+
+      await context.clearCookies()
+      const other = await signIn(context, await administrator(`helper-${round}@example.com`))
+      await other.goto(`${tried.service().url}/console/accounts`)
+      await other.getByRole("link", { name: `Reset second factor of ${email}` }).click()
+      await check(other, "second-factor/reset")
+      await submit(other, "Reset the second factor")
+      await other.getByText("The second factor has been removed.").waitFor()
+      assert.strictEqual(await other.getByRole("link", { name: `Reset second factor of ${email}` }).count(), 0)
+    })
+  })
+
+  it("is required of members by a switch on their page", async () => {
+    await manage("POST", "/organizations", { slug: "pier", name: "Pier Books" })
+    const context = await tried.browser().newContext()
+    const email = await administrator("switch@example.com")
+    const page = await signIn(context, email)
+    const members = `${tried.service().url}/console/o/pier/settings/members`
+    await page.goto(members)
+    await submit(page, "Require a second factor")
+    assert.include(await page.getByRole("alert").innerText(), "needs a second factor of your own first")
+    await page.goto(`${tried.service().url}/console/account/second-factor`)
+    await page.getByLabel("Current password").fill(password)
+    await submit(page, "Continue")
+    const secret = (await page.getByLabel(/Enter this key/).inputValue()).replaceAll(" ", "")
+    await page.getByLabel("Code", { exact: true }).fill(codeOf(secret))
+    await submit(page, "Turn on")
+    await page.goto(members)
+    await submit(page, "Require a second factor")
+    await page.getByText("Members who sign in with a password now need a second factor.").waitFor()
+    await context.close()
+
+    await inEveryLook(async (context, check) => {
+      const page = await signIn(context, await administrator(`member-${Math.random()}@example.com`))
+      await page.goto(members)
+      assert.match(page.url(), /second-factor\?required=pier&next=/)
+      await page.getByText("requires a second factor of everybody").waitFor()
+      await page.getByLabel("Current password").fill(password)
+      await submit(page, "Continue")
+      const key = (await page.getByLabel(/Enter this key/).inputValue()).replaceAll(" ", "")
+      await page.getByLabel("Code", { exact: true }).fill(codeOf(key))
+      await submit(page, "Turn on")
+      await page.getByRole("link", { name: "I have saved the codes" }).click()
+      assert.strictEqual(page.url(), members, "back to where the person was going")
+      await check(page, "second-factor/members")
+    })
+  })
+})
