@@ -2,8 +2,8 @@ import { sinkEnvironment } from "../process/deliverSink.ts"
 import { makeOrganization, type ServiceProcess, waitUntil } from "../support/service.ts"
 import type { Target } from "./Attack.ts"
 
-/** Settings of the service under attack: it may send to this machine, and store secrets. */
-export const connectionSettings = sinkEnvironment
+/** Settings of the service under attack: it may send to this machine, store secrets, and sees the addresses that attacks claim. */
+export const connectionSettings = { ...sinkEnvironment, TRUSTED_PROXIES: "127.0.0.1/32" }
 
 const org = "attacker"
 
