@@ -143,6 +143,17 @@ const others: ReadonlyArray<Batch> = [
     template: audience("contains", `${"a".repeat(250)}b${"a".repeat(150)}`, 40),
     attrs: { a: longValues },
   },
+  {
+    name: "long values looked up in targeting",
+    template: {
+      variants: list(40, (i) => ({
+        id: `v${i}`,
+        vars: { body: "x" },
+        targeting: list(50, () => ({ attribute: "a", op: "not_in", values: list(20, (value) => `x${value}`) })),
+      })),
+    },
+    attrs: { a: longValues },
+  },
   { name: "values left out in targeting", template: audience("is_not", "x", 40), attrs: { a: values } },
   { name: "numbers in targeting", template: audience("gt", 1e300, 40), attrs: { a: list(50, (i) => tiny(i)) } },
   {
