@@ -30,6 +30,8 @@ const problems = {
   unprocessable: 422,
   "too-many-attempts": 429,
   "rate-limited": 429,
+  "too-many-connections": 429,
+  "quota-exceeded": 429,
   "internal-error": 500,
   unavailable: 503,
 }
