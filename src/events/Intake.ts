@@ -189,37 +189,44 @@ export class Intake extends Context.Service<Intake, {
       const renewing = (claimed: IntakeBatches.Claimed) =>
         batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
 
-      /** Takes in what was claimed, and settles what becomes of it if that fails. Fails only by circumstances. */
-      const take = (claimed: IntakeBatches.Claimed) =>
-        Effect.raceFirst(takeIn(claimed), renewing(claimed)).pipe(
-          Effect.onInterrupt(() => bounded("2 seconds")(settle(claimed, { type: "release" })).pipe(Effect.ignore)),
-          Effect.catchCause((cause) => {
-            if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
-            const verdict = verdictOf(claimed, cause)
-            const settled = settle(claimed, verdict)
-            return verdict.type === "release" ? Effect.andThen(settled, Effect.failCause(cause)) : settled
+      /**
+       * Claims bodies and takes them in, and settles what becomes of them if that fails; returns whether there were any. Fails
+       * only by circumstances. The claim is not interrupted: one that is stored and that nobody knows of would cost an attempt.
+       */
+      const takeNext = (claim: Effect.Effect<IntakeBatches.Claimed | IntakeBatches.Spent | undefined, SqlError>) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(claim, (claimed): Effect.Effect<boolean, SqlError | WorkFailed> => {
+            if (claimed === undefined) return Effect.succeed(false)
+            if ("spent" in claimed) return Effect.as(reportSpent(claimed), true)
+            return restore(Effect.raceFirst(takeIn(claimed), renewing(claimed))).pipe(
+              Effect.onInterrupt(() => bounded("5 seconds")(settle(claimed, { type: "release" })).pipe(Effect.ignore)),
+              Effect.catchCause((cause) => {
+                if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+                const verdict = verdictOf(claimed, cause)
+                const settled = settle(claimed, verdict)
+                return verdict.type === "release" ? Effect.andThen(settled, Effect.failCause(cause)) : settled
+              }),
+              Effect.as(true),
+            )
+          })
+        )
+
+      const reportSpent = ({ spent }: IntakeBatches.Spent) =>
+        Effect.andThen(
+          Metric.update(setAside, 1),
+          Effect.logWarning("A body of the inbox is rejected: the service ended whenever it was taken in", {
+            id: spent,
           }),
         )
 
       const takeBatches = Effect.gen(function* () {
         yield* settleAll
-        for (let claimed = yield* batches.claimBatch; claimed !== undefined; claimed = yield* batches.claimBatch) {
-          yield* take(claimed)
-        }
+        while (yield* takeNext(batches.claimBatch));
       })
 
       const takeSingles = Effect.gen(function* () {
         yield* settleAll
-        for (let claimed = yield* batches.claimSingle; claimed !== undefined; claimed = yield* batches.claimSingle) {
-          if (!("spent" in claimed)) {
-            yield* take(claimed)
-            continue
-          }
-          yield* Metric.update(setAside, 1)
-          yield* Effect.logWarning("A body of the inbox is rejected: the service ended whenever it was taken in", {
-            id: claimed.spent,
-          })
-        }
+        while (yield* takeNext(batches.claimSingle));
       })
 
       const matchAll = Effect.fnUntraced(function* (decided?: ReadonlyArray<JustDecided>) {

@@ -49,14 +49,16 @@ describeOnStores("Poison bodies", (store, environment) => {
           yield* decide(word, "t1")
           for (const id of ["a", word, "b", "c"]) yield* receive(word, click(id))
           yield* drain
-          assert.deepStrictEqual(yield* inboxOf(word), ["done 0", "pending 1", "done 0", "done 0"])
+          const after = yield* inboxOf(word)
+          assert.deepStrictEqual(after.filter((_, place) => place !== 1), ["done 0", "done 0", "done 0"])
           yield* receive(word, click("d"))
-          yield* due
-          yield* drain
-          assert.deepStrictEqual(yield* inboxOf(word), ["done 0", "pending 2", "done 0", "done 0", "done 0"])
-          yield* due
-          yield* drain
-          assert.strictEqual((yield* inboxOf(word))[1], `rejected 3 ${reason}`)
+          // On a machine that is slow enough, the pause before the next attempt passes by itself.
+          for (let tries = 0; (yield* inboxOf(word))[1]!.startsWith("pending"); tries++) {
+            assert.isBelow(tries, 3)
+            yield* due
+            yield* drain
+          }
+          assert.deepStrictEqual(yield* inboxOf(word), ["done 0", `rejected 3 ${reason}`, "done 0", "done 0", "done 0"])
           yield* settle(word)
           assert.deepStrictEqual(yield* tallies(word), ["a plan=pro learned: click 1, decisions 1"])
         }))
