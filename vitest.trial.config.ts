@@ -25,6 +25,7 @@ export default defineConfig({
       CLUSTER_AWAY_SECONDS: "30",
       CLUSTER_DELIVERIES: "80",
       FUZZ_RUNS: "100000",
+      HOSTILE_PER_AREA: "1000",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.

@@ -19,10 +19,16 @@ const tries = 3
 /** Requests of the bystander after an attack, in which late effects must show. */
 const afterwards = 40
 
-const attacks: ReadonlyArray<Attack> = (await Promise.all(
+const attacksByArea: ReadonlyArray<ReadonlyArray<Attack>> = (await Promise.all(
   readdirSync(new URL("attacks/", import.meta.url)).sort().map((file) => import(`./attacks/${file.slice(0, -3)}.ts`)),
-)).flatMap((module: { readonly attacks: ReadonlyArray<Attack> }) => module.attacks)
+)).map((module: { readonly attacks: ReadonlyArray<Attack> }) => module.attacks)
+/** Attacks of each area, spread over its list. The trial carries out all of them. */
+const perArea = Number(process.env.HOSTILE_PER_AREA ?? 4)
 const wanted = new RegExp(process.env.HOSTILE ?? "", "i")
+
+const isPicked = (index: number, of: number) =>
+  process.env.HOSTILE !== undefined || Math.floor(index * perArea / of) !== Math.floor((index - 1) * perArea / of)
+const attacks = attacksByArea.flatMap((all) => all.filter((_, index) => isPicked(index, all.length)))
 
 interface Row extends Waits {
   readonly name: string

@@ -285,10 +285,8 @@ suiteOnStores("Generate", (bench) => {
     const slow = await org.post({ template_id: "loop", fields: { n: 1e12 } })
     assertProblem(slow, 422, "unprocessable")
     assert.deepStrictEqual(pointersOf(slow), ["/copy/vars/s"])
-    assert.include(
-      slow.json.detail,
-      "takes too much work to render (more than 500,000 steps): loop over fewer elements",
-    )
+    // On a busy machine the 50 ms pass before the steps are spent.
+    assert.match(slow.json.detail, /takes too (much work|long) to render \(more than .*\): loop over fewer elements/)
     assert.strictEqual((await org.post({ template_id: "loop", fields: { n: 9 } })).status, 200)
 
     const targeting = Array.from({ length: 50 }, () => ({ attribute: "a", op: "is_not", values: ["x"] }))
@@ -302,7 +300,7 @@ suiteOnStores("Generate", (bench) => {
     for (const { json, status } of [asked, { json: previewed.body, status: previewed.status }]) {
       assert.strictEqual(status, 422)
       assert.deepStrictEqual(json.errors.map((fault: { pointer: string }) => fault.pointer), ["/attrs"])
-      assert.include(json.detail, "takes too much work to check (more than 500,000 steps): send fewer values")
+      assert.match(json.detail, /takes too (much work|long) to check \(more than .*\): send fewer values/)
     }
     assert.lengthOf(await org.decisions(), 1)
   })

@@ -16,6 +16,7 @@ const problems = {
   "source-not-found": 404,
   "connection-not-found": 404,
   "delivery-not-found": 404,
+  "erasure-not-found": 404,
   "account-not-found": 404,
   "invitation-not-found": 404,
   "session-not-found": 404,
