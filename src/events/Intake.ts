@@ -120,7 +120,7 @@ export class Intake extends Context.Service<Intake, {
           const { pieces } = slice
           let events = bodyStore.eventsOf(pieces)
           do {
-            const transaction = sql.withTransaction(Effect.gen(function* () {
+            const storeSlice = Effect.gen(function* () {
               const stored = yield* bodyStore.store(pieces, events)
               const done = new Set(stored.done.map(({ id }) => id))
               const after = left.filter((id) => !done.has(id))
@@ -131,8 +131,8 @@ export class Intake extends Context.Service<Intake, {
               }
               yield* batches.finish(claimed, after)
               return { ...stored, after, isTraced: span !== undefined }
-            }))
-            const stored = yield* inTraceOf(bodies, transaction)
+            })
+            const stored = yield* sql.withTransaction(inTraceOf(bodies, storeSlice))
             events = stored.left
             left = stored.after
             const now = clock.currentTimeMillisUnsafe()
