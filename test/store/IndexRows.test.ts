@@ -55,6 +55,8 @@ const bounds: Readonly<Record<string, number>> = {
   "invitations.id": 40,
   "invitations.digest": 64,
   "one_time_links.digest": 64,
+  "recovery_codes.digest": 64,
+  "signing_keys.name": 64,
   "sessions.digest": 64,
   "sessions.id": 40,
   "sign_in_attempts.subject": 80,
@@ -77,6 +79,7 @@ interface Indexed {
 
 /** What a value of a type takes, with its padding. */
 const fixed: Readonly<Record<string, number>> = {
+  date: 4,
   bigint: 8,
   integer: 8,
   smallint: 8,
