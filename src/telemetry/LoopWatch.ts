@@ -59,6 +59,8 @@ export const fieldsOf = (hold: Hold) => ({
 
 /** Notices turns of the event loop that took more than 100 ms, counts them, and logs what was in work meanwhile. */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
+  // Exported from the start: an alert on a histogram that is not there yet never fires.
+  yield* Metric.value(held)
   const holds = yield* Queue.sliding<Hold>(loggedPerMinute)
   let dueAt = performance.now() + tickMillis
   let checkedAt = performance.now()
