@@ -34,7 +34,7 @@ export interface Slice {
 const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 
 /** Enough for an honest body of 8 MiB several times over. A hostile one is to take no more from the service beside it. */
-const maxHeapMiB = 128
+const maxHeapMiB = 96
 
 /**
  * Parses and normalizes received bodies in processes with a deadline, one for each lane: whatever a body does to its process,
