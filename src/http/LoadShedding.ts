@@ -2,7 +2,6 @@ import { Buffer } from "node:buffer"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { setImmediate } from "node:timers"
 import { begin, end, type Work } from "../telemetry/LoopWork.ts"
 import { workNameOf } from "./ApiPaths.ts"
 import { requestIdOf } from "./Envelope.ts"
@@ -289,10 +288,11 @@ export const install = (
     asked.response.once("socket", () => {
       sent.requests--
       if (socket.bytesWritten - sent.bytesWritten > pipelinedBytes) asked.response.shouldKeepAlive = false
-      // In a turn of its own: all that a connection sent ahead would otherwise be answered before anybody else is read.
-      setImmediate(() => {
+      // In a turn of its own: all that a connection sent ahead would otherwise be answered before anybody else is read. A
+      // timer, since Deno runs many immediates before it looks at sockets again.
+      setTimeout(() => {
         if (!socket.destroyed) take(asked)
-      })
+      }, 0)
     })
   }
 

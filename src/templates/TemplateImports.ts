@@ -6,6 +6,7 @@ import { ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from 
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateInput } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
+import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../store/Changes.ts"
 import { tellAll, tellApart } from "../store/ChangeTrail.ts"
 import { existingOrganization } from "../store/Existing.ts"
@@ -89,13 +90,13 @@ export class TemplateImports extends Context.Service<TemplateImports, {
             revisions.set(before.id, before.revision)
             const input = named.get(before.id)!
             plans.set(input, planTemplate(input, before, room))
-            yield* Effect.yieldNow
+            yield* letOthersRun
           }
         }
         for (const input of inputs) {
           if (plans.has(input)) continue
           plans.set(input, planTemplate(input, undefined, room))
-          if ((input.variants ?? []).length > 50) yield* Effect.yieldNow
+          if ((input.variants ?? []).length > 50) yield* letOthersRun
         }
         return { plans: inputs.map((input) => plans.get(input)!), revisions }
       })

@@ -4,6 +4,7 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import type { Budget } from "../rendering/Budget.ts"
+import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../store/Changes.ts"
 import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
 import * as LocalTime from "./LocalTime.ts"
@@ -155,7 +156,7 @@ export class Views extends Context.Service<Views, {
           for (const template of yield* readTemplates(sql, slug, page)) {
             next.set(template.id, viewOf(org, template))
             // Compiling a template with many variants takes milliseconds, during which nothing else is answered.
-            if (template.variants.length > variantsPerTurn) yield* Effect.yieldNow
+            if (template.variants.length > variantsPerTurn) yield* letOthersRun
           }
         }
         organizations.set(slug, { org, settings, templates: next })

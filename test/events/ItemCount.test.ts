@@ -93,6 +93,18 @@ describe("countItems", () => {
       })
     }))
 
+  it.effect("counts on where a string, an escape or a name goes beyond a turn", () =>
+    Effect.forEach(Array.from({ length: 12 }, (_, i) => i), (shift) => {
+      const space = " ".repeat(shift)
+      const long = `${"x".repeat(2 ** 16 - 20)}\\u00e9\\\\\\"é${"y".repeat(2 ** 17)}`
+      return Effect.forEach([
+        `${space}["${long}","${long}",3]`,
+        `${space}{"${long}":[1,2],"events":[1,2,3]}`,
+        `${space}{"events":["${long}",{"${long}":1}],"other":[1]}`,
+        `${space}["${long}`,
+      ], agrees)
+    }, { discard: true }))
+
   it.effect("passes over millions of items and of levels", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* count(`[${"[],".repeat(1_000_000)}1]`), { items: 1_000_001 })

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import { deliverSource } from "../Sources.ts"
 import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "./BodySearch.ts"
 import { changed, chunks, pages, type Work } from "./Work.ts"
@@ -62,7 +63,7 @@ const isInParts = Effect.fnUntraced(function* (
     const isEnd = from + partBytes >= bytes.length
     const part = { isFirst: isFirst && from === 0, isLast: isLast && isEnd }
     if (search.isIn(bytes.subarray(from, from + partBytes), part)) return true
-    yield* Effect.yieldNow
+    yield* letOthersRun
     if (isEnd) return false
   }
   return false
