@@ -33,8 +33,8 @@ export interface Slice {
 
 const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 
-/** Enough for an honest body of 8 MiB several times over. A hostile one is to take no more from the service beside it. */
-const maxHeapMiB = 96
+/** An honest body of 8 MiB needs 56 at most. A hostile one takes no more than this. */
+const maxHeapMiB = 80
 
 /**
  * Parses and normalizes received bodies in processes with a deadline, one for each lane: whatever a body does to its process,

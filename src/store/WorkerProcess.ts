@@ -179,7 +179,7 @@ class Child {
             return fail("ended", "ends the process that works on it, most likely for lack of memory")
         }
       }
-      let frame: Uint8Array
+      let frame: Frame
       try {
         frame = frameOf(request)
       } catch (cause) {
@@ -187,7 +187,7 @@ class Child {
         return fail("threw", cause instanceof Error ? cause.message : String(cause))
       }
       // A write to a process that has just ended fails; its status reports that.
-      this.#requests.write(frame).catch(() => {})
+      for (const part of frame) this.#requests.write(part).catch(() => {})
     })
   }
 
@@ -216,10 +216,12 @@ class Child {
   }
 }
 
-const frameOf = (value: unknown): Uint8Array => {
+/** The length of a value's bytes, and the bytes: apart, since a request can be as large as a body. */
+type Frame = readonly [length: Uint8Array, bytes: Uint8Array]
+
+const frameOf = (value: unknown): Frame => {
   const bytes = serialize(value)
-  const frame = Buffer.allocUnsafe(4 + bytes.length)
-  frame.writeUInt32LE(bytes.length)
-  frame.set(bytes, 4)
-  return frame
+  const length = Buffer.allocUnsafe(4)
+  length.writeUInt32LE(bytes.length)
+  return [length, bytes]
 }
