@@ -7,12 +7,12 @@ import { defaultKeyLimit, Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
 import { RateWindow } from "./RateWindow.ts"
 
-/** How often nodes tell each other what they see. Unit: milliseconds. */
+/** Interval in which nodes exchange their counts. Unit: milliseconds. */
 const exchangeMillis = 1000
 
-/** What was last heard of the other nodes, about one key. */
+/** Last known counts of the other nodes, for one key. */
 interface Others {
-  /** Requests a second that they are asked for. */
+  /** Requests per second that they receive. */
   readonly asked: number
   /** Requests they let through that will still count when the nodes next hear of each other. */
   readonly used: number
@@ -21,13 +21,13 @@ interface Others {
 /** A limit in use on this node. */
 interface Counted {
   readonly window: RateWindow
-  /** Requests asked for here, smoothed. Unit: per second. */
+  /** Requests received here, smoothed. Unit: per second. */
   asked: number
 }
 
 /**
- * What a node may let through in a window: what it has used already, and of what is left a part according to what each node
- * is asked for. What nobody asks for is divided evenly. Over all nodes that is the limit.
+ * The number of requests that this node may let through in a window. The rest of the limit is divided between the nodes in
+ * proportion to the requests they receive, and spare capacity evenly, so that all nodes together reach the limit.
  */
 export const allowedOf = (
   { limit, windowSeconds }: { readonly limit: number; readonly windowSeconds: number },
@@ -44,13 +44,13 @@ export const allowedOf = (
 
 /**
  * Counts requests against the limits of keys, in memory. The nodes on one Postgres share a limit without a query per
- * request: once a second each tells the others what it is asked for and what it let through, and takes its part of the rest
+ * request: once a second each sends the others how many requests it received and let through, and takes its part of the rest
  * (docs/decisions/0015 has the tolerance). Nothing is exchanged while no key has a limit.
  */
 export class KeyLimits extends Context.Service<KeyLimits, {
   /** The window in which the requests of a key count; undefined for one without a limit. */
   readonly windowOf: (keyId: string, own: RateLimit | undefined) => RateWindow | undefined
-  /** Tells the other nodes, and hears from them. */
+  /** Exchanges counts with the other nodes. */
   readonly exchange: Effect.Effect<void, SqlError>
 }>()("parlance/auth/KeyLimits") {
   static readonly layer = Layer.effect(
@@ -127,14 +127,14 @@ export class KeyLimits extends Context.Service<KeyLimits, {
         )
       })
 
-      // The embedded store has one process, which knows everything.
+      // The embedded store has one process, and nothing to exchange.
       if (kind === "postgres") {
         const [row] = yield* sql<{ nodes: number }>`
           SELECT count(*)::int AS nodes FROM key_uses u
           WHERE u.key_id = '' AND u.reported_at > now() - interval '3 seconds'`
         nodes = 1 + row!.nodes
         yield* exchange.pipe(
-          // What was allowed last stays so while the store is away.
+          // The last division stays in force while the store is away.
           Effect.catch((error) => Effect.logDebug("Uses of keys were not exchanged", error.message)),
           Effect.delay(exchangeMillis),
           Effect.forever,

@@ -54,7 +54,7 @@ export type SendResult =
 /** Whether a connection's credentials and settings work, found out without sending anything to anybody. */
 export interface TestResult {
   readonly ok: boolean
-  /** What was tried and what came of it, for a person. */
+  /** Describes the check and its result in a sentence for people. */
   readonly detail: string
 }
 
@@ -69,7 +69,7 @@ export interface Connection {
   readonly idempotent: boolean
 }
 
-/** What an administrator entered for a connection: what may be shown, and what may not. */
+/** An administrator's input for a connection: settings may be shown, secrets may not. */
 export interface ConnectionInput {
   readonly settings: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, string>>

@@ -3,23 +3,23 @@ const dayMillis = 86_400_000
 /** A day in UTC, such as `2026-11-22`. */
 export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
 
-/** When the day after that of `now` begins. Unix, in milliseconds. */
+/** The start of the day after `now` (UTC). Unix milliseconds. */
 export const nextDay = (now: number): number => (Math.floor(now / dayMillis) + 1) * dayMillis
 
-/** An organization's use of a day, as far as this node knows. */
+/** Bytes that an organization stored in a day, as known to this node. */
 interface Use {
   readonly org: string
   readonly day: string
-  /** What the table has: of all nodes, this one's part up to the last exchange. */
+  /** Bytes in the table, of all nodes. Includes those of this node up to the last exchange. */
   stored: number
-  /** What this node has not told yet. */
+  /** Bytes that this node has not added to the table yet. */
   bytes: number
   refused: number
   /** Asked about since the last exchange, so that its quota and the other nodes' use are to be read again. */
   isTouched: boolean
 }
 
-/** What a node tells the table of one organization and day. */
+/** Bytes to add to the table for one organization and day. */
 export interface UseReport {
   readonly org: string
   readonly day: string
@@ -27,7 +27,7 @@ export interface UseReport {
   readonly refused: number
 }
 
-/** What the table answers. `quota`: the organization's own; null for none of its own. */
+/** A row of the table. `quota`: the organization's own; null without one. */
 export interface StoredUse {
   readonly org: string
   readonly day: string
@@ -37,7 +37,7 @@ export interface StoredUse {
 
 /**
  * Counts the bytes that organizations store in a day, in memory: what the table had at the last exchange, plus what this
- * node has added since. Of several nodes each may therefore let through what arrives within one exchange too much.
+ * node has added since. Each of several nodes may therefore exceed the quota by the bytes that arrive between two exchanges.
  */
 export class DailyBytes {
   readonly #uses = new Map<string, Use>()
@@ -70,20 +70,20 @@ export class DailyBytes {
     return false
   }
 
-  /** Counts what has been stored. */
+  /** Counts stored bytes. */
   add(org: string, bytes: number, now: number): void {
     const use = this.#use(org, dayOf(now))
     use.bytes += bytes
     use.isTouched = true
   }
 
-  /** What is not in the table yet. */
+  /** Bytes that are not in the table yet. */
   unreported(org: string, now: number): UseReport {
     const { bytes, day, refused } = this.#use(org, dayOf(now))
     return { org, day, bytes, refused }
   }
 
-  /** What to tell the table; `restore` takes it back if that fails. */
+  /** Bytes to add to the table; `restore` takes them back if that fails. */
   takeReports(now: number): ReadonlyArray<UseReport> {
     const today = dayOf(now)
     const reports: Array<UseReport> = []
@@ -114,7 +114,7 @@ export class DailyBytes {
     }
   }
 
-  /** Takes what the table has. */
+  /** Takes over the rows of the table. */
   learn(rows: ReadonlyArray<StoredUse>): void {
     for (const { bytes, day, org, quota } of rows) {
       this.#use(org, day).stored = bytes

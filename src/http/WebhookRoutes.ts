@@ -173,7 +173,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
       )
-      // Before it is stored, so that of those that come together one is, and all hear what became of it.
+      // Set before the handshake is stored, so that of several at once one is stored, and all get its answer.
       shaken.set(org, { at: now, answer })
       return yield* answer
     }

@@ -149,7 +149,7 @@ const layerActor = BanditActor.toLayer(
       const now = clock.currentTimeMillisUnsafe()
       const since = clock.currentTimeNanosUnsafe()
       const known = opened!
-      // Whatever fails from here on, what the engine knows may not be what the store holds.
+      // After a failure from here on, the counts of the engine may differ from those of the store.
       opened = undefined
       const { folded, revision } = yield* sql.withTransaction(Effect.gen(function* () {
         const folded = yield* Tallies.fold(sql, org, template, now, isTraced)

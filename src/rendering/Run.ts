@@ -5,7 +5,7 @@ import * as Limits from "./Limits.ts"
 export const Jump = { none: 0, break: 1, continue: 2 } as const
 export type Jump = typeof Jump[keyof typeof Jump]
 
-/** What `render` is asked for, the same for all variables of one variant. */
+/** Options of `render` that all variables of one variant share. */
 export interface RunOptions {
   readonly strict: boolean
   /** Milliseconds since 1970, the `now` of date filters. */

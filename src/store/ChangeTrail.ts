@@ -1,29 +1,29 @@
 import { Context, Effect } from "effect"
 import { type Difference, difference, type Fields } from "../domain/Difference.ts"
 
-/** What a record is of. */
+/** The kind of a record. */
 export type Kind = "account" | "connection" | "organization" | "source" | "template" | "variant"
 
 /** A record that was made, changed or removed. */
 export interface Changed {
   readonly kind: Kind
-  /** Its id; of a variant that of its template and its own, with ` / ` between them. */
+  /** The id of the record. For a variant: `TEMPLATE / VARIANT`. */
   readonly subject: string
   readonly what: "created" | "changed" | "removed"
   readonly difference: Difference
 }
 
-/** What a management request has changed so far, as the services that changed it say: for the audit log. */
+/** The changes that services made during a management request, for the audit log. */
 export interface Trail {
   readonly changed: Array<Changed>
   /** Given where each of the records is a change of its own, such as those of an import: what is said of each. */
   apart: Readonly<Record<string, string>> | undefined
 }
 
-/** Collects what is changed within a request. */
+/** Collects the changes of a request. */
 export class ChangeTrail extends Context.Service<ChangeTrail, Trail>()("parlance/store/ChangeTrail") {}
 
-/** A trail with nothing on it. */
+/** An empty trail. */
 export const emptyTrail = (): Trail => ({ changed: [], apart: undefined })
 
 const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>

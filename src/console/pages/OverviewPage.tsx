@@ -109,7 +109,7 @@ const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
 const quoted = (ids: ReadonlyArray<string>) =>
   ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
 
-/** What is set up in an organization, what it is doing, and what needs somebody. */
+/** The overview page of an organization: its setup, its activity, and everything that needs attention. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const arrivals = yield* Arrivals
@@ -240,7 +240,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         <>
           <PageHead
             title={org.name}
-            lead="What is decided, what comes in, what goes out, and what needs somebody."
+            lead="Decisions, events, deliveries, and everything that needs attention."
             actions={<Live />}
           />
           {isNew ? <Start base={base} can={can} done={[live.length > 0, templates.length > 0, hasSource]} /> : null}

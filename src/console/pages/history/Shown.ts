@@ -3,26 +3,26 @@ import type { Difference, FieldChange } from "../../../domain/Difference.ts"
 import { type DiffLine, lineDiff } from "../../../domain/LineDiff.ts"
 import { labelOf, valueText } from "./FieldWords.ts"
 
-/** A line of a difference as it is shown, or lines that are the same and left out. */
+/** A displayed line of a difference, or a number of equal lines that are left out. */
 export type ShownLine = DiffLine | { readonly kind: "gap"; readonly count: number }
 
-/** A field as it is shown. */
+/** A changed field, ready to display. */
 export interface ShownField {
   readonly label: string
-  /** Of one line a side: `before` to `after`. Absent for texts, which have `lines`. */
+  /** Values of one line each. Absent for longer texts, which have `lines`. */
   readonly short?: { readonly before: string | undefined; readonly after: string | undefined }
   readonly lines: ReadonlyArray<ShownLine>
-  /** What is to be said of it besides. */
+  /** A remark beside the change, such as `too much to keep`. */
   readonly remark?: string
 }
 
-/** What an entry changed, as far as it is shown. */
+/** The changes of an audit entry, ready to display. */
 export interface Shown {
   readonly fields: ReadonlyArray<ShownField>
   /** Names of further fields that differ, and how many are left out altogether. */
   readonly others: ReadonlyArray<string>
   readonly omitted: number
-  /** Everything that is kept is shown. */
+  /** Whether all stored changes are displayed. */
   readonly whole: boolean
 }
 
@@ -33,7 +33,7 @@ const worthLeaving = 3
 /** Values on one line up to this length stand beside each other. */
 const shortUpTo = 90
 
-/** What a line costs besides its characters. */
+/** Fixed cost of a line, in characters. */
 const costOfLine = 90
 
 const folded = (lines: ReadonlyArray<DiffLine>): ReadonlyArray<ShownLine> => {

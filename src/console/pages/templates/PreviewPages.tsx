@@ -143,7 +143,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
     const { faults, vars } = yield* rendered(org, template, draft, { fields, attrs })
-    // What it is called changes nothing of what is shown.
+    // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
     const all = [...(Result.isFailure(given) ? given.failure : []), ...faults, ...shaped]
