@@ -55,8 +55,15 @@ interface Learned {
 /** UTC hours since Monday 00:00. The epoch was a Thursday. */
 const hourOfWeek = (now: number): number => (Math.floor(now / hourMillis) + 72) % 168
 
+/** What has been learned about a template: the published model, and the counts it was fitted to. */
+export interface Knowledge {
+  readonly model: ModelSnapshot
+  readonly counts: Counts
+  readonly delays: Delays
+}
+
 /** Only what `src/bandit` and the engine do, called when the service calls it: counts by the hour, fits when something has changed. */
-class Product implements Learner {
+export class Product implements Learner {
   readonly #arms: ReadonlyArray<string>
   readonly #floor: number
   readonly #refitMillis: number
@@ -79,6 +86,14 @@ class Product implements Learner {
     this.#bringUpToDate(template, now)
     const { choices } = template
     return choices.choice(choices.cellOf(context.attrs, hourOfWeek(now)), eligible.set).weights
+  }
+
+  /** What is known of a template now; the template is fitted first, as it is when results are asked for. */
+  knowledge(index: number, now: number): Knowledge {
+    const template = this.#template(index, now)
+    this.#bringUpToDate(template, now)
+    const { counts, delays, model } = template
+    return { model, counts, delays }
   }
 
   sent(context: Context, arm: number, now: number): void {

@@ -62,11 +62,14 @@ class Arrivals {
   }
 }
 
+/** Called after each decision, with the number of the variant that was chosen and the true rates of all variants. */
+export type Watch = (decision: number, arm: number, rates: Float64Array) => void
+
 /**
  * Lets a policy decide everything in a world and learn from the clicks as they come. The same world, policy and seed give
  * the same outcome.
  */
-export const run = (world: World, policy: Policy, seed: number): Outcome => {
+export const run = (world: World, policy: Policy, seed: number, watch?: Watch): Outcome => {
   const { arms, at, contextOf, contexts, decisions, delayHours, eligible, eligibleOf } = world
   const learner = policy.make({ arms, templates: world.templates, seed: seedOf(seed, policy.name) })
   const rates = new Float64Array(arms.length)
@@ -100,6 +103,7 @@ export const run = (world: World, policy: Policy, seed: number): Outcome => {
     const arm = there.arms[sample(weights, world.choiceChance[i]!)]!
     chosen[i] = arm
     learner.sent(context, arm, now)
+    watch?.(i, arm, rates)
     if (world.clickChance[i]! < rates[arm]!) arrivals.add(now + delayHours[i]! * hourMillis, i)
   }
   const total = { reward: 0, uniform: 0, oracle: 0 }

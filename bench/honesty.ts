@@ -1,0 +1,105 @@
+// Whether the numbers in results are true: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
+// [--refit-hours 3]. The product decides in worlds whose rates are known; its results are read once a day. Prints how often
+// 95 % intervals hold the truth, and how often each verdict was ever given.
+import { parseArgs } from "node:util"
+import { type Checked, coverage, type HonestyRun, honestyRun, type Setting } from "../src/simulation/Honesty.ts"
+import { spread } from "../src/simulation/Spread.ts"
+
+const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
+const settings: ReadonlyArray<Setting> = [
+  { ...base, name: "identical" },
+  { ...base, name: "sd 0.1", sd: 0.1 },
+  { ...base, name: "sd 0.25", sd: 0.25 },
+  { ...base, name: "segments", sd: 0.1, segmentSd: 0.3, decisionsPerDay: 2000 },
+  { ...base, name: "A/A 500", variants: 2, days: 30 },
+  { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
+  { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
+  { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
+]
+
+const { values: flags } = parseArgs({
+  args: Deno.args.slice(1),
+  options: {
+    runs: { type: "string", default: "300" },
+    from: { type: "string", default: "1" },
+    settings: { type: "string", default: settings.map(({ name }) => name).join() },
+    "refit-hours": { type: "string", default: "3" },
+  },
+})
+const runs = Number(flags.runs)
+const from = Number(flags.from)
+const refitHours = Number(flags["refit-hours"])
+const names = flags.settings.split(",")
+const unknown = names.filter((name) => !settings.some((known) => known.name === name))
+if (unknown.length > 0 || !(Number.isInteger(runs) && runs > 0) || !Number.isInteger(from) || !(refitHours > 0)) {
+  console.error(
+    unknown.length > 0
+      ? `No such setting: ${unknown.join()}. There are ${settings.map(({ name }) => name).join()}.`
+      : "--runs and --from are whole numbers, --refit-hours a number of hours above 0",
+  )
+  Deno.exit(1)
+}
+
+const percent = (share: number) => Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)}`
+const row = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |`
+const header = (cells: ReadonlyArray<string>) => [row(cells), row(cells.map((_, i) => i === 0 ? "---" : "---:"))]
+const plusMinus = (values: ReadonlyArray<number>) => {
+  const { halfWidth, mean } = spread(values)
+  return `${mean.toFixed(1)} ± ${(halfWidth / 1.96).toFixed(1)}`
+}
+const above = (all: ReadonlyArray<Checked>) => all.filter(({ interval, truth }) => interval[0] > truth).length / all.length
+
+const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
+  const gains = all.flatMap(({ gain }) => gain === null ? [] : [gain])
+  return [
+    name,
+    plusMinus(gains.map(({ truth }) => truth)),
+    plusMinus(gains.map(({ shown, truth }) => shown - truth)),
+    percent(coverage(gains)),
+    percent(above(gains)),
+    percent(coverage(all.flatMap(({ rates }) => rates))),
+    percent(coverage(all.flatMap(({ seriesRates }) => seriesRates))),
+    percent(coverage(all.flatMap(({ segmentRates }) => segmentRates))),
+  ]
+}
+
+const share = (all: ReadonlyArray<HonestyRun>, holds: (run: HonestyRun) => boolean) =>
+  percent(all.filter(holds).length / all.length)
+
+const verdictRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
+  const ever = (verdicts: ReadonlyArray<string>, wrong: boolean) =>
+    share(all, ({ best, looks }) =>
+      looks.some(({ verdict, winner }) =>
+        verdicts.includes(verdict) && (!wrong || best.size > 1 || !best.has(winner!))
+      ))
+  const firstDays = all.flatMap(({ looks }) => {
+    const first = looks.find(({ winner }) => winner !== null)
+    return first === undefined ? [] : [first.day]
+  }).sort((a, b) => a - b)
+  return [
+    name,
+    ever(["winner", "firm_winner"], false),
+    ever(["winner", "firm_winner"], true),
+    ever(["firm_winner"], false),
+    ever(["firm_winner"], true),
+    ever(["no_difference"], false),
+    share(all, ({ looks }) => looks.some(({ winner }, i) => winner !== null && looks[i + 1]?.winner === null)),
+    firstDays.length === 0 ? "–" : String(firstDays[Math.floor(firstDays.length / 2)]),
+  ]
+}
+
+const done: Array<readonly [string, ReadonlyArray<HonestyRun>]> = []
+for (const setting of settings.filter(({ name }) => names.includes(name))) {
+  const start = performance.now()
+  const all: Array<HonestyRun> = []
+  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, refitHours))
+  console.error(`${setting.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`)
+  done.push([setting.name, all])
+}
+
+console.log(`\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`)
+const intervals = ["setting", "true gain", "shown − true", "gain", "wholly above", "rates", "series", "segments"]
+console.log([...header(intervals), ...done.map(([name, all]) => row(gainRow(name, all)))].join("\n"))
+console.log("\nShare of the runs, in percent, in which a daily look ever said so; wrong: the winner is not the best\n")
+const verdicts = ["setting", "winner", "wrong", "firm", "wrong", "no difference", "withdrawn", "median day of the first"]
+console.log([...header(verdicts), ...done.map(([name, all]) => row(verdictRow(name, all)))].join("\n"))

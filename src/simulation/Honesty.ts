@@ -1,0 +1,224 @@
+import { report } from "../bandit/Report.ts"
+import { measures } from "../bandit/Tally.ts"
+import { dayMillis } from "../bandit/Window.ts"
+import { CopyId, TemplateId } from "../domain/Ids.ts"
+import { type CountedSegment, prepare } from "../results/Composition.ts"
+import { composeSeries } from "../results/SeriesComposition.ts"
+import type { TemplateResults } from "../results/TemplateResults.ts"
+import type { TemplateSeries } from "../results/TemplateSeries.ts"
+import type { Policy } from "./Learners.ts"
+import { type Knowledge, Product } from "./Product.ts"
+import { run } from "./Run.ts"
+import { armIds, type AttributePlan, makeWorld, type World, worldStart } from "./World.ts"
+
+// Whether the numbers in results are true: the product decides in a world whose rates are known, and its results are read
+// once a day through the functions that answer requests.
+
+/** A world of variants whose true rates are known. */
+export interface Setting {
+  readonly name: string
+  readonly variants: number
+  readonly decisionsPerDay: number
+  readonly days: number
+  /** Click rate of an average variant, 0 to 1. */
+  readonly rate: number
+  /** Standard deviation of the variants' log rates; 0 for identical variants. */
+  readonly sd: number
+  /** Relative lift of the first variant over the others, instead of `sd`. */
+  readonly lift?: number
+  /** Standard deviation of each variant's effects by the value of an attribute with three values; none without it. */
+  readonly segmentSd?: number
+}
+
+/** An estimate with its 95 % interval, and the true value. */
+export interface Checked {
+  readonly shown: number
+  readonly interval: readonly [number, number]
+  readonly truth: number
+}
+
+/** What the results said on one day. */
+export interface Look {
+  readonly day: number
+  readonly verdict: TemplateResults["winner"]["verdict"]
+  readonly winner: string | null
+}
+
+/** One run of a setting. */
+export interface HonestyRun {
+  readonly looks: ReadonlyArray<Look>
+  /** Ids of the variants with the highest true rate. */
+  readonly best: ReadonlySet<string>
+  /** Outcomes beyond an even split over the whole run; null where none is shown. */
+  readonly gain: Checked | null
+  /** One per variant with a rate. */
+  readonly rates: ReadonlyArray<Checked>
+  /** The last rates of the series. */
+  readonly seriesRates: ReadonlyArray<Checked>
+  /** One per variant and attribute value with a rate. */
+  readonly segmentRates: ReadonlyArray<Checked>
+}
+
+const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
+
+/** Makes the world of a setting; the same seed makes the same one. */
+export const honestyWorld = (setting: Setting, seed: number): World =>
+  makeWorld({
+    name: setting.name,
+    seed,
+    days: setting.days,
+    sends: setting.days * setting.decisionsPerDay,
+    arms: armIds(setting.variants),
+    attributes: setting.segmentSd === undefined ? [] : [tier],
+    delay: { medianHours: 5, sigma: 1.6 },
+    logRates: ({ normal }) => {
+      const effects = Array.from({ length: setting.variants }, (_, arm) =>
+        setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0)
+      const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
+      return {
+        byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
+        byDay: () => 0,
+      }
+    },
+  })
+
+const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= truth && truth <= high
+
+/** Share of the intervals that hold the truth; NaN without any. */
+export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
+
+/** The results of what is known, composed as a request for them is answered. */
+const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, now: number): TemplateResults => {
+  const rows = counts.series().map(({ cell, clicks, sends, variant }): CountedSegment => {
+    const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
+    const counted = { decisions: sum(sends), click: sum(clicks) } as { readonly [measure: string]: number }
+    return { copyId: variant, segment: cell, track: "learned", counts: measures.map((name) => counted[name] ?? 0) }
+  })
+  const { compose, request } = prepare({
+    template: {
+      id: TemplateId.make("t0"),
+      objective: "click",
+      variants: arms.map((id) => ({ id: CopyId.make(id), name: id, active: true, targeting: [] })),
+    },
+    eligible: new Set(arms),
+    floor: 0.01,
+    model,
+    rows,
+    segment: new Map(),
+    nowMillis: now,
+  })
+  return compose(report({ ...request, draws: 2000 }))
+}
+
+/** The same for the series. */
+const seriesOf = ({ counts, delays, model }: Knowledge, now: number): TemplateSeries =>
+  composeSeries({
+    template: "t0",
+    objective: "click",
+    targeted: [],
+    model,
+    segment: new Map(),
+    now,
+    step: "day",
+    length: dayMillis,
+    rows: counts.series().flatMap(({ cell, clicks, sends, starts, variant }) =>
+      starts.map((start, i) => ({
+        first: start,
+        moment: start * sends[i]!,
+        copyId: variant,
+        segment: cell,
+        decisions: sends[i]!,
+        voided: 0,
+        open: 0,
+        click: clicks[i]!,
+        conversion: 0,
+        negative: 0,
+      }))
+    ),
+    bySegment: true,
+    delays: delays.rows().flatMap(([hour, classes]) =>
+      classes.map((count, delayClass) => ({ hour, outcome: "click", delayClass, count }))
+    ),
+    zone: "UTC",
+  })
+
+/** Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. */
+class Truth {
+  readonly #arms: number
+  readonly #from: number
+  readonly #sums = new Map<string, { count: number; readonly rates: Float64Array }>()
+  gain = 0
+
+  constructor(arms: number, from: number) {
+    this.#arms = arms
+    this.#from = from
+  }
+
+  add(at: number, value: string | undefined, arm: number, rates: Float64Array): void {
+    this.gain += rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / this.#arms
+    if (at < this.#from) return
+    for (const key of value === undefined ? [""] : ["", value]) {
+      let sum = this.#sums.get(key)
+      if (sum === undefined) this.#sums.set(key, sum = { count: 0, rates: new Float64Array(this.#arms) })
+      sum.count++
+      rates.forEach((rate, i) => sum.rates[i]! += rate)
+    }
+  }
+
+  rate(arm: number, value = ""): number {
+    const { count, rates } = this.#sums.get(value)!
+    return rates[arm]! / count
+  }
+}
+
+/** What the results say of each variant's rate, and in which they are wrong. */
+const checkRates = (
+  variants: ReadonlyArray<{
+    readonly copy_id: string
+    readonly rate: number | null
+    readonly interval: readonly [number, number] | null
+  }>,
+  truth: (id: string) => number,
+): ReadonlyArray<Checked> =>
+  variants.flatMap(({ copy_id, interval, rate }) =>
+    rate === null || interval === null ? [] : [{ shown: rate, interval, truth: truth(copy_id) }]
+  )
+
+/** Lets the product decide in a world of the setting, looks at the results once a day, and holds the last against the truth. */
+export const honestyRun = (setting: Setting, seed: number, refitHours = 3): HonestyRun => {
+  const world = honestyWorld(setting, seed)
+  const { arms, at, contextOf, contexts } = world
+  const end = worldStart + setting.days * dayMillis
+  const truth = new Truth(arms.length, end - 14 * dayMillis)
+  const looks: Array<Look> = []
+  let learner: Product | undefined
+  const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
+  const look = (now: number) => {
+    const results = resultsOf(learner!.knowledge(0, now), arms, now)
+    const { copy_id, verdict } = results.winner
+    looks.push({ day: looks.length + 1, verdict, winner: copy_id })
+    return results
+  }
+  run(world, policy, seed, (decision, arm, rates) => {
+    while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
+    truth.add(at[decision]!, contexts[contextOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
+  })
+  const results = look(end)
+  const series = seriesOf(learner!.knowledge(0, end), end)
+  const armOf = new Map(arms.map((id, arm) => [id, arm]))
+  const rateOf = (id: string) => truth.rate(armOf.get(id)!)
+  const gain = series.points.at(-1)?.gain
+  const highest = Math.max(...arms.map(rateOf))
+  return {
+    looks,
+    best: new Set(arms.filter((id) => rateOf(id) >= highest * (1 - 1e-9))),
+    gain: gain === undefined || gain === null
+      ? null
+      : { shown: gain.gained, interval: gain.interval, truth: truth.gain },
+    rates: checkRates(results.variants, rateOf),
+    seriesRates: checkRates(series.points.at(-1)?.variants ?? [], rateOf),
+    segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
+      tier === undefined ? [] : checkRates(variants, (id) => truth.rate(armOf.get(id)!, tier))
+    ),
+  }
+}
