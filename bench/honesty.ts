@@ -47,7 +47,8 @@ const plusMinus = (values: ReadonlyArray<number>) => {
   const { halfWidth, mean } = spread(values)
   return `${mean.toFixed(1)} ± ${(halfWidth / 1.96).toFixed(1)}`
 }
-const above = (all: ReadonlyArray<Checked>) => all.filter(({ interval, truth }) => interval[0] > truth).length / all.length
+const above = (all: ReadonlyArray<Checked>) =>
+  all.filter(({ interval, truth }) => interval[0] > truth).length / all.length
 
 const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const gains = all.flatMap(({ gain }) => gain === null ? [] : [gain])
@@ -68,10 +69,13 @@ const share = (all: ReadonlyArray<HonestyRun>, holds: (run: HonestyRun) => boole
 
 const verdictRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const ever = (verdicts: ReadonlyArray<string>, wrong: boolean) =>
-    share(all, ({ best, looks }) =>
-      looks.some(({ verdict, winner }) =>
-        verdicts.includes(verdict) && (!wrong || best.size > 1 || !best.has(winner!))
-      ))
+    share(
+      all,
+      ({ best, looks }) =>
+        looks.some(({ verdict, winner }) =>
+          verdicts.includes(verdict) && (!wrong || best.size > 1 || !best.has(winner!))
+        ),
+    )
   const firstDays = all.flatMap(({ looks }) => {
     const first = looks.find(({ winner }) => winner !== null)
     return first === undefined ? [] : [first.day]
@@ -97,9 +101,20 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   done.push([setting.name, all])
 }
 
-console.log(`\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`)
+console.log(
+  `\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`,
+)
 const intervals = ["setting", "true gain", "shown − true", "gain", "wholly above", "rates", "series", "segments"]
 console.log([...header(intervals), ...done.map(([name, all]) => row(gainRow(name, all)))].join("\n"))
 console.log("\nShare of the runs, in percent, in which a daily look ever said so; wrong: the winner is not the best\n")
-const verdicts = ["setting", "winner", "wrong", "firm", "wrong", "no difference", "withdrawn", "median day of the first"]
+const verdicts = [
+  "setting",
+  "winner",
+  "wrong",
+  "firm",
+  "wrong",
+  "no difference",
+  "withdrawn",
+  "median day of the first",
+]
 console.log([...header(verdicts), ...done.map(([name, all]) => row(verdictRow(name, all)))].join("\n"))

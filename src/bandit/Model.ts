@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { type Cell, cellsOf } from "./Cells.ts"
 import { packedIndex } from "./Cholesky.ts"
 import type { OrganizationPriors } from "./Priors.ts"
+import { VerdictState } from "./VerdictState.ts"
 
 const Numbers = Schema.Array(Schema.Finite)
 
@@ -60,6 +61,8 @@ export const ModelSnapshot = Schema.Struct({
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
   /** Start of the oldest bucket that is known, whatever the window; null before any send. */
   firstSendAt: Schema.NullOr(Schema.Finite),
+  /** Of a model without a window; absent in models that were published before verdicts were kept. */
+  verdict: Schema.optionalKey(VerdictState),
 })
 export type ModelSnapshot = typeof ModelSnapshot.Type
 

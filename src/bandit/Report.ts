@@ -1,15 +1,8 @@
 import { cellsOf } from "./Cells.ts"
 import type { ModelSnapshot } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
-import {
-  compareRates,
-  daysOfData,
-  drawPlaces,
-  type Segment,
-  type VariantReport,
-  verdictOf,
-  type WinnerReport,
-} from "./Winner.ts"
+import { seededNormal } from "./SeededNormal.ts"
+import { compareRates, type Comparison, drawPlaces, type Segment, type VariantReport } from "./Winner.ts"
 
 // The report on a template as a pure function of plain data, so that it can run in a worker: request and answer survive
 // structured cloning.
@@ -27,8 +20,6 @@ export interface ReportRequest {
   readonly narrowed?: ReadonlyArray<{ readonly cell: string; readonly eligible: ReadonlyArray<string> }>
   /** The whole: cells and their traffic. The model's of the last 14 days unless given. */
   readonly cells?: ReadonlyArray<Segment>
-  /** Matured sends by variant, where the whole is not all the model knows; the model's own unless given. */
-  readonly maturedSends?: ReadonlyArray<readonly [id: string, sends: number]>
   /** Parts to report beside the whole. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly cells: ReadonlyArray<Segment> }>
   /** Draws for the whole: 4,000 unless given, fewer where there is very much to draw. The groups get 1,000 at most. */
@@ -44,7 +35,7 @@ export interface SharedVariant extends VariantReport {
 
 /** Variants in the order of the request's ids. */
 export interface ReportAnswer {
-  readonly overall: Omit<WinnerReport, "variants"> & { readonly variants: ReadonlyArray<SharedVariant> }
+  readonly overall: Omit<Comparison, "variants"> & { readonly variants: ReadonlyArray<SharedVariant> }
   /** In the order of the request. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly variants: ReadonlyArray<SharedVariant> }>
 }
@@ -61,43 +52,6 @@ const keptNumbers = 4_000_000
 // Weights are worked out for as many pairs of cell and variant, the cells with most traffic first.
 const weightBudget = 40_000
 const fewestCells = 20
-
-/** Standard normal numbers from a seed: xoshiro128++ (D. Blackman and S. Vigna, 2019) through Box and Muller. */
-const seededNormal = (seed: number): () => number => {
-  // Splitmix32 fills the state, so that neighbouring seeds have nothing in common.
-  let s = seed | 0
-  const next = () => {
-    s = (s + 0x9e3779b9) | 0
-    let t = Math.imul(s ^ (s >>> 16), 0x21f0aaad)
-    t = Math.imul(t ^ (t >>> 15), 0x735a2d97)
-    return t ^ (t >>> 15)
-  }
-  let [a, b, c, d] = [next(), next(), next(), next()]
-  const uniform = () => {
-    const sum = (a + d) | 0
-    const result = (((sum << 7) | (sum >>> 25)) + a) | 0
-    const t = b << 9
-    c ^= a
-    d ^= b
-    b ^= c
-    a ^= d
-    c ^= t
-    d = (d << 11) | (d >>> 21)
-    return (result >>> 0) / 2 ** 32
-  }
-  let spare = Number.NaN
-  return () => {
-    if (!Number.isNaN(spare)) {
-      const value = spare
-      spare = Number.NaN
-      return value
-    }
-    const radius = Math.sqrt(-2 * Math.log(1 - uniform()))
-    const angle = 2 * Math.PI * uniform()
-    spare = radius * Math.sin(angle)
-    return radius * Math.cos(angle)
-  }
-}
 
 /** Average share of each variant over the cells of a part, by their traffic. */
 const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest) => {
@@ -126,7 +80,7 @@ const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest)
 /** How often to draw for the whole and for each group, within the budgets of time and memory. */
 const drawsOf = ({ draws, groups, ids, model }: ReportRequest, cells: number): { whole: number; group: number } => {
   const { names, size } = cellsOf(model.scheme)
-  const multiplications = Math.max(1, ids.length) * (size * size / 2 + cells * (names.length + 1) * 2)
+  const multiplications = Math.max(1, ids.length) * (size * size * 1.5 + cells * (names.length + 1) * 2)
   const affordable = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / multiplications)))
   const whole = draws ?? affordable
   const kept = Math.floor(keptNumbers / Math.max(1, ids.length * groups.length))
@@ -154,16 +108,10 @@ export const report = (request: ReportRequest): ReportAnswer => {
     return variants.map((variant, v): SharedVariant => ({ ...variant, share: share[v]! }))
   }
   const { variants, ...comparison } = compareRates(ids, whole!, contenders)
-  const matured = request.maturedSends ?? model.variants.map(({ id, maturedSends }) => [id, maturedSends] as const)
   return {
     overall: {
       ...comparison,
       variants: shared(variants, cells),
-      verdict: verdictOf({ ...comparison, variants }, {
-        contenders: ids.filter((id) => contenders.has(id)).length,
-        days: daysOfData(model),
-        maturedSends: matured.find(([id]) => id === comparison.leader)?.[1] ?? 0,
-      }),
     },
     groups: groups.map(({ cells, name }, g) => ({
       name,

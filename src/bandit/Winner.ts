@@ -1,21 +1,8 @@
+import { BaseError } from "./BaseError.ts"
 import { type Cells, cellsOf } from "./Cells.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
-
-const defaultDraws = 4000
-
-/** When a winner may be named: section 9 of the design of the bandit. */
-export const stoppingRule = {
-  /** Days of data. */
-  days: 7,
-  /** Matured sends of the leader. */
-  maturedSends: 100,
-  /** Largest expected loss, and largest gain still to be had where there is no difference; a share of the rate. */
-  loss: 0.01,
-  /** Probability of being best from which a winner is firm. */
-  probability: 0.95,
-} as const
 
 /** What is known of one variant's rate, over the cells of the report. Rates are clicks per send. */
 export interface VariantReport {
@@ -30,20 +17,30 @@ export interface VariantReport {
   readonly expectedLoss: number
 }
 
-/** Which variant is ahead, and whether it is time to say so. */
-export interface WinnerReport {
+/** How much better the leader is than the next best contender. Intervals hold 95 % of the posterior. */
+export interface Lift {
+  /** The contender with the highest rate after the leader's. */
+  readonly baseline: string
+  /** As a share of the baseline's rate. */
+  readonly value: number
+  readonly interval: readonly [number, number]
+  /** In the unit of the rates. */
+  readonly difference: number
+  readonly differenceInterval: readonly [number, number]
+}
+
+/** How the variants compare. */
+export interface Comparison {
   /** In the order of the ids given. */
   readonly variants: ReadonlyArray<VariantReport>
-  /** The variant with the smallest expected loss; null when there are no variants. */
+  /** The contender with the highest expected rate; null when there are none. */
   readonly leader: string | null
   /** With 95 % probability no more than this share can be gained over the leader. */
   readonly valueRemaining: number
-  /**
-   * `winner`: the leader's expected loss is below 1 %, after 7 days and 100 matured sends of the leader. `firm_winner`: it
-   * is also the best with a probability of 95 %. `no_difference`: after as much data the variants are so close that less
-   * than 1 % is left to gain, whichever is best. `undecided`: anything else, and always with fewer than two variants.
-   */
-  readonly verdict: "undecided" | "winner" | "firm_winner" | "no_difference"
+  /** With 95 % probability no more than this share of its rate is lost by choosing any one of the contenders for good. */
+  readonly worstLoss: number
+  /** Null with fewer than two contenders. */
+  readonly lift: Lift | null
 }
 
 /** Cells to report on, with the share of the traffic each stands for (any positive scale). */
@@ -102,13 +99,15 @@ const layOut = (cells: Cells, model: ModelSnapshot, places: ReadonlyArray<Place>
   return { features: Int32Array.from(features), starts: Int32Array.from(starts), places: laidOut }
 }
 
-/** Draws a variant's effects, and from each draw its average rate in every place that wants as many draws. */
+/** Draws a variant's effects for each error of the base rate, and averages its rate in every place that wants as many draws. */
 const drawRates = (
   model: ModelSnapshot,
   cells: Cells,
   variant: VariantPosterior | undefined,
   { features, places, starts }: Layout,
   normal: () => number,
+  base: BaseError,
+  errors: ReadonlyArray<Float64Array>,
 ): ReadonlyArray<Float64Array> => {
   const { size } = cells
   const root = variant === undefined ? new Float64Array(packedLength(size)) : Float64Array.from(variant.covariance)
@@ -119,17 +118,18 @@ const drawRates = (
     }
   }
   const rates = places.map(({ draws }) => new Float64Array(draws))
-  const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
   const z = new Float64Array(size)
   const effects = new Float64Array(size)
   const products = new Float64Array(starts.length - 1)
-  for (let d = 0; d < count; d++) {
+  for (let d = 0; d < errors.length; d++) {
     for (let i = 0; i < size; i++) z[i] = normal()
     for (let i = 0, row = 0; i < size; i++, row += i) {
       let sum = variant === undefined ? 0 : variant.beta[i]!
       for (let k = 0; k <= i; k++) sum += root[row + k]! * z[k]!
-      effects[i] = Math.exp(sum)
+      effects[i] = sum
     }
+    base.shift(variant, errors[d]!, effects)
+    for (let i = 0; i < size; i++) effects[i] = Math.exp(effects[i]!)
     for (let c = 0, at = 0; c < products.length; c++) {
       let product = effects[0]!
       for (const end = starts[c + 1]!; at < end; at++) product *= effects[features[at]!]!
@@ -148,7 +148,8 @@ const drawRates = (
 
 /**
  * Draws of the variants' rates in each of the places, from the untempered posterior: by place, then by variant. The
- * effects of a variant are drawn once for all places, which is what makes many of them cheap.
+ * effects of a variant are drawn once for all places, which is what makes many of them cheap; errors of the base rate are
+ * drawn once for all variants, so that they cancel between those with much data.
  */
 export const drawPlaces = (
   model: ModelSnapshot,
@@ -159,7 +160,10 @@ export const drawPlaces = (
   const cells = cellsOf(model.scheme)
   const layout = layOut(cells, model, places)
   const known = new Map(model.variants.map((variant) => [variant.id, variant]))
-  const byVariant = ids.map((id) => drawRates(model, cells, known.get(id), layout, normal))
+  const base = new BaseError(model, cells)
+  const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
+  const errors = Array.from({ length: count }, () => base.draw(normal))
+  const byVariant = ids.map((id) => drawRates(model, cells, known.get(id), layout, normal, base, errors))
   return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }
 
@@ -170,8 +174,26 @@ const quantile = (sorted: Float64Array, p: number): number => {
   return sorted[low]! + (at - low) * (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!)
 }
 
-/** How the variants compare, before the stopping rule. */
-export type Comparison = Omit<WinnerReport, "verdict">
+/** Mean and 95 % interval of draws. */
+const summarize = (draws: Float64Array): { readonly mean: number; readonly interval: readonly [number, number] } => {
+  const sorted = draws.toSorted()
+  return {
+    mean: draws.reduce((sum, value) => sum + value, 0) / draws.length,
+    interval: [quantile(sorted, 0.025), quantile(sorted, 0.975)],
+  }
+}
+
+const liftOf = (baseline: string, ours: Float64Array, theirs: Float64Array): Lift => {
+  const ratio = summarize(ours.map((rate, d) => theirs[d]! > 0 ? rate / theirs[d]! - 1 : 0))
+  const difference = summarize(ours.map((rate, d) => rate - theirs[d]!))
+  return {
+    baseline,
+    value: ratio.mean,
+    interval: ratio.interval,
+    difference: difference.mean,
+    differenceInterval: difference.interval,
+  }
+}
 
 /**
  * Compares variants by as many draws of each one's rate. Only `contenders` (all variants unless given) can be best or
@@ -197,64 +219,26 @@ export const compareRates = (
     if (running.length > 0) wins[best] = wins[best]! + 1
   }
   const variants = ids.map((id, v): VariantReport => {
-    const sorted = rates[v]!.toSorted()
-    const rate = rates[v]!.reduce((sum, value) => sum + value, 0) / count
-    return {
-      id,
-      pBest: wins[v]! / count,
-      rate,
-      interval: [quantile(sorted, 0.025), quantile(sorted, 0.975)],
-      expectedLoss: rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0,
-    }
+    const { interval, mean: rate } = summarize(rates[v]!)
+    const expectedLoss = rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0
+    return { id, pBest: wins[v]! / count, rate, interval, expectedLoss }
   })
-  if (running.length === 0) return { variants, leader: null, valueRemaining: 0 }
-  let lead = running[0]!
-  for (const v of running) if (variants[v]!.rate > variants[lead]!.rate) lead = v
-  const remaining = highest.map((value, d) => {
-    const rate = rates[lead]![d]!
-    return rate > 0 ? (value - rate) / rate : 0
-  }).sort()
-  return { variants, leader: ids[lead]!, valueRemaining: quantile(remaining, 0.95) }
+  if (running.length === 0) return { variants, leader: null, valueRemaining: 0, worstLoss: 0, lift: null }
+  const [lead, next] = running.toSorted((a, b) => variants[b]!.rate - variants[a]!.rate || a - b)
+  /** With 95 % probability no more than this share of the variant's rate is lost by choosing it. */
+  const lossOf = (v: number) => {
+    const losses = highest.map((value, d) => rates[v]![d]! > 0 ? (value - rates[v]![d]!) / rates[v]![d]! : 0)
+    return quantile(losses.sort(), 0.95)
+  }
+  return {
+    variants,
+    leader: ids[lead!]!,
+    valueRemaining: lossOf(lead!),
+    worstLoss: Math.max(...running.map(lossOf)),
+    lift: next === undefined ? null : liftOf(ids[next]!, rates[lead!]!, rates[next]!),
+  }
 }
 
 /** Days of data a model rests on, 0 before any send. */
 export const daysOfData = ({ fittedAt, firstSendAt }: Pick<ModelSnapshot, "fittedAt" | "firstSendAt">): number =>
   firstSendAt === null ? 0 : Math.max(0, fittedAt - firstSendAt) / dayMillis
-
-/** The stopping rule. `contenders`: how many variants can win; `maturedSends`: those of the leader. */
-export const verdictOf = (
-  { leader, valueRemaining, variants }: Comparison,
-  evidence: { readonly contenders: number; readonly days: number; readonly maturedSends: number },
-): WinnerReport["verdict"] => {
-  const first = variants.find(({ id }) => id === leader)
-  if (first === undefined || evidence.contenders < 2) return "undecided"
-  if (evidence.days < stoppingRule.days || evidence.maturedSends < stoppingRule.maturedSends) return "undecided"
-  const firm = first.pBest >= stoppingRule.probability
-  if (valueRemaining < stoppingRule.loss && !firm) return "no_difference"
-  if (first.expectedLoss >= stoppingRule.loss) return "undecided"
-  return firm ? "firm_winner" : "winner"
-}
-
-/**
- * Compares variants by draws from the untempered posterior of their rates, averaged over the cells' traffic (section 9
- * of the design of the bandit; value remaining after S. Scott, "Multi-armed bandit experiments in the online service
- * economy", 2015).
- *
- * `normal` gives independent standard normal numbers: seed it to make the report repeatable. `segments` are the model's
- * cells of the last 14 days unless given. `draws` is 4,000 unless given; memory and time grow with draws x variants.
- */
-export const winnerReport = (
-  model: ModelSnapshot,
-  ids: ReadonlyArray<string>,
-  normal: () => number,
-  options: { readonly segments?: ReadonlyArray<Segment>; readonly draws?: number } = {},
-): WinnerReport => {
-  const place = { segments: options.segments ?? model.traffic, draws: options.draws ?? defaultDraws }
-  const [rates] = drawPlaces(model, ids, normal, [place])
-  const comparison = compareRates(ids, rates!)
-  const maturedSends = model.variants.find(({ id }) => id === comparison.leader)?.maturedSends ?? 0
-  return {
-    ...comparison,
-    verdict: verdictOf(comparison, { contenders: ids.length, days: daysOfData(model), maturedSends }),
-  }
-}

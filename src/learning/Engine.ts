@@ -15,6 +15,7 @@ import { type DelayCurve, delayCurve, type DelayRow, Delays } from "../bandit/Ma
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
+import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
@@ -110,8 +111,23 @@ export const judgeDays = (
   return state
 }
 
+/** The model with the verdict on the variants, which goes on from that of the model before. */
+export const withVerdict = (
+  model: ModelSnapshot,
+  before: ModelSnapshot | null,
+  evidence: { readonly counts: Counts; readonly active: Iterable<string>; readonly objective: Objective },
+): ModelSnapshot => ({
+  ...model,
+  verdict: look(model, evidence.counts, {
+    active: evidence.active,
+    objective: JSON.stringify(evidence.objective),
+    before: before?.verdict,
+  }),
+})
+
 class Template {
   readonly counts = new Counts()
+  readonly #objective: Objective
   readonly #weights: Weights
   readonly #delays = new Delays()
   #halfLife: HalfLifeState
@@ -119,6 +135,7 @@ class Template {
   #hour = 0
 
   constructor(request: OpenRequest, now: number) {
+    this.#objective = request.objective
     this.#weights = weightsOf(request.objective)
     this.#halfLife = request.halfLife ?? initialHalfLife
     this.#model = request.model
@@ -164,7 +181,8 @@ class Template {
     let model: ModelSnapshot
     if (window === undefined) {
       if (this.#model !== null) this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
-      model = fit({ ...common, window: windowOf(undefined, this.#halfLife) })
+      const fitted = fit({ ...common, window: windowOf(undefined, this.#halfLife) })
+      model = withVerdict(fitted, this.#model, { counts: this.counts, active, objective: this.#objective })
       this.#model = model
     } else {
       // A window may hold little; how much variants differ is learned from all data.

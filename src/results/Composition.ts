@@ -3,7 +3,9 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { windowBounds } from "../bandit/Window.ts"
-import { daysOfData, stoppingRule } from "../bandit/Winner.ts"
+import { stoppingRule } from "../bandit/Verdict.ts"
+import type { VerdictState } from "../bandit/VerdictState.ts"
+import { daysOfData } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Objective, Template } from "../domain/Template.ts"
@@ -30,6 +32,8 @@ export interface ResultsInput {
   /** Share of the traffic spread evenly, 0 to 0.2. */
   readonly floor: number
   readonly model: ModelSnapshot
+  /** On all decisions, whatever window and segment the results are restricted to; undefined before the first look. */
+  readonly verdict: VerdictState | undefined
   readonly rows: ReadonlyArray<CountedSegment>
   /** Attribute values to restrict everything to; empty for no restriction. */
   readonly segment: ReadonlyMap<string, string>
@@ -95,6 +99,11 @@ const countsOnWire = ({ automated, forced, learned }: Counts) => ({
 const valueOf = (objective: Objective, counts: Float64Array): number =>
   typeof objective === "string" ? of(counts, objective) : (["click", "open", "conversion", "negative"] as const)
     .reduce((sum, outcome) => sum + (objective[outcome] ?? 0) * of(counts, outcome), 0)
+
+/** How many outcomes the objective learns from were counted. */
+const learnedOutcomes = (objective: Objective, counts: Float64Array): number =>
+  typeof objective === "string" ? of(counts, objective) : (["click", "open", "conversion", "negative"] as const)
+    .reduce((sum, outcome) => sum + ((objective[outcome] ?? 0) === 0 ? 0 : of(counts, outcome)), 0)
 
 /** Counts by variant. */
 class Tabulation {
@@ -228,20 +237,27 @@ const cellsIn = (
 }
 
 /** What an undecided verdict lacks. */
-const waitingFor = (
-  { verdict }: Pick<WinnerResults, "verdict">,
-  evidence: {
-    readonly contenders: number
-    readonly days: number
-    readonly maturedSends: number
-    readonly loss: number
-  },
-): WinnerResults["waiting_for"] =>
-  verdict !== "undecided" ? [] : evidence.contenders < 2 ? ["variants"] : [
+const waitingFor = (evidence: {
+  readonly contenders: number
+  readonly hasOutcomes: boolean
+  readonly days: number
+  readonly maturedSends: number
+}): WinnerResults["waiting_for"] =>
+  evidence.contenders < 2 ? ["variants"] : [
+    ...(evidence.hasOutcomes ? [] : ["outcomes" as const]),
     ...(evidence.days < stoppingRule.days ? ["days" as const] : []),
     ...(evidence.maturedSends < stoppingRule.maturedSends ? ["sends" as const] : []),
-    ...(evidence.loss >= stoppingRule.loss ? ["certainty" as const] : []),
+    "certainty",
   ]
+
+/** The verdict as it holds for the variants that can be chosen now: a former winner may be out of season. */
+const verdictNow = (state: VerdictState | undefined, running: ReadonlyArray<string>) => {
+  const isOver = state === undefined || state.verdict === "undecided" || running.length < 2 ||
+    (state.winner !== null && !running.includes(state.winner))
+  return isOver
+    ? { verdict: "undecided" as const, winner: null, since: null }
+    : { verdict: state.verdict, winner: state.winner, since: iso(state.since) }
+}
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
@@ -280,11 +296,14 @@ export const prepare = (input: ResultsInput): Prepared => {
     table: Tabulation,
     variants: ReadonlyArray<SharedVariant>,
     maturedSends: (id: string) => number,
-  ): ReadonlyArray<VariantResults> =>
-    variants.map(({ expectedLoss, id, interval, pBest, rate, share }) => {
+  ): ReadonlyArray<VariantResults> => {
+    const hasOutcomes = learnedOutcomes(template.objective, table.total().learned) > 0
+    return variants.map(({ expectedLoss, id, interval, pBest, rate, share }) => {
       const counts = table.of(id)
       const trials = trialsOf(counts)
       const status = statusOf(id)
+      // Without outcomes, or without decisions of its own, the model says nothing but the prior.
+      const isKnown = trials > 0 && hasOutcomes
       return {
         copy_id: id,
         name: authored.get(id)?.name ?? id,
@@ -292,13 +311,14 @@ export const prepare = (input: ResultsInput): Prepared => {
         ...countsOnWire(counts),
         matured_sends: maturedSends(id),
         raw_rate: trials > 0 ? valueOf(template.objective, counts.learned) / trials : null,
-        rate,
-        interval,
-        p_best: status === "active" ? pBest : null,
-        expected_loss: expectedLoss,
+        rate: isKnown ? rate : null,
+        interval: isKnown ? interval : null,
+        p_best: isKnown && status === "active" ? pBest : null,
+        expected_loss: isKnown ? expectedLoss : null,
         share,
       }
     })
+  }
 
   return {
     request: {
@@ -308,16 +328,15 @@ export const prepare = (input: ResultsInput): Prepared => {
       eligible: running,
       narrowed: narrow(cells, [...wholeCells, ...parts.flatMap((part) => part.cells)].map(({ cell }) => cell), input),
       cells: wholeCells,
-      maturedSends: ids.map((id) => [id, matured(id)] as const),
       groups: parts.map(({ cells, name }) => ({ name, cells })),
       // Always the same, so that asking again moves no digit unless the model has moved.
       seed: 1,
     },
     compose: ({ groups, overall }) => {
-      const { leader, valueRemaining, verdict } = overall
-      const first = overall.variants.find(({ id }) => id === leader)
+      const totals = whole.total()
+      const hasOutcomes = learnedOutcomes(template.objective, totals.learned) > 0
       const days = daysOfData(model)
-      const maturedSends = leader === null ? 0 : matured(leader)
+      const shown = rowsOf(whole, overall.variants, matured)
       const { window } = model
       const bounds = windowBounds(window, nowMillis)
       return {
@@ -334,30 +353,59 @@ export const prepare = (input: ResultsInput): Prepared => {
         },
         policy_version: model.version,
         fitted_at: iso(model.fittedAt),
-        ...countsOnWire(whole.total()),
-        variants: rowsOf(whole, overall.variants, matured),
+        ...countsOnWire(totals),
+        variants: shown,
         segments: parts.map(({ table, values }, part) => ({
           segment: Object.fromEntries(values),
           decisions: table.decisions,
           variants: rowsOf(table, groups[part]!.variants, (id) => maturedIn(table, id)),
         })),
-        winner: {
-          verdict,
-          copy_id: verdict === "winner" || verdict === "firm_winner" ? leader : null,
-          leader,
-          p_best: first?.pBest ?? null,
-          expected_loss: first?.expectedLoss ?? null,
-          value_remaining: first === undefined ? null : valueRemaining,
+        winner: winnerOf(overall, shown, {
+          contenders: running.length,
+          hasOutcomes,
           days,
-          matured_sends: maturedSends,
-          waiting_for: waitingFor({ verdict }, {
-            contenders: running.length,
-            days,
-            maturedSends,
-            loss: first?.expectedLoss ?? 0,
-          }),
-        },
+          maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
+          ...verdictNow(input.verdict, running),
+        }),
       }
     },
+  }
+}
+
+const states = {
+  undecided: "undecided",
+  no_difference: "no_difference",
+  winner: "winner",
+  firm_winner: "firm",
+} as const
+
+const winnerOf = (
+  { leader, lift, valueRemaining }: ReportAnswer["overall"],
+  variants: ReadonlyArray<VariantResults>,
+  evidence: ReturnType<typeof verdictNow> & Parameters<typeof waitingFor>[0],
+): WinnerResults => {
+  const { days, hasOutcomes, maturedSends, since, verdict, winner } = evidence
+  const first = hasOutcomes ? variants.find(({ copy_id }) => copy_id === leader) : undefined
+  const isCompared = first !== undefined && first.rate !== null &&
+    variants.find(({ copy_id }) => copy_id === lift?.baseline)?.rate != null
+  return {
+    state: states[verdict],
+    verdict,
+    since,
+    copy_id: winner,
+    leader: first?.copy_id ?? null,
+    p_best: first?.p_best ?? null,
+    expected_loss: first?.expected_loss ?? null,
+    value_remaining: first?.rate == null ? null : valueRemaining,
+    lift: lift === null || !isCompared ? null : {
+      value: lift.value,
+      interval: lift.interval,
+      baseline: lift.baseline,
+      difference: lift.difference,
+      difference_interval: lift.differenceInterval,
+    },
+    days,
+    matured_sends: maturedSends,
+    waiting_for: verdict === "undecided" ? waitingFor(evidence) : [],
   }
 }

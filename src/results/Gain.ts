@@ -50,34 +50,13 @@ export const stretchFactors = (
   return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
 
-/** Weight of the model against the counts of a variant, in outcomes. */
-const modelWeight = 4
-
-/**
- * How much better or worse each variant did than the model says, in all segments alike: the model draws variants that are
- * rarely chosen towards the others, as it must to decide well, which would make an even choice look better than it is.
- */
-export const levelsOf = (
-  counts: ReadonlyArray<StretchCount>,
-  factors: ReadonlyArray<number>,
-  variants: number,
-  rates: SegmentRates,
-): ReadonlyArray<number> => {
-  const worth = worthOf(counts)
-  const had = new Float64Array(variants)
-  const due = new Float64Array(variants)
-  for (const { exposure, segment, stretch, value, variant } of counts) {
-    had[variant]! += value / worth
-    due[variant]! += exposure * factors[stretch]! * rates.of(variant, segment) / worth
-  }
-  return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + modelWeight) / (due[i]! + modelWeight))
-}
-
 /**
  * The gain over an even choice, by what the model knows now of every variant in every segment: in each stretch and segment,
  * what was chosen against what an even choice among the variants that could be chosen would have brought. A change of the
  * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
- * coefficients. What is left of the draw towards the average makes the gain look smaller than it is, rather than larger.
+ * coefficients, the base rate's included. The model draws variants of which little is known towards the others, which makes
+ * the gain look smaller rather than larger; undoing that by their counts would be worse, because the counts of a variant
+ * that was given up after bad luck are biased downwards.
  *
  * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a segment.
  */
@@ -86,7 +65,6 @@ export const gainOver = (
   factors: ReadonlyArray<number>,
   size: { readonly variants: number; readonly segments: number },
   rates: SegmentRates,
-  levels: ReadonlyArray<number>,
   runs: (variant: number, stretch: number) => boolean,
   fits: (variant: number, segment: number) => boolean,
 ): ReadonlyArray<GainSoFar> => {
@@ -106,17 +84,11 @@ export const gainOver = (
       const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, stretch) && fits(variant, segment)))
       for (const variant of choices) {
         moved[variant]![segment]! += factor * (had[variant]! - trials / choices.length)
-        even += factor * levels[variant]! * rates.of(variant, segment) * trials / choices.length
+        even += factor * rates.of(variant, segment) * trials / choices.length
       }
     }
-    let gained = 0
-    let uncertain = 0
-    for (const variant of all) {
-      const { mean, variance } = rates.sum(variant, moved[variant]!)
-      gained += levels[variant]! * mean
-      uncertain += levels[variant]! ** 2 * variance
-    }
-    const reach = z * Math.sqrt(uncertain)
+    const { mean: gained, variance } = rates.total(moved)
+    const reach = z * Math.sqrt(variance)
     return { gained, interval: [gained - reach, gained + reach], even }
   })
 }

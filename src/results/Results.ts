@@ -89,6 +89,8 @@ export class Results extends Context.Service<Results, {
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,
           model,
+          // A window is fitted for itself; the verdict is kept with the model of all decisions.
+          verdict: model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict,
           rows,
           segment: options.segment ?? new Map(),
           nowMillis,

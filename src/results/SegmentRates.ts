@@ -1,3 +1,4 @@
+import { BaseError } from "../bandit/BaseError.ts"
 import { packedIndex } from "../bandit/Cholesky.ts"
 import { cellsOf } from "../bandit/Cells.ts"
 import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
@@ -9,6 +10,8 @@ export class SegmentRates {
   readonly #features: ReadonlyArray<Int32Array>
   readonly #rates: ReadonlyArray<Float64Array>
   readonly #size: number
+  readonly #attributeOf: ArrayLike<number>
+  readonly #base: BaseError
 
   /** `segments` are ids of cells of the model's scheme. */
   constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, segments: ReadonlyArray<string>) {
@@ -17,6 +20,8 @@ export class SegmentRates {
     const known = new Map(model.variants.map((variant) => [variant.id, variant]))
     this.#model = model
     this.#size = cells.size
+    this.#attributeOf = cells.attributeOf
+    this.#base = new BaseError(model, cells)
     this.#variants = variants.map((id) => known.get(id))
     this.#features = parsed.map(({ features }) => features)
     this.#rates = this.#variants.map((variant) => Float64Array.from(parsed, (cell) => rate(model, variant, cell)))
@@ -27,10 +32,38 @@ export class SegmentRates {
     return this.#rates[variant]![segment]!
   }
 
-  /** The sum of a variant's rates with these weights by segment, and its variance. */
-  sum(variant: number, weights: ArrayLike<number>): { readonly mean: number; readonly variance: number } {
+  /**
+   * The sum of a variant's rates with these weights by segment. `own` is its variance were the base rate known, `variance`
+   * all of it.
+   */
+  sum(
+    variant: number,
+    weights: ArrayLike<number>,
+  ): { readonly mean: number; readonly variance: number; readonly own: number } {
+    const known = this.#variants[variant]
+    const { mean, slopes } = this.#linear(variant, weights)
+    const own = this.#variance(known, slopes)
+    return { mean, own, variance: own + this.#base.variance(this.#base.slopes(known, slopes)) }
+  }
+
+  /** The sum over all variants, with weights by variant and segment: errors of the base rate that they share cancel. */
+  total(weights: ReadonlyArray<ArrayLike<number>>): { readonly mean: number; readonly variance: number } {
+    const shared = new Float64Array(this.#size)
+    let mean = 0
+    let variance = 0
+    weights.forEach((mine, variant) => {
+      const known = this.#variants[variant]
+      const { mean: part, slopes } = this.#linear(variant, mine)
+      mean += part
+      variance += this.#variance(known, slopes)
+      this.#base.slopes(known, slopes).forEach((slope, i) => shared[i] = shared[i]! + slope)
+    })
+    return { mean, variance: variance + this.#base.variance(shared) }
+  }
+
+  /** The sum is nearly linear in the variant's coefficients: each moves it by as much as the rates that have it weigh. */
+  #linear(variant: number, weights: ArrayLike<number>): { readonly mean: number; readonly slopes: Float64Array } {
     const rates = this.#rates[variant]!
-    // The sum is nearly linear in the variant's coefficients: each moves it by as much as the rates that have it weigh.
     const slopes = new Float64Array(this.#size)
     let mean = 0
     for (let segment = 0; segment < rates.length; segment++) {
@@ -40,26 +73,27 @@ export class SegmentRates {
       slopes[0]! += part
       for (const feature of this.#features[segment]!) if (feature >= 0) slopes[feature]! += part
     }
-    return { mean, variance: Math.max(0, this.#variance(this.#variants[variant], slopes)) }
+    return { mean, slopes }
   }
 
   #variance(variant: VariantPosterior | undefined, slopes: Float64Array): number {
-    const moved: Array<number> = []
-    for (let i = 0; i < slopes.length; i++) if (slopes[i] !== 0) moved.push(i)
     let variance = 0
-    if (variant === undefined) {
-      // A draw from the variants' spread; attributes are told apart finely enough by their average.
-      const { tau0, taus } = this.#model
-      const tau = taus.reduce((sum, one) => sum + one ** 2, 0) / Math.max(1, taus.length)
-      for (const i of moved) variance += slopes[i]! ** 2 * (i === 0 ? tau0 ** 2 : tau)
-      return variance
-    }
-    for (const i of moved) {
-      for (const j of moved) {
-        if (j > i) break
-        variance += (i === j ? 1 : 2) * slopes[i]! * slopes[j]! * variant.covariance[packedIndex(i, j)]!
+    for (let i = 0; i < slopes.length; i++) {
+      if (slopes[i] === 0) continue
+      // Without data a variant is a draw from the variants' spread.
+      if (variant === undefined) variance += (slopes[i]! * this.#spread(i)) ** 2
+      else {
+        for (let j = 0; j <= i; j++) {
+          variance += (i === j ? 1 : 2) * slopes[i]! * slopes[j]! * variant.covariance[packedIndex(i, j)]!
+        }
       }
     }
-    return variance
+    return Math.max(0, variance)
+  }
+
+  /** Standard deviation of a coefficient among the variants. */
+  #spread(coefficient: number): number {
+    const { tau0, taus } = this.#model
+    return coefficient === 0 ? tau0 : taus[this.#attributeOf[coefficient]!]!
   }
 }

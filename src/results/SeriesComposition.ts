@@ -4,7 +4,7 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../delay/Clocks.ts"
 import type { Objective } from "../domain/Template.ts"
-import { gainOver, levelsOf, stretchFactors, worthOf } from "./Gain.ts"
+import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
 import { SegmentRates } from "./SegmentRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
@@ -170,7 +170,6 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
     factors,
     size,
     rates,
-    levelsOf(counts, factors, ids.length, rates),
     (variant, stretch) => seen[variant]!.from <= stretch && stretch <= seen[variant]!.to,
     // Where a targeted variant was never chosen, it is taken not to have been eligible.
     (variant, segment) => !targeted.has(variant) || chosen.has(`${variant}/${segment}`),

@@ -86,7 +86,7 @@ const priorOutcomes = 4
 export class Standing {
   readonly #had: Float64Array
   readonly #due: Float64Array
-  readonly #standard: ReadonlyArray<{ readonly mean: number; readonly variance: number }>
+  readonly #standard: ReadonlyArray<ReturnType<SegmentRates["sum"]>>
   readonly #worth: number
 
   /** `weights`: traffic by segment, of any positive scale. `worth`: of one outcome. */
@@ -116,12 +116,15 @@ export class Standing {
     return this.#had[variant]! + priorOutcomes
   }
 
-  /** `last`: what `outcomes` is once everything has been added. */
-  posterior(variant: number, last: number): RatePosterior {
-    const { mean, variance } = this.#standard[variant]!
+  /**
+   * `last`: what `outcomes` is once everything has been added. With `compared` without the error of the base rate, which
+   * the variants share.
+   */
+  posterior(variant: number, last: number, compared = false): RatePosterior {
+    const { mean, own, variance } = this.#standard[variant]!
     const shape = this.outcomes(variant)
     const rate = mean * shape / (this.#due[variant]! + priorOutcomes)
-    const surely = Math.max(0.05, shape / Math.max(1, last * variance / mean ** 2))
+    const surely = Math.max(0.05, shape / Math.max(1, last * (compared ? own : variance) / mean ** 2))
     return { shape: surely, exposure: surely * this.#worth / rate, scale: this.#worth }
   }
 }

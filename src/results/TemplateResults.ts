@@ -59,15 +59,23 @@ export const VariantResults = Schema.Struct({
     "The objective per decision that was not voided, as counted; null without any. Adaptive allocation and outcomes " +
       "still to come bias it downwards",
   ),
-  rate: described(Schema.Finite, "The objective per decision as the model estimates it, for the traffic as it is now"),
-  interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "95 % credible interval of `rate`"),
+  rate: described(
+    Schema.NullOr(Schema.Finite),
+    "The objective per decision as the model estimates it, for the traffic as it is now. Null, as are the members that " +
+      "follow from it, without decisions of the variant or without any outcome of the variants",
+  ),
+  interval: described(
+    Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])),
+    "95 % credible interval of `rate`; conservative: over variants that differ as usual it holds the true rate in 95 % " +
+      "or more of the cases",
+  ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
-    "Probability of having the highest rate of the active variants; null for one that is not active",
+    "Probability of having the highest rate of the active variants; null for one that is not active, and where `rate` is",
   ),
   expected_loss: described(
-    Schema.Finite,
-    "What is expected to be lost by choosing this variant for good, as a share of its rate",
+    Schema.NullOr(Schema.Finite),
+    "What is expected to be lost by choosing this variant for good, as a share of its rate; null where `rate` is",
   ),
   share: described(
     Schema.Finite,
@@ -77,28 +85,55 @@ export const VariantResults = Schema.Struct({
 export type VariantResults = typeof VariantResults.Type
 
 /** What is still needed before a winner can be named. */
-export const Missing = Schema.Literals(["variants", "days", "sends", "certainty"])
+export const Missing = Schema.Literals(["variants", "outcomes", "days", "sends", "certainty"])
+
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+/** How much better the leader is than the next best active variant. */
+export const LiftResults = Schema.Struct({
+  value: described(Schema.Finite, "Relative lift: the leader's rate over the baseline's, less 1"),
+  interval: described(Interval, "95 % credible interval of `value`"),
+  baseline: described(Schema.String, "The active variant with the next best rate"),
+  difference: described(Schema.Finite, "The leader's rate less the baseline's, in the unit of the rates"),
+  difference_interval: described(Interval, "95 % credible interval of `difference`"),
+})
 
 export const WinnerResults = Schema.Struct({
+  state: described(
+    Schema.Literals(["undecided", "winner", "firm", "no_difference"]),
+    "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +
+      "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
+      "is the best with a probability of 95 %, and variants that are equally good would ever bring that about with a " +
+      "probability of 5 %, however often one looks; `firm`: of 1 %. Each after 7 days and 100 matured sends of the leader. " +
+      "A winner stays until another variant is more probably the best, the winner is stopped, or a variant joins that it " +
+      "has not been compared with",
+  ),
   verdict: described(
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
-    "`winner`: choosing the leader for good is expected to lose less than 1 %, after 7 days and 100 matured sends of " +
-      "the leader; `firm_winner`: it is also the best with a probability of 95 %; `no_difference`: less than 1 % is " +
-      "left to gain, whichever is best",
+    "As `state`, whose `firm` is called `firm_winner` here",
   ),
-  copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the verdict names one"),
-  leader: described(Schema.NullOr(Schema.String), "The active variant that is ahead; null without any"),
+  since: described(Schema.NullOr(Schema.String), "When the state was reached, ISO 8601; null while it is undecided"),
+  copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the state names one"),
+  leader: described(
+    Schema.NullOr(Schema.String),
+    "The active variant that is ahead; null without any, and without outcomes",
+  ),
   p_best: described(Schema.NullOr(Schema.Finite), "Of the leader"),
   expected_loss: described(Schema.NullOr(Schema.Finite), "Of the leader"),
   value_remaining: described(
     Schema.NullOr(Schema.Finite),
     "With 95 % probability no more than this can be gained over the leader, as a share of its rate",
   ),
+  lift: described(
+    Schema.NullOr(LiftResults),
+    "How much better the leader is than the next best; null with fewer than two active variants with data",
+  ),
   days: described(Schema.Finite, "Days of data"),
   matured_sends: described(Schema.Finite, "Of the leader"),
   waiting_for: described(
     Schema.Array(Missing),
-    "What an undecided verdict lacks: a second active variant, 7 days of data, 100 matured sends, or a clear difference",
+    "What an undecided verdict lacks: a second active variant, any outcome, 7 days of data, 100 matured sends of the " +
+      "leader, or certainty about a difference",
   ),
 })
 export type WinnerResults = typeof WinnerResults.Type

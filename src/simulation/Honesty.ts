@@ -74,7 +74,8 @@ export const honestyWorld = (setting: Setting, seed: number): World =>
     logRates: ({ normal }) => {
       const effects = Array.from({ length: setting.variants }, (_, arm) =>
         setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0)
-      const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
+      const bySegment = Array.from({ length: setting.variants * 3 }, () =>
+        (setting.segmentSd ?? 0) * normal())
       return {
         byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
         byDay: () => 0,
@@ -88,7 +89,12 @@ const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= tr
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
 /** The results of what is known, composed as a request for them is answered. */
-const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, now: number): TemplateResults => {
+const resultsOf = (
+  { counts, model }: Knowledge,
+  arms: ReadonlyArray<string>,
+  now: number,
+  draws: number,
+): TemplateResults => {
   const rows = counts.series().map(({ cell, clicks, sends, variant }): CountedSegment => {
     const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
     const counted = { decisions: sum(sends), click: sum(clicks) } as { readonly [measure: string]: number }
@@ -103,11 +109,12 @@ const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, no
     eligible: new Set(arms),
     floor: 0.01,
     model,
+    verdict: model.verdict,
     rows,
     segment: new Map(),
     nowMillis: now,
   })
-  return compose(report({ ...request, draws: 2000 }))
+  return compose(report({ ...request, draws }))
 }
 
 /** The same for the series. */
@@ -193,8 +200,8 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   const looks: Array<Look> = []
   let learner: Product | undefined
   const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
-  const look = (now: number) => {
-    const results = resultsOf(learner!.knowledge(0, now), arms, now)
+  const look = (now: number, draws = 50) => {
+    const results = resultsOf(learner!.knowledge(0, now), arms, now, draws)
     const { copy_id, verdict } = results.winner
     looks.push({ day: looks.length + 1, verdict, winner: copy_id })
     return results
@@ -203,7 +210,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     truth.add(at[decision]!, contexts[contextOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
   })
-  const results = look(end)
+  const results = look(end, 4000)
   const series = seriesOf(learner!.knowledge(0, end), end)
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
   const rateOf = (id: string) => truth.rate(armOf.get(id)!)

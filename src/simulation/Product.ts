@@ -8,7 +8,7 @@ import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
-import { judgeDays, windowOf } from "../learning/Engine.ts"
+import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
 import type { Context, Eligible } from "./World.ts"
 
@@ -177,7 +177,7 @@ export class Product implements Learner {
         template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
       }
     }
-    const model = fit({
+    const fitted = fit({
       version: `${template.id}:1`,
       counts: template.counts,
       scheme: template.scheme,
@@ -187,6 +187,11 @@ export class Product implements Learner {
       organization: organizationPriors(this.#contributions, template.id),
       active: template.active,
       ...(template.fitted ? { start: template.model } : {}),
+    })
+    const model = this.#window !== undefined ? fitted : withVerdict(fitted, template.fitted ? template.model : null, {
+      counts: template.counts,
+      active: template.active,
+      objective: "click",
     })
     const contribution = contributionOf(model)
     if (contribution !== undefined) this.#contributions.set(template.id, contribution)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { gainOver, levelsOf, type StretchCount, stretchFactors } from "../../src/results/Gain.ts"
+import { gainOver, type StretchCount, stretchFactors } from "../../src/results/Gain.ts"
 import { SegmentRates } from "../../src/results/SegmentRates.ts"
 import { cell, model } from "./Samples.ts"
 
@@ -28,7 +28,6 @@ const gainOf = (counts: ReadonlyArray<StretchCount>) => {
     factors,
     { variants: 2, segments: 2 },
     rates,
-    levelsOf(counts, factors, 2, rates),
     () => true,
     () => true,
   )

@@ -1,0 +1,90 @@
+import { cellsOf } from "./Cells.ts"
+import type { Counts } from "./Counts.ts"
+import { logBaseRate, type ModelSnapshot } from "./Model.ts"
+import { hourMillis } from "./Window.ts"
+
+// Whether one variant is better than another, by a test that may be looked at any number of times.
+
+/** Standard deviation of the log lifts that the test expects of a better variant. */
+const expectedLift = 0.25
+
+/** Points of the mixture over log lifts, from 0 to four standard deviations. */
+const points = 40
+
+/** Pooled rates above this make the Poisson variance noticeably too large, as in a fit. */
+const highRate = 0.15
+
+/** Outcomes of one variant by bucket of the send time, and those expected at the base rate, up to a common factor. */
+type Stretches = ReadonlyMap<number, { outcomes: number; expected: number }>
+
+/**
+ * Evidence that a variant has a higher rate than another: the probability of the data when it is better, by a lift that
+ * may be small or large, over that when both are equally good. Given that an outcome came of a bucket's sends, it is one
+ * of the variant's in proportion to the outcomes expected of its sends. The ratio is a martingale when both are equally
+ * good, however the traffic was split by what had been seen: it ever exceeds `1 / alpha` with a probability of at most
+ * `alpha`, no matter how often one looks (J. Ville, 1939; H. Robbins, "Statistical methods related to the law of the
+ * iterated logarithm", 1970). What moves both variants alike, such as good days or a changing audience, cancels.
+ */
+export class Evidence {
+  readonly #stretches = new Map<string, Map<number, { outcomes: number; expected: number }>>()
+  /** The variance of a rate that is not small is that of a binomial. */
+  readonly #binomial: number
+
+  /** Only sends from `from` on are evidence, Unix milliseconds; all unless given. */
+  constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
+    const cells = cellsOf(model.scheme)
+    let sends = 0
+    let outcomes = 0
+    for (const { cell, clicks, sends: ns, starts, variant } of counts.series()) {
+      const base = Math.exp(logBaseRate(model, cells.parse(cell)) - model.a0)
+      let stretches = this.#stretches.get(variant)
+      if (stretches === undefined) this.#stretches.set(variant, stretches = new Map())
+      starts.forEach((start, i) => {
+        if (start < from) return
+        sends += ns[i]!
+        outcomes += clicks[i]!
+        const known = stretches.get(start)
+        if (known === undefined) stretches.set(start, { outcomes: clicks[i]!, expected: base * ns[i]! })
+        else {
+          known.outcomes += clicks[i]!
+          known.expected += base * ns[i]!
+        }
+      })
+    }
+    const rate = sends > 0 ? Math.min(0.95, outcomes / sends) : 0
+    this.#binomial = rate > highRate ? 1 / (1 - rate) : 1
+  }
+
+  /** The ratio for `better` against `other`, 0 or more; 1 without data. */
+  of(better: string, other: string): number {
+    const ours: Stretches = this.#stretches.get(better) ?? new Map()
+    const theirs: Stretches = this.#stretches.get(other) ?? new Map()
+    const pairs: Array<{ readonly outcomes: number; readonly share: number; readonly ours: number }> = []
+    for (const [start, mine] of ours) {
+      const rival = theirs.get(start)
+      if (rival === undefined || !(mine.expected > 0 && rival.expected > 0)) continue
+      pairs.push({
+        ours: mine.outcomes,
+        outcomes: Math.max(0, mine.outcomes + rival.outcomes),
+        share: mine.expected / (mine.expected + rival.expected),
+      })
+    }
+    let mixture = 0
+    let weights = 0
+    for (let k = 0; k < points; k++) {
+      const z = 4 * (k + 0.5) / points
+      const lift = expectedLift * z
+      let log = 0
+      for (const pair of pairs) {
+        log += lift * pair.ours - pair.outcomes * Math.log1p(pair.share * Math.expm1(lift))
+      }
+      const weight = Math.exp(-z * z / 2)
+      weights += weight
+      mixture += weight * Math.exp(Math.min(700, this.#binomial * log))
+    }
+    return mixture / weights
+  }
+}
+
+/** The first hour of which every send comes after `now`, Unix milliseconds. */
+export const nextHour = (now: number): number => (Math.floor(now / hourMillis) + 1) * hourMillis
