@@ -98,6 +98,7 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   const all: Array<HonestyRun> = []
   for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, refitHours))
   console.error(`${setting.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`)
+  console.error([row(gainRow(setting.name, all)), row(verdictRow(setting.name, all))].join("\n"))
   done.push([setting.name, all])
 }
 

@@ -1,5 +1,5 @@
 import { encodeCell } from "../bandit/Cells.ts"
-import { stoppingRule } from "../bandit/Winner.ts"
+import { stoppingRule } from "../bandit/Verdict.ts"
 import type { Objective } from "../domain/Template.ts"
 import type {
   OutcomeCounts,
@@ -32,6 +32,7 @@ const shownOutcomes: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
 const barWidth = 25
 
 const nothing = "–"
+const noData = "no data"
 
 /** A share in percent: `83 %`, `4.2 %`, `0.35 %`; what is not quite nothing or all is `<0.01 %` or `>99 %`. */
 export const percent = (share: number): string => {
@@ -75,7 +76,7 @@ const right = (heading: string, texts: ReadonlyArray<string>): { heading: string
 }
 
 const byRate = (a: VariantResults, b: VariantResults): number =>
-  Number(b.status === "active") - Number(a.status === "active") || b.rate - a.rate ||
+  Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1) - (a.rate ?? -1) ||
   (a.copy_id < b.copy_id ? -1 : a.copy_id > b.copy_id ? 1 : 0)
 
 /** The variants as a table, the active ones first, by their rate. */
@@ -85,18 +86,27 @@ export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective
   const outcomes = shownOutcomes.filter(([outcome]) =>
     learned.includes(outcome) || sorted.some((variant) => variant.outcomes[outcome] > 0)
   )
-  const low = Math.min(...sorted.map(({ interval }) => interval[0]))
-  const high = Math.max(...sorted.map(({ interval }) => interval[1]))
-  const rate = rateFormat(objective, Math.max(...sorted.map((variant) => variant.rate)))
-  const ends = [rate(low), rate(high)]
+  const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
+  const low = Math.min(...intervals.map(([from]) => from))
+  const high = Math.max(...intervals.map(([, to]) => to))
+  const rate = rateFormat(objective, Math.max(0, ...sorted.map((variant) => variant.rate ?? 0)))
+  const ends = intervals.length === 0 ? ["", ""] : [rate(low), rate(high)]
   const scale = ends[0] + " ".repeat(Math.max(1, barWidth - ends[0]!.length - ends[1]!.length)) + ends[1]
   const columns = [
     right("raw rate", sorted.map(({ raw_rate }) => raw_rate === null ? nothing : rate(raw_rate))),
-    right("rate", sorted.map((variant) => rate(variant.rate))),
-    right("95 % interval", sorted.map(({ interval }) => `${rate(interval[0])} to ${rate(interval[1])}`)),
-    { heading: scale, texts: sorted.map((variant) => bar(variant.interval, variant.rate, [low, high])) },
+    right("rate", sorted.map((variant) => variant.rate === null ? noData : rate(variant.rate))),
+    right(
+      "95 % interval",
+      sorted.map(({ interval }) => interval === null ? nothing : `${rate(interval[0])} to ${rate(interval[1])}`),
+    ),
+    {
+      heading: scale,
+      texts: sorted.map(({ interval, rate }) =>
+        interval === null || rate === null ? "" : bar(interval, rate, [low, high])
+      ),
+    },
     right("best", sorted.map(({ p_best }) => p_best === null ? nothing : percent(p_best))),
-    right("loss", sorted.map(({ expected_loss }) => percent(expected_loss))),
+    right("loss", sorted.map(({ expected_loss }) => expected_loss === null ? nothing : percent(expected_loss))),
     right("share", sorted.map(({ share, status }) => status === "active" ? percent(share) : nothing)),
   ]
   const withStatus = sorted.some(({ status }) => status !== "active")
@@ -128,41 +138,66 @@ const list = (parts: ReadonlyArray<string>): string =>
 
 const days = (count: number): string => `${Math.floor(count * 10) / 10} ${count === 1 ? "day" : "days"}`
 
-/** What the stopping rule says, and where it says nothing yet, why. */
-export const winnerSentence = ({ winner }: Pick<TemplateResults, "winner">): string => {
+/** How much better the leader is than the next best. */
+const liftText = ({ objective, winner: { leader, lift } }: Pick<TemplateResults, "objective" | "winner">): string => {
+  if (lift === null) return ""
+  const signed = (text: string, value: number) => value < 0 ? text : `+${text}`
+  const relative = (value: number) => signed(percent(value), value)
+  const inPercent = typeof objective === "string"
+  const unit = (value: number) => signed((inPercent ? 100 * value : value).toPrecision(2), value)
+  const [low, high] = lift.difference_interval
+  return ` Against ${lift.baseline}, the next best, ${leader} has ${relative(lift.value)} (${
+    relative(lift.interval[0])
+  } to ${relative(lift.interval[1])}), that is ${unit(lift.difference)} ${
+    inPercent ? "percentage points" : "per decision"
+  } (${unit(low)} to ${unit(high)}).`
+}
+
+/** The verdict, and where there is none yet, why. */
+export const winnerSentence = (results: Pick<TemplateResults, "objective" | "variants" | "winner">): string => {
+  const { variants, winner } = results
   const { leader } = winner
-  const best = percent(winner.p_best ?? 0)
-  const loss = percent(winner.expected_loss ?? 0)
-  const rule = `${stoppingRule.loss * 100} %`
-  switch (winner.verdict) {
-    case "firm_winner":
-      return `Firm winner: ${leader}. It is the best with a probability of ${best}; choosing it for good is expected to ` +
-        `lose ${loss} of its rate.`
-    case "winner":
-      return `Winner: ${leader}. Choosing it for good is expected to lose ${loss} of its rate. It is the best with a ` +
-        `probability of ${best}, which would be firm from ${percent(stoppingRule.probability)} on.`
+  const best = winner.p_best === null ? "unknown" : percent(winner.p_best)
+  const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
+  switch (winner.state) {
+    case "firm":
+    case "winner": {
+      const sure = winner.state === "firm" ? "Firm winner" : "Winner"
+      const now = leader === winner.copy_id
+        ? `It is the best with a probability of ${best}.${liftText(results)}`
+        : `Here ${leader ?? "no variant"} leads.`
+      return `${sure}${since}: ${winner.copy_id}. ${now}`
+    }
     case "no_difference":
-      return `No meaningful difference: whichever variant is best, less than ${rule} is left to gain over ${leader}.`
+      return `No meaningful difference${since}: whichever variant is chosen, less than ${
+        percent(stoppingRule.loss)
+      } of its rate can be lost.`
     case "undecided": {
-      if (leader === null) return "Undecided: no variant is active now."
-      if (winner.waiting_for.includes("variants")) return `Undecided: ${leader} is the only active variant.`
-      const lacks = winner.waiting_for.map((what) => {
+      const active = variants.filter(({ status }) => status === "active")
+      if (active.length === 0) return "Undecided: no variant is active now."
+      if (active.length === 1) return `Undecided: ${active[0]!.copy_id} is the only active variant.`
+      const lacks = winner.waiting_for.flatMap((what) => {
         switch (what) {
           case "days":
-            return `${stoppingRule.days} days of data (${days(winner.days)} so far)`
+            return [`${stoppingRule.days} days of data (${days(winner.days)} so far)`]
           case "sends":
-            return `${stoppingRule.maturedSends} matured sends of ${leader} (${
-              Math.floor(winner.matured_sends)
-            } so far)`
+            return [
+              `${stoppingRule.maturedSends} matured sends of ${leader ?? "a leader"} (${
+                Math.floor(winner.matured_sends)
+              } so far)`,
+            ]
           case "certainty":
-            return `an expected loss below ${rule} (${loss} now)`
+            return ["evidence that one is better than each of the others"]
+          case "outcomes":
           case "variants":
-            return "a second active variant"
+            return []
         }
       })
-      // Before any data one variant is as good as another, and who leads is chance.
-      const now = winner.days === 0 ? "there is no data yet" : `${leader} leads, the best with a probability of ${best}`
-      return `Undecided: ${now}. A winner takes ${list(lacks)}.`
+      // Before any outcome one variant is as good as another.
+      const now = leader === null
+        ? "there is no data yet"
+        : `${leader} leads, the best with a probability of ${best}.${liftText(results)}`
+      return `Undecided: ${now.replace(/\.$/, "")}. A winner takes ${list(lacks)}.`
     }
   }
 }
@@ -233,6 +268,7 @@ export const resultsText = (
     `Rates are ${objectiveText(objective)} per decision${
       variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
     }: raw as counted so far, beside it the model's estimate.`,
+    "Intervals are conservative: they hold the true rate in 95 % or more of the cases.",
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
     ...(decisions === 0 && restricted
       ? ["No decision was made in this segment. Without --segment, --segments names those there are."]

@@ -21,14 +21,17 @@ export const seriesText = ({ left_out, objective, points, step, template_id, var
         `${date(end)}${complete ? "" : " *"}`,
         decisions,
         ...variants.map(({ p_best, rate: value, share }) =>
-          `${share === null ? "–" : percent(share)} · ${rate(value)} · ${percent(p_best)}`
+          `${share === null ? "–" : percent(share)} · ${
+            value === null || p_best === null ? "no data" : `${rate(value)} · ${percent(p_best)}`
+          }`
         ),
-        worth(gain.gained),
-        `${worth(gain.interval[0])} to ${worth(gain.interval[1])}`,
+        gain === null ? "no data" : worth(gain.gained),
+        gain === null ? "" : `${worth(gain.interval[0])} to ${worth(gain.interval[1])}`,
       ]),
     ),
     "",
-    "The gain is in outcomes beyond those of an even choice among the variants.",
+    "The gain is in outcomes beyond those of an even choice among the variants. Intervals are conservative: they hold the true",
+    "value in 95 % or more of the cases.",
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
     ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),
   ].join("\n")

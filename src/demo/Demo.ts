@@ -5,7 +5,7 @@ import { dayMillis } from "../bandit/Window.ts"
 import * as Server from "../http/Server.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Results } from "../results/Results.ts"
-import type { TemplateResults } from "../results/TemplateResults.ts"
+import type { TemplateResults, VariantResults } from "../results/TemplateResults.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
 import * as Audience from "./Audience.ts"
@@ -40,6 +40,12 @@ const connections = 16
 
 /** The audience lives in steps of this length. Unit: real milliseconds. */
 const stepMillis = { fast: 50, present: 1000 }
+
+/** A variant's rate as the screen shows it; undefined without data. */
+const estimateOf = (variant: VariantResults | undefined) =>
+  variant === undefined || variant.rate === null || variant.interval === null
+    ? undefined
+    : { rate: variant.rate, interval: variant.interval }
 
 /** How often the service is asked for its estimates. */
 const estimatesEvery = "2 seconds"
@@ -125,7 +131,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
           id,
           share: total === 0 ? undefined : choices[i]! / total,
           trueRate: rates.average[i]!,
-          estimate: known?.variants.find(({ copy_id }) => copy_id === id),
+          estimate: estimateOf(known?.variants.find(({ copy_id }) => copy_id === id)),
         })),
       }
     }

@@ -108,6 +108,10 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
   const valueOf = (row: CountedStretch, power: 1 | 2) =>
     outcomes.reduce((sum, outcome) => sum + (worths[outcome] ?? 0) ** power * row[outcome], 0)
 
+  /** Outcomes that are learned from. */
+  const countOf = (row: CountedStretch) =>
+    outcomes.reduce((sum, outcome) => sum + ((worths[outcome] ?? 0) === 0 ? 0 : row[outcome]), 0)
+
   const known = new Delays()
   known.merge(delays.flatMap(({ count, delayClass, hour, outcome }): ReadonlyArray<DelayRow> => {
     if (!((worths[outcome as keyof Weights] ?? 0) > 0)) return []
@@ -199,12 +203,15 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
   let last: ReadonlyArray<number> = []
   for (const state of through()) last = ids.map((_, v) => state.outcomes(v))
   const states = through()
+  let outcomesSoFar = 0
   const points = ordered.map((one, stretch) => {
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
-    const started = ids.map((_, v) => seen[v]!.from <= stretch)
-    const best = probabilitiesOfBest(posteriors.filter((_, v) => started[v]))
-    let next = 0
+    outcomesSoFar += one.rows.reduce((sum, row) => sum + countOf(row), 0)
+    // Without outcomes, or before its first decision, there is nothing to say of a variant.
+    const known = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= stretch ? [v] : [])
+    const best = probabilitiesOfBest(known.map((v) => state.posterior(v, last[v]!, true)))
+    const bestOf = new Map(known.map((v, i) => [v, best[i]!]))
     const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)
     const own = ids.map((id) => one.rows.filter(({ copyId }) => copyId === id))
     const mature = decisions === 0
@@ -223,12 +230,12 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
           decisions: mine,
           value: own[v]!.reduce((sum, row) => sum + valueOf(row, 1), 0),
           share: decisions > 0 ? mine / decisions : null,
-          rate: meanOf(posteriors[v]!),
-          interval: intervalOf(posteriors[v]!),
-          p_best: started[v] ? best[next++]! : 0,
+          rate: bestOf.has(v) ? meanOf(posteriors[v]!) : null,
+          interval: bestOf.has(v) ? intervalOf(posteriors[v]!) : null,
+          p_best: bestOf.get(v) ?? null,
         }
       }),
-      gain: gains[stretch]!,
+      gain: outcomesSoFar > 0 ? gains[stretch]! : null,
     }
   })
 

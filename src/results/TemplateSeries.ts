@@ -12,14 +12,18 @@ export const SeriesVariant = Schema.Struct({
   value: described(Schema.Finite, "Outcomes of these decisions by the objective"),
   share: described(Schema.NullOr(Schema.Finite), "Of the stretch's decisions; null where there were none"),
   rate: described(
-    Schema.Finite,
+    Schema.NullOr(Schema.Finite),
     "Objective per decision as known at the end of the stretch, among all segments by their traffic: counts from the start " +
       "of the window up to then, held against what the model of now expects of the same decisions, older ones faded as the " +
-      "model fades them",
+      "model fades them; null, as are the members that follow from it, before the first outcome of the template and before " +
+      "the variant's first decision",
   ),
-  interval: described(Interval, "95 % credible interval of `rate`"),
+  interval: described(
+    Schema.NullOr(Interval),
+    "95 % credible interval of `rate`; conservative: it holds the true rate in 95 % or more of the cases",
+  ),
   p_best: described(
-    Schema.Finite,
+    Schema.NullOr(Schema.Finite),
     "Probability of the highest rate of the variants in the answer, by the counts up to then",
   ),
 })
@@ -35,15 +39,20 @@ export const SeriesPoint = Schema.Struct({
   complete: described(Schema.Boolean, "The stretch is over and `maturity` is 0.95 or more"),
   variants: described(Schema.Array(SeriesVariant), "In the order of `variants`"),
   gain: described(
-    Schema.Struct({
+    Schema.NullOr(Schema.Struct({
       gained: described(
         Schema.Finite,
         "Outcomes by the objective beyond those of an even choice among the variants, from the start of the window on",
       ),
-      interval: described(Interval, "95 % interval of `gained`"),
+      interval: described(
+        Interval,
+        "95 % interval of `gained`, the errors of all variants' rates included. Conservative: it holds the true gain in " +
+          "95 % or more of the cases, in nearly all where the variants hardly differ",
+      ),
       even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
-    }),
-    "What deciding brought beyond an even choice, by what the model knows now of every variant in every segment",
+    })),
+    "What deciding brought beyond an even choice, by what the model knows now of every variant in every segment; null " +
+      "before the first outcome",
   ),
 })
 

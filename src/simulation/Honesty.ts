@@ -89,12 +89,7 @@ const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= tr
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
 /** The results of what is known, composed as a request for them is answered. */
-const resultsOf = (
-  { counts, model }: Knowledge,
-  arms: ReadonlyArray<string>,
-  now: number,
-  draws: number,
-): TemplateResults => {
+const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, now: number): TemplateResults => {
   const rows = counts.series().map(({ cell, clicks, sends, variant }): CountedSegment => {
     const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
     const counted = { decisions: sum(sends), click: sum(clicks) } as { readonly [measure: string]: number }
@@ -114,7 +109,7 @@ const resultsOf = (
     segment: new Map(),
     nowMillis: now,
   })
-  return compose(report({ ...request, draws }))
+  return compose(report(request))
 }
 
 /** The same for the series. */
@@ -200,18 +195,19 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   const looks: Array<Look> = []
   let learner: Product | undefined
   const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
-  const look = (now: number, draws = 50) => {
-    const results = resultsOf(learner!.knowledge(0, now), arms, now, draws)
-    const { copy_id, verdict } = results.winner
-    looks.push({ day: looks.length + 1, verdict, winner: copy_id })
-    return results
+  const look = (now: number) => {
+    // Results show the verdict that is kept with the model.
+    const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}
+    looks.push({ day: looks.length + 1, verdict, winner })
   }
   run(world, policy, seed, (decision, arm, rates) => {
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     truth.add(at[decision]!, contexts[contextOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
   })
-  const results = look(end, 4000)
-  const series = seriesOf(learner!.knowledge(0, end), end)
+  look(end)
+  const known = learner!.knowledge(0, end)
+  const results = resultsOf(known, arms, end)
+  const series = seriesOf(known, end)
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
   const rateOf = (id: string) => truth.rate(armOf.get(id)!)
   const gain = series.points.at(-1)?.gain

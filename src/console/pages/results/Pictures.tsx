@@ -55,7 +55,7 @@ export const RateOverTime = (shown: Shown) => {
   const last = series.points.at(-1)!
   const rate = rateFormat(
     typeof objective === "string",
-    Math.max(...lines.map(({ at }) => last.variants[at]!.rate)),
+    Math.max(0, ...lines.map(({ at }) => last.variants[at]!.rate ?? 0)),
   )
   const time = clock(shown.zone, series.step)
   return (
@@ -63,12 +63,13 @@ export const RateOverTime = (shown: Shown) => {
       id="rate"
       title={`${capital(rateName(objective))} over time`}
       caption={`What was known about each variant at the end of each ${series.step}: its rate up to then, and around it the ` +
-        `band that holds the true rate with 95 % probability. Bands that narrow and part show which is better.`}
+        `band that holds the true rate in 95 % or more of the cases. Bands that narrow and part show which is better.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => {
           const { interval, rate: value } = variants[at]!
+          if (value === null || interval === null) return "no data"
           return `${rate(value)} (${rate(interval[0])} to ${rate(interval[1])})`
         }),
       ])}
@@ -145,7 +146,7 @@ export const BestOverTime = (shown: Shown) => {
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
-        ...lines.map(({ at }) => percent(variants[at]!.p_best)),
+        ...lines.map(({ at }) => variants[at]!.p_best === null ? "no data" : percent(variants[at]!.p_best)),
       ])}
     >
       <LineChart
@@ -165,7 +166,7 @@ export const BestOverTime = (shown: Shown) => {
 /** What deciding brought beyond an even choice, in a sentence. */
 export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
   const gain = points.at(-1)?.gain
-  if (gain === undefined || gain.even <= 0) return "There are no outcomes to tell a gain from."
+  if (gain === undefined || gain === null || gain.even <= 0) return "There are no outcomes to tell a gain from."
   const what = typeof objective === "string" ? objectiveText(objective) : "points of value"
   const [low, high] = gain.interval
   const range = `95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
@@ -194,16 +195,18 @@ export const GainOverTime = (shown: Shown) => {
         } won since the start of the window because variants were chosen by what`,
         `was known and not evenly${
           series.by_segment ? ", segment by segment" : ""
-        }. Above 0 deciding pays; the band is the`,
-        "95 % interval. Variants that were rarely shown are taken to be nearer to the others than they may be, so that the true",
-        "gain is rather more than less.",
+        }. Above 0 deciding pays; the band holds`,
+        "the true gain in 95 % or more of the cases. Variants of which little is known are taken to be near the others, so that",
+        "the true gain is rather more than less.",
       ].join(" ")}
       headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Even choice"]}
       rows={series.points.toReversed().map(({ end, gain }) => [
         time(Date.parse(end)),
-        signedCount(gain.gained),
-        `${signedCount(gain.interval[0])} to ${signedCount(gain.interval[1])}`,
-        count(gain.even),
+        ...(gain === null ? ["no data", "–", "–"] : [
+          signedCount(gain.gained),
+          `${signedCount(gain.interval[0])} to ${signedCount(gain.interval[1])}`,
+          count(gain.even),
+        ]),
       ])}
     >
       <LineChart
@@ -214,8 +217,8 @@ export const GainOverTime = (shown: Shown) => {
         lines={[{
           series: 0,
           name: "Gained",
-          values: series.points.map(({ gain }) => gain.gained),
-          bands: series.points.map(({ gain }) => gain.interval),
+          values: series.points.map(({ gain }) => gain?.gained ?? null),
+          bands: series.points.map(({ gain }) => gain?.interval ?? null),
         }]}
       />
     </Figure>
@@ -224,11 +227,12 @@ export const GainOverTime = (shown: Shown) => {
 
 /** Segments against variants. */
 export const Segments = ({ names, results: { objective, segments, variants } }: Pick<Shown, "names" | "results">) => {
-  const running = variants.filter(({ status }) => status === "active").toSorted((a, b) => b.rate - a.rate)
-    .slice(0, 12)
+  const running = variants.filter(({ status }) => status === "active").toSorted((a, b) =>
+    (b.rate ?? -1) - (a.rate ?? -1)
+  ).slice(0, 12)
   const shown = segments.slice(0, 40)
-  const rates = shown.flatMap((part) => part.variants.map((one) => one.rate))
-  const [low, high] = [Math.min(...rates), Math.max(...rates)]
+  const rates = shown.flatMap((part) => part.variants.flatMap(({ rate }) => rate === null ? [] : [rate]))
+  const [low, high] = rates.length === 0 ? [0, 0] : [Math.min(...rates), Math.max(...rates)]
   const rate = rateFormat(typeof objective === "string", high)
   return (
     <section class="card chart" id="segments" aria-labelledby="segments-title">
@@ -244,8 +248,10 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
           headings={["Segment", ...running.map(({ copy_id }) => names.get(copy_id) ?? copy_id)]}
           rows={shown.map(({ decisions, segment, variants }) => {
             const byId = new Map(variants.map((one) => [one.copy_id, one]))
-            const best = running.map(({ copy_id }) => byId.get(copy_id)!).filter((one) => one !== undefined)
-              .sort((a, b) => b.rate - a.rate)[0]
+            const best = running.map(({ copy_id }) => byId.get(copy_id)!).filter((one) =>
+              one !== undefined && one.rate !== null
+            )
+              .sort((a, b) => b.rate! - a.rate!)[0]
             return {
               heading: (
                 <>
@@ -259,13 +265,13 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
                   return one === undefined ? undefined : {
                     text: (
                       <>
-                        {rate(one.rate)}
+                        {one.rate === null ? "no data" : rate(one.rate)}
                         {one === best && one.p_best !== null
                           ? <span class="sub">best {percent(one.p_best)}</span>
                           : null}
                       </>
                     ),
-                    share: high > low ? 0.1 + 0.9 * (one.rate - low) / (high - low) : 0.5,
+                    share: one.rate === null ? 0 : high > low ? 0.1 + 0.9 * (one.rate - low) / (high - low) : 0.5,
                     marked: one === best,
                   }
                 }),
@@ -273,7 +279,7 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
             }
           })}
         />
-        <ShadeKey from={rate(low)} to={rate(high)} />
+        {rates.length === 0 ? null : <ShadeKey from={rate(low)} to={rate(high)} />}
         {segments.length > shown.length
           ? <p class="small muted">{segments.length - shown.length} segments with fewer decisions are not shown.</p>
           : null}

@@ -1,7 +1,7 @@
-import { stoppingRule } from "../../../bandit/Winner.ts"
+import { stoppingRule } from "../../../bandit/Verdict.ts"
 import type { Objective } from "../../../domain/Template.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
-import { percent } from "../../charts/Numbers.ts"
+import { percent, signedPercent } from "../../charts/Numbers.ts"
 
 // What the results of a template say, in words.
 
@@ -36,89 +36,107 @@ export interface Verdict {
   readonly steps: ReadonlyArray<{ readonly what: string; readonly now: string; readonly done: boolean }>
 }
 
-/** The winner in words, with how sure that is; while there is none, what is missing. */
-export const verdictOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">): Verdict => {
-  const { leader } = winner
-  const name = variants.find(({ copy_id }) => copy_id === leader)?.name ?? leader ?? ""
-  const best = percent(winner.p_best ?? 0)
-  const loss = percent(winner.expected_loss ?? 0)
-  const rule = percent(stoppingRule.loss)
-  switch (winner.verdict) {
-    case "firm_winner":
+/** How much better the leader is than the next best, in a sentence; nothing where there is nothing to compare. */
+const liftText = (
+  { objective, variants, winner: { lift } }: Pick<TemplateResults, "objective" | "variants" | "winner">,
+): string => {
+  if (lift === null) return ""
+  const baseline = variants.find(({ copy_id }) => copy_id === lift.baseline)?.name ?? lift.baseline
+  const inPercent = typeof objective === "string"
+  const unit = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(inPercent ? 100 * value : value).toPrecision(2)}`
+  const [low, high] = lift.difference_interval
+  return `Its ${rateName(objective)} is ${unit(lift.difference)} ${
+    inPercent ? "percentage points" : "points"
+  } (95\u00a0% ` +
+    `interval ${unit(low)} to ${unit(high)}) against that of ${baseline}, the next best: a lift of ${
+      signedPercent(lift.value)
+    } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
+}
+
+type Judged = Pick<TemplateResults, "objective" | "variants" | "winner">
+
+/** What an undecided verdict lacks. */
+const openVerdict = (results: Judged, name: string): Verdict => {
+  const { variants, winner } = results
+  const open = { kind: "plain", badge: "Undecided", steps: [] } as const
+  const active = variants.filter(({ status }) => status === "active")
+  if (active.length === 0) {
+    return {
+      ...open,
+      headline: "No variant is active",
+      detail: "Nothing is chosen until a variant is switched on, and within its season.",
+    }
+  }
+  if (active.length === 1) {
+    return {
+      ...open,
+      headline: `${active[0]!.name} has nothing to be compared with`,
+      detail: "It is the only active variant. Switch another one on to learn which does better.",
+    }
+  }
+  if (winner.leader === null) {
+    return {
+      ...open,
+      headline: "There is no data yet",
+      detail: "Every variant has the same chance until the first outcomes come in.",
+    }
+  }
+  const sure = winner.p_best === null ? "" : `It is the best with a probability of ${percent(winner.p_best)}. `
+  return {
+    ...open,
+    headline: `${name} leads, but it is too early to name a winner`,
+    detail: `${sure}${liftText(results)} Traffic moves towards what does well while this is found out.`,
+    steps: [
+      {
+        what: `${stoppingRule.days} days of data`,
+        now: `${Math.floor(winner.days * 10) / 10} so far`,
+        done: winner.days >= stoppingRule.days,
+      },
+      {
+        what: `${stoppingRule.maturedSends} decisions for ${name} that had time to show an effect`,
+        now: `${Math.floor(winner.matured_sends)} so far`,
+        done: winner.matured_sends >= stoppingRule.maturedSends,
+      },
+      {
+        what: `evidence that it is better than each of the others`,
+        now: "not enough yet",
+        done: false,
+      },
+    ],
+  }
+}
+
+/** The verdict in words, with how sure it is and since when; while there is none, what is missing. */
+export const verdictOf = (results: Judged): Verdict => {
+  const { variants, winner } = results
+  const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""
+  const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
+  switch (winner.state) {
+    case "firm":
+    case "winner": {
+      const isFirm = winner.state === "firm"
+      const now = winner.leader === winner.copy_id ? liftText(results) : `Here ${nameOf(winner.leader)} leads.`
       return {
         kind: "good",
-        badge: "Firm winner",
-        headline: `${name} wins`,
-        detail: `It is the best with a probability of ${best}. Choosing it for good is expected to lose no more than ` +
-          `${loss} of its rate.`,
+        badge: `${isFirm ? "Firm winner" : "Winner"}${since}`,
+        headline: `${nameOf(winner.copy_id)} wins`,
+        detail: `${now} Variants that are equally good would ever come to this with a probability of ${
+          percent(stoppingRule.errors[winner.verdict === "firm_winner" ? "firm_winner" : "winner"])
+        }, however often one looks.`,
         steps: [],
       }
-    case "winner":
-      return {
-        kind: "good",
-        badge: "Winner",
-        headline: `${name} wins`,
-        detail: `Choosing it for good is expected to lose no more than ${loss} of its rate. It is the best with a ` +
-          `probability of ${best}; from ${percent(stoppingRule.probability)} on the winner would be firm.`,
-        steps: [],
-      }
+    }
     case "no_difference":
       return {
         kind: "accent",
-        badge: "No meaningful difference",
+        badge: `No meaningful difference${since}`,
         headline: "The variants do equally well",
-        detail: `Whichever is best, less than ${rule} is left to gain over ${name}. Keep the one you like.`,
+        detail:
+          `Whichever is chosen, less than ${percent(stoppingRule.loss)} of its rate can be lost. Keep the one you ` +
+          "like.",
         steps: [],
       }
-    case "undecided": {
-      const open = { kind: "plain", badge: "Undecided" } as const
-      if (leader === null) {
-        return {
-          ...open,
-          headline: "No variant is active",
-          detail: "Nothing is chosen until a variant is switched on, and within its season.",
-          steps: [],
-        }
-      }
-      if (winner.waiting_for.includes("variants")) {
-        return {
-          ...open,
-          headline: `${name} has nothing to be compared with`,
-          detail: "It is the only active variant. Switch another one on to learn which does better.",
-          steps: [],
-        }
-      }
-      if (winner.days === 0) {
-        return {
-          ...open,
-          headline: "There is no data yet",
-          detail: "Every variant has the same chance until the first outcomes come in.",
-          steps: [],
-        }
-      }
-      return {
-        ...open,
-        headline: `${name} leads, but it is too early to name a winner`,
-        detail:
-          `It is the best with a probability of ${best}. Traffic moves towards what does well while this is found out.`,
-        steps: [
-          {
-            what: `${stoppingRule.days} days of data`,
-            now: `${Math.floor(winner.days * 10) / 10} so far`,
-            done: winner.days >= stoppingRule.days,
-          },
-          {
-            what: `${stoppingRule.maturedSends} decisions for ${name} that had time to show an effect`,
-            now: `${Math.floor(winner.matured_sends)} so far`,
-            done: winner.matured_sends >= stoppingRule.maturedSends,
-          },
-          {
-            what: `an expected loss below ${rule}`,
-            now: `${loss} now`,
-            done: (winner.expected_loss ?? 1) < stoppingRule.loss,
-          },
-        ],
-      }
-    }
+    case "undecided":
+      return openVerdict(results, nameOf(winner.leader))
   }
 }
