@@ -91,8 +91,9 @@ export const look = (
   if (before !== undefined && Math.floor(before.lookedAt / hourMillis) >= Math.floor(now / hourMillis)) return before
   const contenders = [...options.active].sort()
   if (daysOfData(model) < stoppingRule.days) {
+    // Too early for a look.
     const { since = now } = before ?? {}
-    return { verdict: "undecided", winner: null, contenders, since, evidenceFrom: null, lookedAt: now, objective }
+    return { verdict: "undecided", winner: null, contenders, since, evidenceFrom: null, lookedAt: 0, objective }
   }
   const comparison = compare(model, contenders)
   const fate = before !== undefined && isWon(before.verdict) ? judgeWinner(before, comparison) : undefined

@@ -22,7 +22,7 @@ export const VerdictState = Schema.Struct({
   since: Schema.Finite,
   /** Sends from then on are evidence; null for all. Moves when a winner is given up. */
   evidenceFrom: Schema.NullOr(Schema.Finite),
-  /** The last look, Unix milliseconds. */
+  /** The last look, Unix milliseconds; 0 before the first. */
   lookedAt: Schema.Finite,
   /** What it is about: another objective begins anew. */
   objective: Schema.String,

@@ -3,7 +3,14 @@ import { Argument, Command, Flag } from "effect/cli"
 import { dayMillis } from "../bandit/Window.ts"
 import type { Objective } from "../domain/Template.ts"
 import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../simulation/Learners.ts"
-import { type Estimate, evaluate, logged, type LoggedDecision, smallestSample } from "../simulation/OffPolicy.ts"
+import {
+  type Estimate,
+  evaluate,
+  logged,
+  type LoggedDecision,
+  settled,
+  smallestSample,
+} from "../simulation/OffPolicy.ts"
 import { product } from "../simulation/Product.ts"
 import { type Outcome, run } from "../simulation/Run.ts"
 import { parse, type Scenario, worldOf } from "../simulation/Scenario.ts"
@@ -86,11 +93,12 @@ export const replayLog = Effect.fnUntraced(
     const since = Option.isNone(lookbackDays)
       ? -Infinity
       : (yield* Clock.currentTimeMillis) - lookbackDays.value * dayMillis
-    const log = yield* readDecisions({ org, template, objective, since, limit })
+    const drawn = yield* readDecisions({ org, template, objective, since, limit })
+    const { log, reachHours } = settled(drawn, yield* Clock.currentTimeMillis)
     if (log.length < smallestSample) {
       return yield* new CommandFailed({
-        message: `${log.length} decisions of ${template} were drawn by known weights; ` +
-          `below ${smallestSample} nothing can be said.`,
+        message: `${log.length} decisions of ${template} were drawn by known weights and are older than ` +
+          `${reachHours} hours, when 99 % of their outcomes have come; below ${smallestSample} nothing can be said.`,
       })
     }
     const asLogged = logged(log)!
@@ -103,7 +111,15 @@ export const replayLog = Effect.fnUntraced(
         ),
     )
     yield* print(
-      { template, objective, decisions: log.length, logged: asLogged, policies: evaluations },
+      {
+        template,
+        objective,
+        decisions: log.length,
+        left_out: drawn.length - log.length,
+        reach_hours: reachHours,
+        logged: asLogged,
+        policies: evaluations,
+      },
       [
         `Outcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
         "",
@@ -122,6 +138,10 @@ export const replayLog = Effect.fnUntraced(
         ),
         "",
         "Each policy learned from the log in the order of time and was asked for its weights at every decision.",
+        `${
+          drawn.length - log.length
+        } decisions younger than ${reachHours} hours are left out: less than 99 % of their outcomes ` +
+        "have come.",
         `– means that the log supports no statement: an effective sample below ${smallestSample}.`,
       ].join("\n"),
     )

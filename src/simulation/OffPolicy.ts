@@ -1,10 +1,18 @@
 import { type Attributes, decodeCell } from "../bandit/Cells.ts"
+import { delayCurve, delayEdges, Delays, maturity } from "../bandit/Maturity.ts"
 import { eligibleSet } from "../bandit/Policy.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import type { Learner, Policy } from "./Learners.ts"
 import type { Context, Eligible } from "./World.ts"
 
-/** Effective samples below this support no statement. */
-export const smallestSample = 200
+/**
+ * Effective samples below this support no statement: from 200 on, intervals held the truth in 85 to 89 % of the logs that
+ * were answered.
+ */
+export const smallestSample = 1000
+
+/** Share of its outcomes that a decision must have had time for. */
+const settledShare = 0.99
 
 /** Standard normal quantile of a 95 % interval. */
 const z95 = 1.959964
@@ -41,7 +49,7 @@ export interface Evaluation {
   readonly decisions: number
   /** How many decisions of its own the policy's estimate is worth: `(sum w)^2 / sum w^2`. */
   readonly effectiveSample: number
-  /** Null below an effective sample of 200. */
+  /** Null below an effective sample of 1,000. */
   readonly estimates: {
     /** Inverse propensity: unbiased, and erratic when weights are large. */
     readonly ips: Estimate
@@ -50,6 +58,25 @@ export interface Evaluation {
     /** A model's forecast, corrected by what was observed; unbiased however bad the model is. */
     readonly doublyRobust: Estimate
   } | null
+}
+
+/**
+ * The decisions of a log that are old enough for 99 % of their outcomes to have come by `now` (Unix milliseconds), by the
+ * delays of the log itself. Younger ones would be taken for decisions without an outcome, which favours policies that
+ * differ from the latest model.
+ */
+export const settled = (
+  log: ReadonlyArray<LoggedDecision>,
+  now: number,
+): { readonly log: ReadonlyArray<LoggedDecision>; readonly reachHours: number } => {
+  const delays = new Delays()
+  for (const { at, outcomeAt } of log) {
+    if (outcomeAt !== null) delays.add(at, Math.max(0, outcomeAt - at) / hourMillis)
+  }
+  delays.prune(now)
+  const curve = delayCurve(delays.counts(now))
+  const reachHours = delayEdges.find((edge) => maturity(curve, edge) >= settledShare) ?? delayEdges.at(-1)!
+  return { log: log.filter(({ at }) => at <= now - reachHours * hourMillis), reachHours }
 }
 
 const estimate = (value: number, variance: number, count: number): Estimate => {
@@ -116,7 +143,7 @@ export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: Policy, see
   }
 }
 
-/** What the logging policy itself brought: the mean outcome. Null without at least 200 decisions. */
+/** What the logging policy itself brought: the mean outcome. Null without at least 1,000 decisions. */
 export const logged = (log: ReadonlyArray<LoggedDecision>): Estimate | null => {
   const count = log.length
   if (count < smallestSample) return null

@@ -4,6 +4,7 @@ import { fit, type FitInput } from "../../src/bandit/Fit.ts"
 import { type DelayCurve, delayEdges } from "../../src/bandit/Maturity.ts"
 import { type ModelSnapshot, posterior } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { compareRates, type Comparison, drawPlaces, type Segment } from "../../src/bandit/Winner.ts"
 
 export const hour = 3_600_000
 export const day = 24 * hour
@@ -61,3 +62,14 @@ export const meanOf = (model: ModelSnapshot, id: string, cell: Cell): number =>
   posterior(model, model.variants.find((variant) => variant.id === id), cell).mean
 
 export const sum = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0)
+
+/** Compares variants by draws from the posterior over the model's cells, 4,000 of them unless told otherwise. */
+export const compare = (
+  model: ModelSnapshot,
+  ids: ReadonlyArray<string>,
+  normal: () => number,
+  options: { readonly segments?: ReadonlyArray<Segment>; readonly draws?: number } = {},
+): Comparison => {
+  const place = { segments: options.segments ?? model.traffic, draws: options.draws ?? 4000 }
+  return compareRates(ids, drawPlaces(model, ids, normal, [place])[0]!)
+}

@@ -3,8 +3,7 @@ import { encodeCell } from "../../src/bandit/Cells.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
-import { winnerReport } from "../../src/bandit/Winner.ts"
-import { adaptive, day, fitRows, normal, now, sum } from "./Samples.ts"
+import { adaptive, compare, day, fitRows, normal, now, sum } from "./Samples.ts"
 
 const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days = 10) =>
   sends.flatMap((n, i) =>
@@ -18,41 +17,29 @@ const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days =
   )
 
 const report = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days?: number) =>
-  winnerReport(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
+  compare(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
 
 describe("a report on the variants", () => {
-  it("names a firm winner when one is clearly ahead", () => {
-    const { leader, valueRemaining, variants, verdict } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
+  it("says who is ahead, by how much, and what the others lose", () => {
+    const { leader, lift, valueRemaining, variants, worstLoss } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
     assert.strictEqual(leader, "v1")
-    assert.strictEqual(verdict, "firm_winner")
     assert.isAtLeast(variants[1]!.pBest, 0.95)
     assert.strictEqual(valueRemaining, 0)
     assert.isBelow(variants[1]!.expectedLoss, 1e-4)
     // The others lose what they lack.
     assert.closeTo(variants[0]!.expectedLoss, 0.05 / 0.03 - 1, 0.15)
     assert.closeTo(variants[2]!.expectedLoss, 0.25, 0.08)
+    assert.isAbove(worstLoss, variants[0]!.expectedLoss)
+    assert.strictEqual(lift!.baseline, "v2")
+    assert.closeTo(lift!.value, 0.25, 0.08)
+    assert.closeTo(lift!.difference, 0.01, 0.003)
+    assert.isTrue(lift!.interval[0] < 0.25 && lift!.interval[1] > 0.25)
+    assert.isTrue(lift!.differenceInterval[0] < 0.01 && lift!.differenceInterval[1] > 0.01)
   })
 
-  it("names a winner that is not firm once little is to be lost by it", () => {
-    const { variants, verdict } = report([30_000, 60_000], [0.039, 0.04])
-    assert.strictEqual(verdict, "winner")
-    assert.isBelow(variants[1]!.pBest, 0.95)
-    assert.isBelow(variants[1]!.expectedLoss, 0.01)
-  })
-
-  it("is undecided about as clear a lead of less than 7 days", () => {
-    assert.strictEqual(report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04], 5).verdict, "undecided")
-  })
-
-  it("is undecided about a leader of fewer than 100 matured sends", () => {
-    assert.strictEqual(report([90, 90], [0.001, 0.9]).verdict, "undecided")
-    assert.notStrictEqual(report([500, 500], [0.001, 0.9]).verdict, "undecided")
-  })
-
-  it("sees no difference between variants known to be alike", () => {
-    const { valueRemaining, verdict } = report([3_000_000, 3_000_000], [0.04, 0.04])
-    assert.isBelow(valueRemaining, 0.01)
-    assert.strictEqual(verdict, "no_difference")
+  it("knows how little can be lost by any of variants known to be alike", () => {
+    assert.isBelow(report([3_000_000, 3_000_000], [0.04, 0.04]).worstLoss, 0.01)
+    assert.isAbove(report([3_000_000, 3_000], [0.04, 0.04]).worstLoss, 0.01, "of one of them too little is known")
   })
 
   it("is undecided without data, where every variant is as good as another", () => {
@@ -63,8 +50,7 @@ describe("a report on the variants", () => {
       scheme: { keys: [] },
       organization: defaultPriors,
     })
-    const { valueRemaining, variants, verdict } = winnerReport(model, ["a", "b", "c", "d"], normal(2))
-    assert.strictEqual(verdict, "undecided")
+    const { valueRemaining, variants } = compare(model, ["a", "b", "c", "d"], normal(2))
     assert.isAbove(valueRemaining, 0.1)
     for (const { pBest } of variants) assert.closeTo(pBest, 0.25, 0.03)
     assert.closeTo(sum(variants.map(({ pBest }) => pBest)), 1, 1e-9)
@@ -72,14 +58,14 @@ describe("a report on the variants", () => {
 
   it("has nothing to decide between one variant or none", () => {
     const single = report([50_000], [0.04])
-    assert.deepStrictEqual([single.leader, single.verdict, single.variants[0]!.pBest], ["v0", "undecided", 1])
-    const none = winnerReport(fitRows([]), [], normal(1))
-    assert.deepStrictEqual(none, { variants: [], leader: null, valueRemaining: 0, verdict: "undecided" })
+    assert.deepStrictEqual([single.leader, single.lift, single.variants[0]!.pBest], ["v0", null, 1])
+    const none = compare(fitRows([]), [], normal(1))
+    assert.deepStrictEqual(none, { variants: [], leader: null, valueRemaining: 0, worstLoss: 0, lift: null })
   })
 
   it("agrees with the integral and with the posterior it draws from", () => {
     const model = fitRows(rows([4000, 3000, 2000], [0.04, 0.043, 0.05]))
-    const { variants } = winnerReport(model, ["v0", "v1", "v2"], normal(3), { draws: 20_000 })
+    const { variants } = compare(model, ["v0", "v1", "v2"], normal(3), { draws: 20_000 })
     const posteriors = model.variants.map(({ beta, covariance }) => ({ mean: beta[0]!, sd: Math.sqrt(covariance[0]!) }))
     const q = bestArmProbabilities(posteriors.map(({ mean }) => mean), posteriors.map(({ sd }) => sd))
     variants.forEach(({ interval, pBest, rate }, v) => {
@@ -94,8 +80,8 @@ describe("a report on the variants", () => {
   it("is the same for the same seed", () => {
     const model = fitRows(rows([4000, 3000], [0.04, 0.05]))
     assert.deepStrictEqual(
-      winnerReport(model, ["v0", "v1"], normal(9)),
-      winnerReport(model, ["v0", "v1"], normal(9)),
+      compare(model, ["v0", "v1"], normal(9)),
+      compare(model, ["v0", "v1"], normal(9)),
     )
   })
 })
@@ -114,8 +100,8 @@ describe("a report on a segment", () => {
   )
 
   it("can have another winner than the whole", () => {
-    const whole = winnerReport(model, ["a", "b"], normal(1), { draws: 1000 })
-    const pro = winnerReport(model, ["a", "b"], normal(1), {
+    const whole = compare(model, ["a", "b"], normal(1), { draws: 1000 })
+    const pro = compare(model, ["a", "b"], normal(1), {
       draws: 1000,
       segments: [{ cell: cell("pro"), sends: 1 }],
     })
@@ -133,7 +119,7 @@ describe("a report on a segment", () => {
   })
 
   it("falls back on what is known of the variant for a segment never seen", () => {
-    const { variants } = winnerReport(model, ["a", "b"], normal(1), { segments: [{ cell: cell("gold"), sends: 1 }] })
+    const { variants } = compare(model, ["a", "b"], normal(1), { segments: [{ cell: cell("gold"), sends: 1 }] })
     for (const { interval } of variants) assert.isAbove(interval[1] / interval[0], 1.2)
   })
 })

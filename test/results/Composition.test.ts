@@ -8,7 +8,7 @@ import { TemplateId } from "../../src/domain/Ids.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import { type OutcomeCounts, TemplateResults } from "../../src/results/TemplateResults.ts"
 import { adaptive, day, now, sum } from "../bandit/Samples.ts"
-import { cell, input, model, onlyFor, row, rows, variant } from "./Samples.ts"
+import { cell, input, model, onlyFor, row, rows, variant, won } from "./Samples.ts"
 
 const resultsOf = (more: Partial<ResultsInput> = {}) => {
   const { compose, request } = prepare(input(more))
@@ -40,8 +40,8 @@ describe("the results of a template", () => {
   it("show the raw rate, of decisions that were not voided, beside the model's", () => {
     const a = of(resultsOf(), "a")
     assert.closeTo(a.raw_rate!, 470 / 10_000, 1e-12)
-    assert.closeTo(a.rate, 0.047, 0.004)
-    assert.isTrue(a.interval[0] < a.rate && a.rate < a.interval[1])
+    assert.closeTo(a.rate!, 0.047, 0.004)
+    assert.isTrue(a.interval![0] < a.rate! && a.rate! < a.interval![1])
     assert.closeTo(a.matured_sends, 10_000, 1e-6)
   })
 
@@ -200,6 +200,31 @@ describe("the segments of the results", () => {
   })
 })
 
+describe("results without data", () => {
+  const shown = (results: typeof TemplateResults.Type, id: string) => {
+    const { expected_loss, interval, p_best, rate } = of(results, id)
+    return [rate, interval, p_best, expected_loss]
+  }
+
+  it("say nothing of rates before the first outcome, though there are decisions", () => {
+    const none = resultsOf({ rows: [row("a", cell("free", "morning"), "learned", { decisions: 90, open: 30 })] })
+    assert.deepStrictEqual(shown(none, "a"), [null, null, null, null])
+    assert.deepStrictEqual(none.segments.map(({ variants }) => variants[0]!.rate), [null, null])
+    const { expected_loss, leader, lift, p_best, value_remaining, waiting_for } = none.winner
+    assert.deepStrictEqual([leader, p_best, expected_loss, value_remaining, lift], [null, null, null, null, null])
+    assert.include(waiting_for, "outcomes")
+  })
+
+  it("say nothing of a variant without decisions of its own", () => {
+    const results = resultsOf({
+      template: { ...input().template, variants: [variant("a"), variant("b"), variant("new")] },
+      eligible: new Set(["a", "b", "new"]),
+    })
+    assert.deepStrictEqual(shown(results, "new"), [null, null, null, null])
+    assert.isNotNull(of(results, "a").rate)
+  })
+})
+
 describe("results restricted to a segment", () => {
   const pro = resultsOf({ segment: new Map([["plan", "pro"]]) })
 
@@ -208,7 +233,7 @@ describe("results restricted to a segment", () => {
     assert.strictEqual(pro.decisions, 2_040)
     assert.strictEqual(pro.winner.leader, "b")
     assert.closeTo(of(pro, "b").raw_rate!, 0.06, 1e-12)
-    assert.closeTo(of(pro, "b").rate, 0.06, 0.02)
+    assert.closeTo(of(pro, "b").rate!, 0.06, 0.02)
     assert.closeTo(of(pro, "b").matured_sends, 1000, 1e-6)
     assert.closeTo(sum(pro.variants.map(({ share }) => share)), 1, 1e-9)
   })
@@ -224,28 +249,33 @@ describe("results restricted to a segment", () => {
     const none = resultsOf({ segment: new Map([["plan", "gold"]]) })
     assert.deepStrictEqual([none.decisions, none.segments.length, none.winner.matured_sends], [0, 0, 0])
     assert.isNull(of(none, "a").raw_rate)
-    assert.isAbove(of(none, "a").rate, 0)
+    assert.isNull(of(none, "a").rate)
     assert.include(none.winner.waiting_for, "sends")
   })
 })
 
 describe("the winner in the results", () => {
-  const planted = (rate: number) =>
-    resultsOf({
-      model: {
-        ...model,
-        variants: model.variants.map((known) =>
-          known.id === "a" ? { ...known, beta: known.beta.map((b, i) => i === 0 ? b + rate : b) } : known
-        ),
-      },
-    })
-
-  it("is named once it is clear, with what speaks for it", () => {
-    const { winner } = planted(1)
-    assert.deepStrictEqual([winner.verdict, winner.copy_id, winner.leader], ["firm_winner", "a", "a"])
+  it("is the one that the verdict names, with what speaks for it", () => {
+    const { winner } = resultsOf({ verdict: won("a") })
+    assert.deepStrictEqual([winner.state, winner.verdict, winner.copy_id, winner.leader], [
+      "firm",
+      "firm_winner",
+      "a",
+      "a",
+    ])
+    assert.strictEqual(winner.since, new Date(now - 2 * day).toISOString())
     assert.isAbove(winner.p_best!, 0.95)
     assert.isBelow(winner.expected_loss!, 0.01)
     assert.deepStrictEqual(winner.waiting_for, [])
+    // 4.7 % against 3.3 %.
+    assert.strictEqual(winner.lift!.baseline, "b")
+    assert.isTrue(winner.lift!.difference_interval[0] < 0.014 && winner.lift!.difference_interval[1] > 0.012)
+    assert.closeTo(winner.lift!.value, 0.42, 0.15)
+  })
+
+  it("is nobody while the winner cannot be chosen", () => {
+    const { winner } = resultsOf({ verdict: won("a"), eligible: new Set(["b"]) })
+    assert.deepStrictEqual([winner.state, winner.since, winner.copy_id], ["undecided", null, null])
   })
 
   it("is not named before its time, and all that is missing is listed", () => {

@@ -69,10 +69,23 @@ describe("the table of the variants", () => {
 })
 
 describe("the sentence about the winner", () => {
-  const sentence = (more: Partial<WinnerResults>) =>
+  const { variants } = resultsOf()
+  const lift = {
+    baseline: "b",
+    value: 0.31,
+    interval: [0.12, 0.5],
+    difference: 0.0092,
+    difference_interval: [0.004, 0.015],
+  } as const
+  const sentence = (more: Partial<WinnerResults>, shown = variants) =>
     winnerSentence({
+      objective: "click",
+      variants: shown,
       winner: {
+        state: "undecided",
         verdict: "undecided",
+        since: null,
+        lift: null,
         copy_id: null,
         leader: "warm",
         p_best: 0.72,
@@ -85,19 +98,20 @@ describe("the sentence about the winner", () => {
       },
     })
 
-  it("names a winner, and how sure that is", () => {
+  it("names a winner, how sure that is, and how much better it is", () => {
     assert.strictEqual(
-      sentence({ verdict: "winner", copy_id: "warm", p_best: 0.88, expected_loss: 0.003 }),
-      "Winner: warm. Choosing it for good is expected to lose 0.30 % of its rate. It is the best with a probability of " +
-        "88 %, which would be firm from 95 % on.",
+      sentence({ state: "winner", copy_id: "warm", p_best: 0.98, since: "2026-11-20T08:00:00.000Z", lift }),
+      "Winner since 2026-11-20: warm. It is the best with a probability of 98 %. Against b, the next best, warm has +31 % " +
+        "(+12 % to +50 %), that is +0.92 percentage points (+0.40 to +1.5).",
     )
-    assert.match(sentence({ verdict: "firm_winner", copy_id: "warm", p_best: 0.97 }), /^Firm winner: warm\. .* 97 %;/)
+    assert.match(sentence({ state: "firm", copy_id: "warm", p_best: 0.97 }), /^Firm winner: warm\. .* 97 %\.$/)
+    assert.include(sentence({ state: "firm", copy_id: "cold" }), "Here warm leads.")
   })
 
   it("says when it does not matter", () => {
     assert.strictEqual(
-      sentence({ verdict: "no_difference" }),
-      "No meaningful difference: whichever variant is best, less than 1 % is left to gain over warm.",
+      sentence({ state: "no_difference" }),
+      "No meaningful difference: whichever variant is chosen, less than 1.0 % of its rate can be lost.",
     )
   })
 
@@ -105,14 +119,14 @@ describe("the sentence about the winner", () => {
     assert.strictEqual(
       sentence({ waiting_for: ["days", "sends", "certainty"] }),
       "Undecided: warm leads, the best with a probability of 72 %. A winner takes 7 days of data (3.2 days so far), 100 " +
-        "matured sends of warm (41 so far) and an expected loss below 1 % (3.4 % now).",
+        "matured sends of warm (41 so far) and evidence that one is better than each of the others.",
     )
     assert.match(
-      sentence({ days: 0, matured_sends: 0, waiting_for: ["days"] }),
+      sentence({ leader: null, p_best: null, days: 0, matured_sends: 0, waiting_for: ["outcomes", "days"] }),
       /^Undecided: there is no data yet\. A winner/,
     )
-    assert.strictEqual(sentence({ waiting_for: ["variants"] }), "Undecided: warm is the only active variant.")
-    assert.strictEqual(sentence({ leader: null, waiting_for: ["variants"] }), "Undecided: no variant is active now.")
+    assert.strictEqual(sentence({}, variants.slice(0, 1)), "Undecided: a is the only active variant.")
+    assert.strictEqual(sentence({}, []), "Undecided: no variant is active now.")
   })
 })
 

@@ -1,5 +1,6 @@
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { type Measure, measures, type Track } from "../../src/bandit/Tally.ts"
+import type { VerdictState } from "../../src/bandit/VerdictState.ts"
 import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import type { Condition } from "../../src/domain/Targeting.ts"
 import type { Variant } from "../../src/domain/Template.ts"
@@ -65,6 +66,17 @@ export const model = fitRows(
   { scheme: { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: ["daypart"] } },
 )
 
+/** A verdict that names a firm winner. */
+export const won = (winner: string): VerdictState => ({
+  verdict: "firm_winner",
+  winner,
+  contenders: ["a", "b"],
+  since: now - 2 * day,
+  evidenceFrom: null,
+  lookedAt: now,
+  objective: JSON.stringify("click"),
+})
+
 /** What the model was fitted to, as it stands in the tallies. */
 export const rows: ReadonlyArray<CountedSegment> = each.flatMap(({ clicks, id, segment, sends }) => [
   row(id, segment, "learned", {
@@ -84,6 +96,7 @@ export const input = (more: Partial<ResultsInput> = {}): ResultsInput => ({
   eligible: new Set(["a", "b"]),
   floor: 0.01,
   model,
+  verdict: undefined,
   rows,
   segment: new Map(),
   nowMillis: now,

@@ -37,6 +37,13 @@ describe("The series as text", () => {
     assert.include(text, "2 variants with fewer decisions")
   })
 
+  it("says that there is no data where nothing is known", () => {
+    const nothing = point("2026-11-02T00:00:00.000Z", true)
+    const variants = nothing.variants.map((one) => ({ ...one, rate: null, interval: null, p_best: null }))
+    const text = seriesText({ ...series, points: [{ ...nothing, variants, gain: null }] })
+    assert.match(text, /200 +75 % · no data +25 % · no data +no data/)
+  })
+
   it("says where there is nothing", () => {
     assert.strictEqual(seriesText({ ...series, points: [] }), "t: no decisions in this window.")
   })

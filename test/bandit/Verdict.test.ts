@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Evidence } from "../../src/bandit/Evidence.ts"
+import { look } from "../../src/bandit/Verdict.ts"
+import type { VerdictState } from "../../src/bandit/VerdictState.ts"
+import { countsOf, day, fitRows, hour, now, type Row, uniform } from "./Samples.ts"
+
+/** Sends and clicks of each variant a day, for so many days up to `now`. */
+const rowsOf = (daily: Readonly<Record<string, readonly [sends: number, clicks: number]>>, days = 10, until = 0) =>
+  Object.entries(daily).flatMap(([variant, [sends, clicks]]) =>
+    Array.from({ length: days }, (_, d): Row => ({
+      variant,
+      cell: "",
+      start: Math.floor(now / day) * day - (d + 1 + until) * day,
+      sends,
+      clicks,
+    }))
+  )
+
+const judge = (
+  rows: ReadonlyArray<Row>,
+  options: { before?: VerdictState; active?: ReadonlyArray<string>; at?: number; objective?: string } = {},
+) => {
+  const model = { ...fitRows(rows), fittedAt: options.at ?? now }
+  const active = options.active ?? [...new Set(rows.map(({ variant }) => variant))]
+  return look(model, countsOf(rows), { active, objective: options.objective ?? "click", before: options.before })
+}
+
+const clear = rowsOf({ a: [2000, 60], b: [2000, 100] })
+
+describe("the verdict", () => {
+  it("is a firm winner where one is clearly better, since the look that found it", () => {
+    const { since, verdict, winner } = judge(clear)
+    assert.deepStrictEqual([verdict, winner, since], ["firm_winner", "b", now])
+  })
+
+  it("is undecided with fewer than 7 days, 100 matured sends of the leader, or two variants", () => {
+    assert.strictEqual(judge(rowsOf({ a: [2000, 60], b: [2000, 100] }, 5)).verdict, "undecided")
+    assert.strictEqual(judge(rowsOf({ a: [9, 0], b: [9, 8] })).verdict, "undecided")
+    assert.strictEqual(judge(clear, { active: ["b"] }).verdict, "undecided")
+  })
+
+  it("takes more than a high probability of being best", () => {
+    // 36 against 64 clicks: nearly three standard errors, which daily looks at equal variants come to often enough.
+    const { verdict } = judge(rowsOf({ a: [120, 3.6], b: [120, 6.2] }))
+    assert.strictEqual(verdict, "undecided")
+  })
+
+  it("sees no difference where little can be lost by any choice, even with a winner", () => {
+    const alike = rowsOf({ a: [3_000_000, 90_000], b: [3_000_000, 90_050] })
+    assert.strictEqual(judge(alike).verdict, "no_difference")
+    const before = judge(clear, { at: now - day })
+    assert.deepStrictEqual([judge(alike, { before }).verdict, judge(alike, { before }).winner], ["no_difference", null])
+    assert.strictEqual(judge(rowsOf({ a: [3_000_000, 90_000], b: [500, 15] })).verdict, "undecided")
+  })
+
+  it("stays while the winner is ahead, and is taken back when another is", () => {
+    const before = judge(clear, { at: now - day })
+    const weaker = rowsOf({ a: [300, 11], b: [300, 12] })
+    const kept = judge(weaker, { before })
+    assert.deepStrictEqual([kept.verdict, kept.winner, kept.since], ["firm_winner", "b", before.since])
+    const turned = judge(rowsOf({ a: [300, 12], b: [300, 9] }), { before })
+    assert.deepStrictEqual([turned.verdict, turned.winner], ["undecided", null])
+    // Only what is sent from then on is evidence.
+    assert.strictEqual(turned.evidenceFrom, (Math.floor(now / hour) + 1) * hour)
+    assert.strictEqual(judge(clear, { before: turned, at: now + 2 * hour }).verdict, "undecided")
+  })
+
+  it("is open again for a variant that has not been beaten, and where the winner is stopped", () => {
+    const before = judge(clear, { at: now - day })
+    assert.strictEqual(judge(clear, { before, active: ["a", "b", "new"] }).verdict, "undecided")
+    assert.strictEqual(judge(clear, { before, active: ["a", "c"] }).verdict, "undecided")
+  })
+
+  it("is looked at once an hour, and begins anew with another objective", () => {
+    const before = judge(rowsOf({ a: [500, 15], b: [500, 15] }))
+    assert.strictEqual(before.verdict, "undecided")
+    assert.deepStrictEqual(judge(clear, { before, at: now + 60_000 }), before)
+    assert.strictEqual(judge(clear, { before, at: now + hour }).verdict, "firm_winner")
+    assert.strictEqual(judge(clear, { before, at: now + 60_000, objective: "open" }).objective, "open")
+  })
+})
+
+describe("the evidence that a variant is better", () => {
+  const model = fitRows([])
+
+  /** Looks once a day while nine tenths of the traffic go to the variant that is ahead; the largest ratio of either. */
+  const largest = (seed: number, lift: number, days: number, bar: number): boolean => {
+    const chance = uniform(seed)
+    const rows: Array<Row> = []
+    const sums = { a: [1, 33], b: [1, 33] }
+    for (let d = 0; d < days; d++) {
+      const ahead = sums.a[0]! / sums.a[1]! > sums.b[0]! / sums.b[1]!
+      for (const variant of ["a", "b"] as const) {
+        const sends = (variant === "a") === ahead ? 450 : 50
+        let clicks = 0
+        for (let i = 0; i < sends; i++) if (chance() < 0.03 * (variant === "b" ? 1 + lift : 1)) clicks++
+        rows.push({ variant, cell: "", start: now - (days - d) * day, sends, clicks })
+        sums[variant][0]! += clicks
+        sums[variant][1]! += sends
+      }
+      const evidence = new Evidence(countsOf(rows), model)
+      if (evidence.of("b", "a") >= bar || (lift === 0 && evidence.of("a", "b") >= bar)) return true
+    }
+    return false
+  }
+
+  const share = (runs: number, holds: (seed: number) => boolean) =>
+    Array.from({ length: runs }, (_, seed) => holds(1000 + seed)).filter(Boolean).length / runs
+
+  it("comes about by chance no more often than it says, however often one looks", () => {
+    assert.isAtMost(share(300, (seed) => largest(seed, 0, 30, 2 / 0.05)), 0.05)
+  })
+
+  it("finds a real lift", () => {
+    assert.isAtLeast(share(40, (seed) => largest(seed, 0.5, 45, 2 / 0.05)), 0.6)
+  })
+
+  it("is none without data", () => {
+    assert.strictEqual(new Evidence(countsOf([]), model).of("a", "b"), 1)
+  })
+
+  it("is not moved by good days, nor by an audience that changes", () => {
+    const rows = [0, 1, 2, 3, 4, 5].flatMap((d): ReadonlyArray<Row> => {
+      const [share, rate] = d < 3 ? [0.9, 0.02] : [0.1, 0.08]
+      const at = { cell: "", start: now - (d + 1) * day }
+      return [
+        { ...at, variant: "a", sends: 10_000 * share, clicks: 10_000 * share * rate },
+        { ...at, variant: "b", sends: 10_000 * (1 - share), clicks: 10_000 * (1 - share) * rate },
+      ]
+    })
+    const evidence = new Evidence(countsOf(rows), model)
+    assert.isBelow(evidence.of("b", "a"), 1, "though 7 % of all who got it clicked, against 2.6 %")
+  })
+})

@@ -1,0 +1,35 @@
+import { assert, describe, it } from "@effect/vitest"
+import { coverage, type HonestyRun, honestyRun, type Setting } from "../../src/simulation/Honesty.ts"
+
+// The same as `deno task bench honesty` with fewer runs and shorter ones.
+
+const runsOf = (setting: Setting, count: number): ReadonlyArray<HonestyRun> =>
+  Array.from({ length: count }, (_, i) => honestyRun(setting, 1 + i, 12))
+
+const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null)
+
+describe("what the results say", () => {
+  it("of identical variants: no gain that is not there, and no winner", () => {
+    const runs = runsOf(
+      { name: "identical", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0 },
+      15,
+    )
+    assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
+    assert.isAtMost(runs.filter(won).length, 2)
+    assert.isTrue(runs.every(({ looks }) => looks.every(({ verdict }) => verdict !== "firm_winner")))
+  }, 60_000)
+
+  it("of a variant that is better: its gain, and that it wins, for good", () => {
+    const runs = runsOf(
+      { name: "lift", variants: 2, decisionsPerDay: 1000, days: 21, rate: 0.03, sd: 0, lift: 0.6 },
+      6,
+    )
+    assert.isAtLeast(runs.filter(won).length, 4)
+    for (const { best, gain, looks } of runs) {
+      const first = looks.findIndex(({ winner }) => winner !== null)
+      if (first >= 0) assert.isTrue(looks.slice(first).every(({ winner }) => winner !== null && best.has(winner)))
+      assert.isTrue(gain !== null && gain.interval[0] < gain.truth && gain.truth < gain.interval[1] + 100)
+    }
+  }, 60_000)
+})
