@@ -224,6 +224,18 @@ export class Cells {
   }
 }
 
+const texts = new WeakMap<AttributeScheme, string>()
+
+/** A scheme as text: two schemes are the same if and only if their texts are. Made once per scheme object. */
+export const schemeText = (scheme: AttributeScheme): string => {
+  let text = texts.get(scheme)
+  if (text === undefined) {
+    const keys = scheme.keys.map(({ name, values }) => [name, values])
+    texts.set(scheme, text = JSON.stringify([keys, scheme.builtIns ?? null]))
+  }
+  return text
+}
+
 const made = new WeakMap<AttributeScheme, Cells>()
 
 /** A scheme made ready for use, the same for the same scheme object, so that repeated fits read each id once. */

@@ -203,7 +203,8 @@ export class Decider extends Context.Service<Decider, {
         const variant = view.variantsById.get(copyId)
         if (variant === undefined) return { _tag: "None", trackingId, reason: "variant-not-found" }
         const policy = policyOf(view, ask, now)
-        const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
+        const hourOfWeek = Selection.hourOfWeek(view, now)
+        const cell = policy.cellOf(ask.attrs, hourOfWeek)
         const trace = ask.trace === true
           ? Selection.traceOf(view, policy, cell, Selection.eligible(view, ask.attrs, now, ask.budget), {
             attributes: ask.attrs,
@@ -218,7 +219,8 @@ export class Decider extends Context.Service<Decider, {
           : undefined
         const first = chosen(view, variant, ask, now, trackingId, true, trace)
         if (first._tag !== "Chosen") return first
-        return planned(view, ask, first, now, cell.id, policy.model.version, {
+        const segment = policies.segment(view, policy, cell, ask, hourOfWeek, now)
+        return planned(view, ask, first, now, segment, policy.model.version, {
           mode: "forced",
           propensity: null,
           weights: null,
@@ -234,7 +236,8 @@ export class Decider extends Context.Service<Decider, {
         standing: StickyChoice | undefined,
       ): Outcome | Planned | Repeated => {
         const policy = policyOf(view, ask, now)
-        const cell = policy.cellOf(ask.attrs, Selection.hourOfWeek(view, now))
+        const hourOfWeek = Selection.hourOfWeek(view, now)
+        const cell = policy.cellOf(ask.attrs, hourOfWeek)
         const set = Selection.eligible(view, ask.attrs, now, ask.budget)
         const traced = (copyId: CopyId | null, mode: string, propensity: number | null) =>
           ask.trace === true
@@ -274,7 +277,8 @@ export class Decider extends Context.Service<Decider, {
         )
         if (first._tag !== "Chosen") return first
         policies.observe(view, ask.attrs, now)
-        return planned(view, ask, first, now, cell.id, policy.model.version, {
+        const segment = policies.segment(view, policy, cell, ask, hourOfWeek, now)
+        return planned(view, ask, first, now, segment, policy.model.version, {
           mode: choice.mode,
           propensity,
           weights: Selection.weightsText(choice),

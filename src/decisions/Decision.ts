@@ -26,7 +26,7 @@ export interface Decision {
   readonly propensity: number | null
   /** Probabilities of all eligible variants as a JSON object; null when forced. */
   readonly weights: string | null
-  /** The combination of learning attributes. */
+  /** The attributes of the request, as `Policies.segment` says: at least those that the adaptive model learns from. */
   readonly segment: string
   /** Version of the model that decided. */
   readonly policy: string

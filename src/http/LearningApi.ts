@@ -34,7 +34,11 @@ export const InboxBody = Schema.Struct({
 export const LoggedDecision = Schema.Struct({
   tracking_id: Schema.String,
   copy_id: Schema.String,
-  segment: Schema.String,
+  segment: Schema.String.annotate({
+    description:
+      "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. " +
+      "The model that decided may have used fewer",
+  }),
   mode: Schema.Literals(["bandit", "epsilon", "single", "forced"]),
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),

@@ -32,7 +32,11 @@ export const StoryDecision = Schema.Struct({
   template_id: Schema.String,
   copy_id: Schema.String,
   user_id: Schema.NullOr(Schema.String),
-  segment: Schema.String,
+  segment: described(
+    Schema.String,
+    "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. The model that " +
+      "decided may have used fewer",
+  ),
   mode: Schema.Literals(["bandit", "epsilon", "single", "forced"]),
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),

@@ -1,4 +1,5 @@
 import { Context, Effect, Fiber, FiberSet, Layer } from "effect"
+import type { Cell } from "../bandit/Cells.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
@@ -6,6 +7,7 @@ import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
+import { SegmentRecorder } from "./SegmentRecorder.ts"
 
 /** A template as far as its policy is concerned; an object stands for one state of the template. */
 export interface Subject {
@@ -28,6 +30,12 @@ const freshPresentMillis = 5_000
 
 /** For how long it is used while a new one is being fitted, so that traffic does not wait. */
 const usableMillis = 120_000
+
+/** What a request says of its user. */
+export interface RequestContext {
+  readonly attrs: Attributes
+  readonly userId: string | undefined
+}
 
 interface Windowed {
   readonly policy: Policy
@@ -53,6 +61,18 @@ export class Policies extends Context.Service<Policies, {
   ) => Effect.Effect<{ readonly policy: Policy; readonly upToDate: boolean }>
   /** Notes what a request looked like, for the choice of learning attributes. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
+  /**
+   * The segment to record of a decision: the attributes of the adaptive model, whatever the window, and further ones that a
+   * model may use later. `cell` is the one that `policy` has for the request; `hourOfWeek` as in `Cells.cellOf`.
+   */
+  readonly segment: (
+    template: Subject,
+    policy: Policy,
+    cell: Cell,
+    request: RequestContext,
+    hourOfWeek: number,
+    now: number,
+  ) => string
 }>()("parlance/learning/Policies") {
   static readonly layer = Layer.effect(
     Policies,
@@ -62,6 +82,8 @@ export class Policies extends Context.Service<Policies, {
       const censuses = yield* Censuses
       const priors = new WeakMap<object, Policy>()
       const windowed = new Map<string, Map<string, Windowed>>()
+      /** By organization and template. */
+      const recorders = new Map<string, Map<string, SegmentRecorder>>()
       const background = yield* FiberSet.make<Policy>()
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
@@ -149,7 +171,29 @@ export class Policies extends Context.Service<Policies, {
         }
       })
 
+      const recorderOf = ({ id, org }: Subject): SegmentRecorder => {
+        let templates = recorders.get(org.slug)
+        if (templates === undefined) recorders.set(org.slug, templates = new Map())
+        let recorder = templates.get(id)
+        if (recorder === undefined) templates.set(id, recorder = new SegmentRecorder())
+        return recorder
+      }
+
+      const segment = (
+        template: Subject,
+        policy: Policy,
+        cell: Cell,
+        { attrs, userId }: RequestContext,
+        hourOfWeek: number,
+        now: number,
+      ): string => {
+        const { cells } = adaptive(template, template.org.explorationFloor, now)
+        const adaptiveCell = policy.cells === cells ? cell : cells.cellOf(attrs, hourOfWeek)
+        return recorderOf(template).segmentOf(cells, adaptiveCell, attrs, userId)
+      }
+
       return Policies.of({
+        segment,
         policy,
         isReady,
         prepare,

@@ -63,9 +63,10 @@ const learnFrom = async (target: Target, name: string, count: number, attrs: () 
   // The counts of attributes are written every 5 seconds, and the next model takes them up.
   await waitUntil("the model distinguishes segments", async () => {
     statuses.push(await generate(target, { template_id: id, attrs: attrs() }))
-    const { body } = await service.manage("GET", `/organizations/${org}/templates/${id}/decisions?limit=5000`)
-    return body.decisions.some(({ segment }: { segment: string }) =>
-      /[^a-z=&-]/.test(segment.replaceAll("daypart", ""))
+    const results = `/organizations/${org}/templates/${id}/results?lookback_days=14&offset_days=0`
+    const { body } = await service.manage("GET", results)
+    return body.segments.some(({ segment }: { segment: object }) =>
+      Object.keys(segment).some((attribute) => attribute !== "weekend" && attribute !== "daypart")
     )
   }, 60)
   statuses.push(...await requests())

@@ -1,0 +1,183 @@
+import {
+  type Attributes,
+  builtIns,
+  type Cell,
+  type Cells,
+  decodeCell,
+  encodeCell,
+  missingValue,
+  otherValue,
+  schemeText,
+} from "../bandit/Cells.ts"
+
+/** Attributes of a recorded segment at most, those of the model's scheme included, the built-in ones not. */
+export const recordedNames = 12
+
+/** Values of one attribute beyond the model's scheme at most; an attribute with more is not recorded any longer. */
+export const distinctValues = 50
+
+/** An attribute with more values than this is recorded only while it has two requests a value on average. */
+export const provenValues = 12
+
+/** Segments of a template beyond those of the model's scheme stay below this, as long as the scheme stays the same. */
+export const furtherSegments = 512
+
+/** Longest name and value. Unit: UTF-16 code units. */
+const longestText = 100
+
+/** Longest name and value after percent-encoding. Unit: characters. */
+const longestEncoded = 300
+
+/** Names that were recorded and are not any longer, at most; after so many no further name is taken up. */
+const rememberedNames = 100
+
+// Codes of an attribute in a key. Values have the codes from `firstValue` on.
+const notRecorded = 0
+const missing = 1
+const other = 2
+const firstValue = 3
+
+/** A further attribute: one beyond the model's scheme. */
+interface Further {
+  readonly name: string
+  /** Codes by value. */
+  readonly values: Map<string, number>
+  /** Values in the order of their codes. */
+  readonly texts: Array<string>
+  /** Number of requests with this attribute. */
+  requests: number
+  /** Number of the last request with this attribute, and the code of its value. */
+  request: number
+  code: number
+}
+
+const isShort = (text: string): boolean =>
+  text.length <= longestText && encodeURIComponent(text.toWellFormed()).length <= longestEncoded
+
+const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+
+/**
+ * Makes the segments that are recorded with the decisions on one template: the attributes that the model uses, and, first
+ * come, first served, further attributes that a model may use later. `Cells.parse` reads the attributes of its scheme from them.
+ *
+ * Bounds: a segment has at most 12 attributes, a further attribute at most 50 values, and a scheme fewer than 512 segments
+ * beyond its own. An attribute that seems to name people (a value with an `@`, or the request's user id) is not recorded, nor
+ * is an attribute with more than 12 values and fewer than two requests a value.
+ */
+export class SegmentRecorder {
+  #cells: Cells | undefined
+  #scheme: string | undefined
+  /** Null for attributes of the scheme and for dropped ones. */
+  #names = new Map<string, Further | null>()
+  /** The further attributes, sorted by name. */
+  #further: Array<Further> = []
+  readonly #dropped = new Set<string>()
+  #room = 0
+  #requests = 0
+  /** Recorded segments beyond the scheme's. */
+  readonly #segments = new Set<string>()
+  /** Number of segments at which the attributes with the most values are dropped. */
+  #allowed = furtherSegments / 2
+  /** Segments by the model's cell and by a key of one code per further attribute. */
+  readonly #known = new Map<string, Map<string, string>>()
+
+  /**
+   * Returns the segment of a request, a canonical id as `encodeCell` makes it. `cells` are the adaptive model's, `cell` is the
+   * request's cell among them. Takes 0.1 to 3 µs; 4 to 10 µs for a segment that is new.
+   */
+  segmentOf(cells: Cells, cell: Cell, attrs: Attributes, userId: string | undefined): string {
+    if (cells !== this.#cells) this.#follow(cells)
+    const request = ++this.#requests
+    for (const [name, [value]] of attrs) {
+      const known = this.#names.get(name)
+      if (known === null || value === undefined) continue
+      const further = known ?? this.#takeUp(name)
+      if (further !== undefined) this.#note(further, value, userId, request)
+    }
+    if (this.#further.length === 0) return cell.id
+    let key = ""
+    for (const further of this.#further) {
+      key += String.fromCharCode(further.request === request ? further.code : missing)
+    }
+    return this.#known.get(cell.id)?.get(key) ?? this.#make(cell, key)
+  }
+
+  #follow(cells: Cells): void {
+    this.#cells = cells
+    const scheme = schemeText(cells.scheme)
+    // Models are published every few seconds, most of them with the scheme of the one before.
+    if (scheme === this.#scheme) return
+    this.#scheme = scheme
+    const modelled = cells.scheme.keys.map(({ name }) => name)
+    const notFurther = new Set([...modelled, ...builtIns.map(({ name }) => name), ...this.#dropped])
+    this.#room = Math.max(0, recordedNames - modelled.length)
+    this.#further = this.#further.filter(({ name }) => !notFurther.has(name)).slice(0, this.#room)
+    this.#names = new Map([
+      ...Array.from(notFurther, (name) => [name, null] as const),
+      ...this.#further.map((further) => [further.name, further] as const),
+    ])
+    this.#known.clear()
+    this.#segments.clear()
+    this.#allowed = furtherSegments / 2
+  }
+
+  #takeUp(name: string): Further | undefined {
+    if (this.#further.length >= this.#room || this.#dropped.size >= rememberedNames || !isShort(name)) return undefined
+    const further: Further = { name, values: new Map(), texts: [], requests: 0, request: 0, code: notRecorded }
+    this.#names.set(name, further)
+    this.#further = [...this.#further, further].sort(byName)
+    this.#known.clear()
+    return further
+  }
+
+  #drop({ name }: Further): void {
+    this.#dropped.add(name)
+    this.#names.set(name, null)
+    this.#further = this.#further.filter((further) => further.name !== name)
+    this.#known.clear()
+  }
+
+  #note(further: Further, value: string, userId: string | undefined, request: number): void {
+    const { texts, values } = further
+    let code = values.get(value)
+    if (code === undefined) {
+      if (value.includes("@") || value === userId?.toLowerCase() || values.size >= distinctValues) {
+        return this.#drop(further)
+      }
+      if (value === otherValue || value === missingValue || !isShort(value)) code = other
+      else values.set(value, code = firstValue + texts.push(value) - 1)
+    }
+    further.requests++
+    further.request = request
+    further.code = values.size > provenValues && further.requests < 2 * values.size ? notRecorded : code
+  }
+
+  #make(cell: Cell, key: string): string {
+    const values = new Map(decodeCell(cell.id))
+    this.#further.forEach(({ name, texts }, i) => {
+      const code = key.charCodeAt(i)
+      if (code !== notRecorded) {
+        values.set(name, code === missing ? missingValue : code === other ? otherValue : texts[code - firstValue]!)
+      }
+    })
+    const segment = encodeCell(values)
+    if (segment !== cell.id && !this.#segments.has(segment)) {
+      if (this.#segments.size >= this.#allowed) {
+        this.#narrow()
+        return cell.id
+      }
+      this.#segments.add(segment)
+    }
+    const known = this.#known.get(cell.id)
+    if (known === undefined) this.#known.set(cell.id, new Map([[key, segment]]))
+    else known.set(key, segment)
+    return segment
+  }
+
+  /** Drops the half of the attributes that has the most values, and gives the others half of what is left. */
+  #narrow(): void {
+    const widest = this.#further.toSorted((a, b) => b.values.size - a.values.size)
+    for (const further of widest.slice(0, Math.ceil(widest.length / 2))) this.#drop(further)
+    this.#allowed += Math.floor((furtherSegments - this.#allowed) / 2)
+  }
+}

@@ -1,0 +1,159 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type AttributeScheme, Cells, decodeCell, emptyScheme, encodeCell } from "../../src/bandit/Cells.ts"
+import {
+  distinctValues,
+  furtherSegments,
+  provenValues,
+  recordedNames,
+  SegmentRecorder,
+} from "../../src/learning/SegmentRecorder.ts"
+
+const attrsOf = (values: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(values).map(([name, value]) => [name, [value]]))
+
+/** Records requests one after the other under a scheme that may change in between. */
+const recording = (initial: AttributeScheme = emptyScheme) => {
+  const recorder = new SegmentRecorder()
+  let cells = new Cells(initial)
+  const record = (values: Readonly<Record<string, string>>, userId?: string, hourOfWeek = 9) => {
+    const attrs = attrsOf(values)
+    return recorder.segmentOf(cells, cells.cellOf(attrs, hourOfWeek), attrs, userId)
+  }
+  return {
+    record,
+    read: (values: Readonly<Record<string, string>>, userId?: string) =>
+      Object.fromEntries(decodeCell(record(values, userId))),
+    follow: (scheme: AttributeScheme) => cells = new Cells(scheme),
+  }
+}
+
+const builtIn = { daypart: "morning", weekend: "weekday" }
+const planScheme: AttributeScheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
+
+describe("SegmentRecorder", () => {
+  it("records attributes that the model does not use yet, from the first request on", () => {
+    const { read } = recording()
+    assert.deepStrictEqual(read({ plan: "pro", country: "no" }), { ...builtIn, plan: "pro", country: "no" })
+    assert.deepStrictEqual(read({ plan: "free" }), { ...builtIn, plan: "free", country: "missing" })
+    assert.deepStrictEqual(read({}), { ...builtIn, plan: "missing", country: "missing" })
+    assert.deepStrictEqual(read({ country: "missing" }), { ...builtIn, plan: "missing", country: "other" })
+    assert.deepStrictEqual(read({ country: "x".repeat(101) }), { ...builtIn, plan: "missing", country: "other" })
+    assert.deepStrictEqual(read({ plan: "", ["x".repeat(101)]: "a" }), { ...builtIn, plan: "", country: "missing" })
+  })
+
+  it("records the model's attributes as the model sees them, and the cell itself where there is nothing else", () => {
+    const { read, record } = recording(planScheme)
+    const cells = new Cells(planScheme)
+    assert.strictEqual(record({ plan: "pro" }), cells.cellOf(attrsOf({ plan: "pro" }), 9).id)
+    assert.deepStrictEqual(read({ plan: "team", tier: "gold" }), { ...builtIn, plan: "other", tier: "gold" })
+    assert.deepStrictEqual(read({ tier: "gold" }), { ...builtIn, plan: "missing", tier: "gold" })
+  })
+
+  it("leaves the built-in attributes to the scheme", () => {
+    const { read } = recording({ keys: [], builtIns: ["weekend"] })
+    assert.deepStrictEqual(read({ daypart: "noon", weekend: "yes", plan: "pro" }), { weekend: "weekday", plan: "pro" })
+  })
+
+  it("makes one canonical segment of the same attributes in any order", () => {
+    const { record } = recording()
+    const segment = record({ plan: "a&b=c", "Café": "ü" })
+    assert.strictEqual(segment, record({ "Café": "ü", plan: "a&b=c" }))
+    assert.strictEqual(segment, encodeCell(decodeCell(segment)))
+  })
+
+  it("gives a model that later uses an attribute the earlier requests as it would have seen them", () => {
+    const { follow, record } = recording()
+    const users = Array.from({ length: 60 }, (_, n) => ({ plan: ["free", "pro", "team"][n % 3]!, tier: `t${n % 5}` }))
+    const segments = users.map((user) => record(user))
+    const later = new Cells({ ...planScheme, builtIns: [] })
+    assert.deepStrictEqual(
+      segments.slice(1).map((segment) => later.parse(segment).id),
+      users.slice(1).map((user) => later.cellOf(attrsOf(user), 0).id),
+    )
+    follow(planScheme)
+    assert.deepStrictEqual(decodeCell(record(users[0]!)).get("plan"), "free")
+    assert.deepStrictEqual(decodeCell(record(users[0]!)).get("tier"), "t0")
+  })
+
+  it("takes at most 12 attributes, first come first served, those of the model included", () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}`, "v"]))
+    for (const scheme of [emptyScheme, planScheme]) {
+      const { read } = recording(scheme)
+      read({ first: "v" })
+      const { daypart: _, weekend: __, ...recorded } = read(many)
+      assert.strictEqual(Object.keys(recorded).length, recordedNames)
+      assert.strictEqual(recorded["first"], "missing")
+      assert.strictEqual(recorded["k0"], "v")
+    }
+  })
+
+  it("no longer records an attribute with more than 50 values, unless the model uses it", () => {
+    const { follow, read } = recording()
+    for (let n = 0; n < 2 * distinctValues; n++) read({ plan: "pro", state: `s${n % distinctValues}` })
+    assert.strictEqual(read({ plan: "pro", state: "s7" })["state"], "s7")
+    assert.notProperty(read({ plan: "pro", state: "new" }), "state")
+    assert.notProperty(read({ plan: "pro", state: "s7" }), "state")
+    follow({ keys: [{ name: "state", values: ["s7"] }] })
+    assert.strictEqual(read({ state: "s7" })["state"], "s7")
+    assert.strictEqual(read({ state: "s8" })["state"], "other")
+  })
+
+  it("does not record values most of which came once, beyond the first 12, until they come again", () => {
+    const { read } = recording()
+    for (let n = 0; n < provenValues; n++) assert.strictEqual(read({ id: `u${n}` })["id"], `u${n}`)
+    assert.notProperty(read({ id: "u12" }), "id")
+    for (let n = 0; n < provenValues; n++) assert.notProperty(read({ id: `u${n}` }), "id")
+    assert.strictEqual(read({ id: "u12" })["id"], "u12")
+  })
+
+  it("never records an attribute that names people", () => {
+    const { read } = recording()
+    const recorded = [
+      read({ plan: "pro", email: "ann@example.com", account: "u-17" }, "U-17"),
+      read({ plan: "pro", email: "none", account: "u-18" }, "u-19"),
+    ]
+    assert.deepStrictEqual(recorded, [{ ...builtIn, plan: "pro" }, { ...builtIn, plan: "pro" }])
+  })
+
+  it("stays below 512 segments whatever a caller sends, and records attributes with few values longest", () => {
+    const { follow, record } = recording()
+    const segments = new Set<string>()
+    let flagged = 0
+    for (let n = 0; n < 20_000; n++) {
+      const values = {
+        flag: `${n % 2}`,
+        ...Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, `v${n * (i + 7) % 41}`])),
+      }
+      const segment = record(values, undefined, n % 168)
+      if (n > 10_000 && decodeCell(segment).has("flag")) flagged++
+      segments.add(segment)
+    }
+    const cells = 8
+    assert.isBelow(segments.size, furtherSegments + cells)
+    assert.strictEqual(flagged, 9_999)
+
+    // Names that are made up make no room for more, nor does a model under the same scheme.
+    for (let n = 0; n < 3_000; n++) {
+      follow({ keys: [] })
+      segments.add(record({ [`made${n}`]: `up${n}`, flag: "0" }))
+    }
+    assert.isBelow(segments.size, furtherSegments + cells)
+  })
+
+  it("makes room for other segments once the model uses other attributes", () => {
+    const { follow, read } = recording()
+    for (let n = 0; n < 2_000; n++) read({ plan: "pro", wide: `w${n % 40}`, wider: `w${n % 41}` })
+    assert.deepStrictEqual(read({ plan: "pro", tier: "t0" }), { ...builtIn, plan: "pro", tier: "t0" })
+    follow(planScheme)
+    for (let n = 0; n < 40; n++) {
+      const values = { plan: ["free", "pro"][n % 2]!, tier: `t${n % 10}`, region: `r${n % 8}` }
+      assert.deepStrictEqual(read(values), { ...builtIn, ...values })
+    }
+  })
+
+  it("keeps a segment within a few kilobytes", () => {
+    const { record } = recording()
+    const long = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}${"é".repeat(48)}`, "ü".repeat(50)]))
+    assert.isBelow(record(long).length, 7_300)
+  })
+})
