@@ -1,6 +1,6 @@
 import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Schedule, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
-import { emptyScheme } from "../bandit/Cells.ts"
+import { emptyScheme, schemeText } from "../bandit/Cells.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
 import { Cluster } from "../cluster/Cluster.ts"
@@ -38,7 +38,8 @@ export const unlearned = (template: string, window: DecisionWindow | undefined, 
 export class Learning extends Context.Service<Learning, {
   /**
    * The model to be shown: without a window the adaptive one as it stands, else one fitted for the window, which may be a
-   * minute old (5 seconds, if the window reaches the present). The priors' where nothing is known.
+   * minute old (5 seconds, if the window reaches the present) but not older than the adaptive model's choice of attributes. The
+   * priors' where nothing is known.
    */
   readonly model: (org: string, template: string, window: DecisionWindow | undefined) => Effect.Effect<ModelSnapshot>
   /** The model of a window, fitted now; undefined when the actor does not answer in time. */
@@ -89,6 +90,8 @@ export class Learning extends Context.Service<Learning, {
             readonly org: string
             readonly template: string
             readonly window: DecisionWindow
+            /** The adaptive model's, so that a window is fitted anew once that one knows other attributes. */
+            readonly scheme: string
           },
         ) => windowed(org, template, window),
         {
@@ -104,7 +107,8 @@ export class Learning extends Context.Service<Learning, {
           if (window === undefined) {
             return Effect.succeed(models.latest(org, template)?.model ?? unlearned(template, window, now))
           }
-          return Effect.map(Cache.get(shown, { org, template, window }), (fitted) =>
+          const scheme = schemeText(models.latest(org, template)?.model.scheme ?? emptyScheme)
+          return Effect.map(Cache.get(shown, { org, template, window, scheme }), (fitted) =>
             fitted ?? unlearned(template, window, now))
         })
 

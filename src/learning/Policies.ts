@@ -1,5 +1,5 @@
 import { Context, Effect, Fiber, FiberSet, Layer } from "effect"
-import type { Cell } from "../bandit/Cells.ts"
+import { type Cell, schemeText } from "../bandit/Cells.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
@@ -25,7 +25,10 @@ const windowsPerTemplate = 32
 /** For how long a window's model is used. Unit: milliseconds. */
 const freshMillis = 60_000
 
-/** The same for a window that reaches the present and so sees what has just come in. */
+/**
+ * The same for a window that reaches the present and so sees what has just come in, and for one whose model was made under
+ * another scheme than the adaptive model has by now.
+ */
 const freshPresentMillis = 5_000
 
 /** For how long it is used while a new one is being fitted, so that traffic does not wait. */
@@ -155,7 +158,10 @@ export class Policies extends Context.Service<Policies, {
         if (known === undefined || known.policy.floor !== template.org.explorationFloor) return false
         const age = now - known.fittedAt
         if (age > usableMillis) return false
-        const fresh = window.offsetDays === 0 ? freshPresentMillis : freshMillis
+        const { scheme } = adaptive(template, template.org.explorationFloor, now).model
+        const fresh = window.offsetDays === 0 || schemeText(known.policy.model.scheme) !== schemeText(scheme)
+          ? freshPresentMillis
+          : freshMillis
         if (age > fresh && !preparing.has(nameIn(template, window))) fork(prepare(template, window, now))
         return true
       }

@@ -1,8 +1,10 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { eligibleSet } from "../../src/bandit/Policy.ts"
+import type { ModelSnapshot } from "../../src/bandit/Model.ts"
 import { Decider } from "../../src/decisions/Decider.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
+import { Censuses } from "../../src/learning/Censuses.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Policies } from "../../src/learning/Policies.ts"
 import { layerQuiet, makeOrg, tallies } from "../events/support.ts"
@@ -109,6 +111,40 @@ describeOnStores("Policies", (_, environment) => {
           assert.isFalse(policies.isReady(template, window, later + 120_001))
         })))
     }
+
+    it.effect("fits a window anew within 5 s once the adaptive model uses other attributes, if it is asked for", () =>
+      Effect.scoped(Effect.gen(function* () {
+        yield* makeOrg("attributes")
+        yield* makeTemplate("attributes", "t", ["a", "b"])
+        const { fitted, policies } = yield* observed
+        const learning = yield* Learning
+        const window = { lookbackDays: 14, offsetDays: 3 }
+        const template = subject("attributes")
+        const start = Date.now()
+        yield* policies.prepare(template, window, start)
+        const namesOf = ({ model }: { readonly model: ModelSnapshot }) => model.scheme.keys.map(({ name }) => name)
+        const shown = Effect.map(learning.model("attributes", "t", window), (model) => namesOf({ model }))
+        assert.deepStrictEqual(yield* shown, [])
+
+        for (let n = 0; n < 20; n++) policies.observe(template, new Map([["plan", [n % 2 ? "pro" : "free"]]]), start)
+        yield* (yield* Censuses).flush
+        yield* plant("attributes", { copy: "a", decisions: 10 })
+        yield* settle("attributes")
+        assert.deepStrictEqual(namesOf(policies.policy(template, undefined, start)), ["plan"])
+        assert.deepStrictEqual(yield* shown, ["plan"])
+        // Up to 5 seconds of traffic cost no fit more, and nobody has asked since.
+        assert.isTrue(policies.isReady(template, window, start + 5_000))
+        assert.strictEqual(fitted.length, 1)
+        assert.isTrue(policies.isReady(template, window, start + 5_001))
+        yield* Effect.promise(() =>
+          waitUntil(
+            "the window's model uses the attribute",
+            () => namesOf(policies.policy(template, window, start)).length === 1,
+          )
+        )
+        assert.isTrue(policies.isReady(template, window, start + 60_000))
+        assert.strictEqual(fitted.length, 2)
+      })))
 
     it.effect("takes a changed share of exploration at once", () =>
       Effect.scoped(Effect.gen(function* () {
