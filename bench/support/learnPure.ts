@@ -11,6 +11,7 @@ import { bucketAt, dayMillis } from "../../src/bandit/Window.ts"
 import { normalize } from "../../src/events/CustomEvents.ts"
 import { type AttributedEvent, outcomesOf } from "../../src/events/Outcomes.ts"
 import { normalizer } from "../../src/events/Sources.ts"
+import { SegmentRecorder } from "../../src/learning/SegmentRecorder.ts"
 import { seeded } from "../../test/support/load.ts"
 import { printColumns } from "./Bench.ts"
 import { bodyText } from "./Events.ts"
@@ -147,6 +148,21 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
       base: empty,
     })
   }
+  for (const further of [0, 2, 10]) {
+    const recorder = new SegmentRecorder()
+    const cells = new Cells(scheme)
+    const asked = attrs.map((one, i): ReadonlyMap<string, ReadonlyArray<string>> =>
+      new Map([...one, ...Array.from({ length: further }, (_, j) => [`further${j}`, [`v${(i + j) % 3}`]] as const)])
+    )
+    const found = asked.map((one) => cells.cellOf(one, 9))
+    decisions.push({
+      name: `segment to record, ${further} attributes beyond the model's`,
+      micros: microsOf(() => {
+        for (let i = 0; i < many; i++) sink += recorder.segmentOf(cells, found[i % 36]!, asked[i % 36]!, "u1").length
+      }, millis) / many,
+      base: empty,
+    })
+  }
   printColumns(
     "Decisions, in memory",
     ["", "decisions/s", "ns", "times the empty loop", "aim, decisions/s"],
@@ -199,6 +215,18 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
   add("fit, 20 variants x 288 cells, one bucket each, cold", () => sink += fit(one).a0)
   add("fit, 20 variants x 288 cells x 14 days, warm", () => sink += fit({ ...fortnight, start: model }).a0)
   add("fit, 20 variants x 288 cells x 14 days, cold", () => sink += fit(fortnight).a0)
+  for (const [days, name] of [[1, "one bucket each"], [14, "14 days"]] as const) {
+    const few = allCells.slice(0, 64)
+    for (const recorded of [few, few.flatMap((cell) => Array.from({ length: 8 }, (_, n) => `${cell}&zone=z${n}`))]) {
+      const input = inputOf(countsOf(20, recorded, days))
+      const start = fit(input)
+      check(`the fit has ${start.traffic.length} cells`, start.traffic.length === 64)
+      add(
+        `fit, 20 variants x 64 cells in ${recorded.length} recorded segments, ${name}, warm`,
+        () => sink += fit({ ...input, start }).a0,
+      )
+    }
+  }
   const ids = model.variants.map(({ id }) => id)
   const groups = ["country", "plan", "weekend", "daypart"].flatMap((name) =>
     [...new Set(model.traffic.map(({ cell }) => decodeCell(cell).get(name)!))].map((value) => ({
