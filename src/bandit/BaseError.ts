@@ -74,10 +74,12 @@ export class BaseError {
     const z = new Float64Array(size)
     for (let i = 0; i < size; i++) z[i] = normal()
     const error = new Float64Array(size)
+    // The logarithm of a rate known from n outcomes has its mean 1 / 2n below the logarithm of the rate's mean.
+    const centre = -this.#covariance[0]! / 2
     for (let i = 0, row = 0; i < size; i++, row += i) {
       let sum = 0
       for (let k = 0; k <= i; k++) sum += this.#root[row + k]! * z[k]!
-      error[i] = sum * this.#precision[i]!
+      error[i] = (i === 0 ? sum + centre : sum) * this.#precision[i]!
     }
     return error
   }

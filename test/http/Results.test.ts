@@ -28,13 +28,20 @@ const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all
 const assertCoherent = (variants: ReadonlyArray<Json>, message: string) => {
   const active = variants.filter(({ status }) => status === "active")
   if (active.length > 0) {
-    assert.approximately(sum(active.map(({ p_best }) => p_best)), 1, 1e-9, message)
+    if (active.every(({ rate }) => rate !== null)) {
+      assert.approximately(sum(active.map(({ p_best }) => p_best)), 1, 1e-9, message)
+    }
     assert.approximately(sum(variants.map(({ share }) => share)), 1, 1e-6, message)
   }
   for (const one of variants) {
-    const [low, high] = one.interval
-    assert.isTrue(0 < low && low < one.rate && one.rate < high, `${message}: ${JSON.stringify(one)}`)
-    assert.isTrue(one.expected_loss >= 0 && one.share >= 0 && one.share <= 1, message)
+    if (one.rate === null) {
+      assert.deepStrictEqual([one.interval, one.p_best, one.expected_loss], [null, null, null], message)
+    } else {
+      const [low, high] = one.interval
+      assert.isTrue(0 < low && low < one.rate && one.rate < high, `${message}: ${JSON.stringify(one)}`)
+      assert.isAtLeast(one.expected_loss, 0, message)
+    }
+    assert.isTrue(one.share >= 0 && one.share <= 1, message)
     assert.isTrue(one.matured_sends >= 0 && one.matured_sends <= one.decisions - one.voided + 1e-9, message)
     if (one.status !== "active") assert.isNull(one.p_best, message)
   }
@@ -233,10 +240,10 @@ suiteOnServers("Results", (server) => {
     const answer = await results("unserved")
     assert.deepInclude(answer, { decisions: 0, voided: 0, segments: [], policy_version: "t:0" })
     assertCoherent(answer.variants, "unserved")
-    assert.deepStrictEqual(answer.variants.map(({ raw_rate, share }: Json) => [raw_rate, share]), [[null, 0.5], [
-      null,
-      0.5,
-    ]])
+    assert.deepStrictEqual(
+      answer.variants.map(({ p_best, rate, raw_rate, share }: Json) => [raw_rate, rate, p_best, share]),
+      [[null, null, null, 0.5], [null, null, null, 0.5]],
+    )
     assert.deepInclude(answer.winner, { verdict: "undecided", days: 0, matured_sends: 0 })
     const empty = await organization("empty", [])
     void empty

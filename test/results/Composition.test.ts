@@ -78,7 +78,7 @@ describe("the results of a template", () => {
     assert.closeTo(of(results, "a").raw_rate!, (20 + 5 * 4 - 2 * 3) / 100, 1e-12)
   })
 
-  it("have no raw rate where nothing was decided, and the prior of the model", () => {
+  it("have no rate where nothing was decided", () => {
     const results = resultsOf({
       template: { ...input().template, variants: [variant("a"), variant("b"), variant("new")] },
       eligible: new Set(["a", "b", "new"]),
