@@ -120,9 +120,13 @@ export const verdictOf = (results: Judged): Verdict => {
         kind: "good",
         badge: `${isFirm ? "Firm winner" : "Winner"}${since}`,
         headline: `${nameOf(winner.copy_id)} wins`,
-        detail: `${now} Variants that are equally good would ever come to this with a probability of ${
-          percent(stoppingRule.errors[winner.verdict === "firm_winner" ? "firm_winner" : "winner"])
-        }, however often one looks.`,
+        detail: isFirm
+          ? `${now} Variants that are equally good ever come to this with a probability of at most ${
+            percent(stoppingRule.errors.firm_winner)
+          }, however often one looks.`
+          : `${now} In simulations with daily looks fewer than ${
+            percent(stoppingRule.errors.winner)
+          } of equally good variants ever had a winner.`,
         steps: [],
       }
     }
