@@ -233,8 +233,8 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
           { org, kind: "user", person },
           Float64Array.from({ length: 15 }, (_, n) =>
             encode({
-              hour: today - 24 * (4 + n * 9) - (n * 7 + i) % 24,
-              delay: (n + i) % 3 === 0 ? (i + n * 5) % 48 : noEngagement,
+              quarter: 4 * (today - 24 * (4 + n * 9) - (n * 7 + i) % 24),
+              delay: (n + i) % 3 === 0 ? 4 * ((i + n * 5) % 48) : noEngagement,
               variant: variantCode(`t-${1 + (i + n) % size.templates}`, `v${1 + n % variants}`),
             }, `${person}/${n}`)).sort(),
         ]),

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { changed, replaceHistories } from "../../src/delay/Histories.ts"
-import { encode, epochMillis, noEngagement, variantCode } from "../../src/delay/Touch.ts"
+import { encode, epochMillis, noEngagement, quarterMillis, variantCode } from "../../src/delay/Touch.ts"
 import { chance } from "../../src/simulation/Chance.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../../test/support/service.ts"
@@ -12,7 +12,6 @@ import { layerSettings } from "../../test/support/settings.ts"
 import { startPostgres } from "../../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, measure, type Measured, printTable, runLoad, startServer } from "./Bench.ts"
 
-const hourMillis = 3_600_000
 const baseline = "empty Effect route"
 
 /** Histories of so many people, u1 to u<count>, with 5 to 35 messages each. */
@@ -22,15 +21,15 @@ const storePeople = (environment: Readonly<Record<string, string>>, count: numbe
       const sql = yield* SqlClient.SqlClient
       const { uniform } = chance(1)
       const variant = variantCode("welcome", "v1")
-      const present = Math.floor((Date.now() - epochMillis) / hourMillis)
+      const present = Math.floor((Date.now() - epochMillis) / quarterMillis)
       const step = 5_000
       for (let at = 0; at < count; at += step) {
         const people = Array.from({ length: Math.min(step, count - at) }, (_, i) => {
           const person = `u${at + i + 1}`
           const codes = Array.from({ length: 5 + Math.floor(31 * uniform()) }, (_, n) =>
             encode({
-              hour: present - Math.floor(170 * 24 * uniform()),
-              delay: uniform() < 0.3 ? Math.floor(12 * uniform() ** 2) : noEngagement,
+              quarter: present - Math.floor(4 * 170 * 24 * uniform()),
+              delay: uniform() < 0.3 ? Math.floor(4 * 12 * uniform() ** 2) : noEngagement,
               variant,
             }, `${person}/${n}`))
           return [{ org: "bench", kind: "user", person }, changed([], [], codes)] as const

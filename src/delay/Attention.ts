@@ -1,6 +1,6 @@
 import { hourMillis } from "../bandit/Window.ts"
 import type { Clocks } from "./Clocks.ts"
-import { delayOf, epochMillis, followedHours, hourOf, noEngagement } from "./Touch.ts"
+import { delayOf, epochMillis, followedHours, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
 // When people look at their messages: pure arithmetic over touches. Source: `bandit.md`, part 10.
 
@@ -60,18 +60,16 @@ const decay = Float64Array.from({ length: lookbackDays + 1 }, (_, days) => 0.5 *
  * how many hours it has lain there, and whether the last of them brought an engagement.
  */
 const seen = (code: number, clocks: Clocks, nowMillis: number) => {
-  const sentMillis = epochMillis + hourOf(code) * hourMillis
+  const sentMillis = epochMillis + quarterOf(code) * quarterMillis
   const days = Math.floor((nowMillis - sentMillis) / (24 * hourMillis))
   if (days < 0 || days > lookbackDays) return undefined
   const delay = delayOf(code)
-  const elapsed = Math.floor((nowMillis - sentMillis) / hourMillis) + 1
   const isEngaged = delay !== noEngagement
-  return {
-    weight: decay[days]!,
-    start: clocks.localHour(sentMillis),
-    lain: isEngaged ? delay + 1 : Math.min(elapsed, followedHours),
-    isEngaged,
-  }
+  const offset = clocks.offsetAt(sentMillis)
+  const start = Math.floor((sentMillis + offset) / hourMillis)
+  // The hours that clocks show: an engagement 15 minutes after sending may be in the next.
+  const end = Math.floor(((isEngaged ? sentMillis + delay * quarterMillis : nowMillis) + offset) / hourMillis)
+  return { weight: decay[days]!, start, lain: Math.min(end - start + 1, followedHours), isEngaged }
 }
 
 /**

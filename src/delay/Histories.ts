@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
-import { digest } from "./Touch.ts"
+import { type Coded, digest } from "./Touch.ts"
 
 // Where touches are kept: one row per person, so that somebody who is asked about for the first time costs one look-up.
 
@@ -32,6 +32,12 @@ export const toBytes = (codes: Float64Array): Uint8Array =>
 export const fromBytes = (bytes: Uint8Array): Float64Array =>
   new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - bytes.byteLength % 8))
 
+const none = new Float64Array(0)
+
+/** Whether two histories hold the same touches. */
+export const isEqual = (a: Float64Array, b: Float64Array): boolean =>
+  a.length === b.length && a.every((code, i) => code === b[i])
+
 /** A history with some touches taken out and others put in, each once, sorted, the latest 200 of them. */
 export const changed = (
   codes: Iterable<number>,
@@ -48,8 +54,8 @@ export const changed = (
 /** What the events of one decision change about its holder's history. */
 export interface TouchChange {
   readonly holder: Holder
-  readonly remove: number | undefined
-  readonly add: number | undefined
+  readonly remove: Coded | undefined
+  readonly add: Coded | undefined
   /** The touch to take out has been put in before; if not, an equal one is put in all the same. */
   readonly known: boolean
 }
@@ -104,12 +110,15 @@ export const applyTouches = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   const byHolder = new SeededMap<string, { readonly holder: Holder; remove: Array<number>; add: Array<number> }>()
   for (const { add, holder, known, remove } of changes) {
-    if (add === remove && (known || add === undefined)) continue
+    if (add?.code === remove?.code && (known || add === undefined)) continue
     const key = keyOf(holder)
     let entry = byHolder.get(key)
     if (entry === undefined) byHolder.set(key, entry = { holder, remove: [], add: [] })
-    if (remove !== undefined) entry.remove.push(remove)
-    if (add !== undefined) entry.add.push(add)
+    if (remove !== undefined) entry.remove.push(remove.code, remove.hourly)
+    if (add !== undefined) {
+      entry.remove.push(add.hourly)
+      entry.add.push(add.code)
+    }
   }
   if (byHolder.size === 0) return
   const entries = [...byHolder.values()]
@@ -119,10 +128,12 @@ export const applyTouches = Effect.fnUntraced(function* (
       fromBytes(row.touches),
     ]),
   )
-  yield* write(
-    sql,
-    entries.map(({ add, holder, remove }) => [holder, changed(known.get(keyOf(holder)) ?? [], remove, add)] as const),
-  )
+  const differing = entries.flatMap(({ add, holder, remove }) => {
+    const before = known.get(keyOf(holder)) ?? none
+    const after = changed(before, remove, add)
+    return isEqual(before, after) ? [] : [[holder, after] as const]
+  })
+  if (differing.length > 0) yield* write(sql, differing)
 })
 
 /** What an event told of where a person is. */
@@ -212,8 +223,6 @@ const zoneColumns = (alias: string) => zoneTraits.map((name) => `${alias}.traits
 
 const zoneOf = (zones: ReadonlyArray<string | null> | null): string | undefined =>
   zones?.find((zone): zone is string => zone !== null && isTimeZone(zone))
-
-const none = new Float64Array(0)
 
 const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
   if (b === null) return a === null ? none : fromBytes(a)

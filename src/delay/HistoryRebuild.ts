@@ -6,8 +6,8 @@ import { SeededMap } from "../domain/SeededMap.ts"
 import { lockEvents } from "../events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
-import { changed, fromBytes, type Holder, holderOf, replaceHistories } from "./Histories.ts"
-import { epochMillis, hourOf, touchOf } from "./Touch.ts"
+import { changed, fromBytes, type Holder, holderOf, isEqual, replaceHistories } from "./Histories.ts"
+import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.ts"
 
 /** Decisions, or rows of histories, read at once. */
 const page = 5000
@@ -18,7 +18,12 @@ export interface HistoriesRebuilt {
   readonly differences: number
 }
 
-const isEqual = (a: Float64Array, b: Float64Array) => a.length === b.length && a.every((code, i) => code === b[i])
+/** What was stored, with the touches of whole hours in the form in which they would be stored today. */
+const inQuarters = (stored: Float64Array, touches: ReadonlyArray<Coded>): Float64Array => {
+  if (!stored.some(isHourly)) return stored
+  const codes = new Map(touches.map(({ code, hourly }) => [hourly, code]))
+  return changed([], [], Array.from(stored, (code) => codes.get(code) ?? code))
+}
 
 /**
  * Makes the histories of an organization anew from its decisions and events; with `check` nothing is written. Events of the
@@ -33,8 +38,8 @@ export const rebuildHistories = Effect.fnUntraced(function* (
   return yield* sql.withTransaction(Effect.gen(function* () {
     yield* lockEvents(sql, [org])
     const since = nowMillis - lookbackDays * 24 * hourMillis
-    const sinceHour = Math.ceil((since - epochMillis) / hourMillis) + 24
-    const recent = (codes: Float64Array) => codes.filter((code) => hourOf(code) >= sinceHour)
+    const sinceQuarter = 4 * (Math.ceil((since - epochMillis) / hourMillis) + 24)
+    const recent = (codes: Float64Array) => codes.filter((code) => quarterOf(code) >= sinceQuarter)
     const [mark] = yield* sql<{ readonly settledUntil: Date }>`
       SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
     const settledUntil = mark?.settledUntil.getTime() ?? -Infinity
@@ -52,25 +57,32 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       })
     })
 
-    const compare = Effect.fnUntraced(function* (truths: ReadonlyArray<readonly [Holder, Float64Array]>) {
+    const compare = Effect.fnUntraced(function* (histories: ReadonlyArray<readonly [Holder, ReadonlyArray<Coded>]>) {
+      const truths = histories.map(([holder, touches]) =>
+        [holder, recent(changed([], [], touches.map(({ code }) => code))), touches] as const
+      )
       const wanted = truths.map(([{ person }]) => person)
       const rows = yield* sql<{ readonly person: string; readonly touches: Uint8Array }>`
         SELECT s.person, s.touches FROM send_times s
         WHERE s.org_slug = ${org} AND s.kind = 'user' AND s.person = ANY(${wanted}::text[])`
       const stored = new SeededMap(rows.map(({ person, touches }) => [person, fromBytes(touches)]))
-      const wrong = truths.filter(([{ person }, truth]) =>
-        !isEqual(recent(stored.get(person) ?? new Float64Array(0)), truth)
-      )
+      const storedOf = ({ person }: Holder) => recent(stored.get(person) ?? new Float64Array(0))
       people += truths.length
-      differences += wrong.length
-      if (!check) yield* replaceHistories(sql, wrong)
+      differences += truths.filter(([holder, truth, touches]) =>
+        !isEqual(inQuarters(storedOf(holder), touches), truth)
+      ).length
+      if (check) return
+      yield* replaceHistories(
+        sql,
+        truths.flatMap(([holder, truth]) => isEqual(storedOf(holder), truth) ? [] : [[holder, truth] as const]),
+      )
     })
 
-    let open: { readonly user: string; readonly codes: Array<number> } | undefined
-    let done: Array<readonly [Holder, Float64Array]> = []
+    let open: { readonly user: string; readonly touches: Array<Coded> } | undefined
+    let done: Array<readonly [Holder, ReadonlyArray<Coded>]> = []
     const close = () => {
       if (open === undefined) return
-      done.push([holderOf(org, open.user, ""), recent(changed([], [], open.codes))])
+      done.push([holderOf(org, open.user, ""), open.touches])
       open = undefined
     }
     let after: { readonly user: string; readonly at: Date; readonly tracking: string; readonly template: string } = {
@@ -87,13 +99,13 @@ export const rebuildHistories = Effect.fnUntraced(function* (
           AND (d.user_id, d.decided_at, d.tracking_id, d.template_id)
             > (${after.user}, ${after.at}::timestamptz, ${after.tracking}, ${after.template})
         ORDER BY d.user_id, d.decided_at, d.tracking_id, d.template_id LIMIT ${page}`
-      const codes = yield* touchesOf(rows)
+      const touches = yield* touchesOf(rows)
       rows.forEach(({ userId }, place) => {
         if (open?.user !== userId) {
           close()
-          open = { user: userId!, codes: [] }
+          open = { user: userId!, touches: [] }
         }
-        if (codes[place] !== undefined) open!.codes.push(codes[place]!)
+        if (touches[place] !== undefined) open!.touches.push(touches[place]!)
       })
       const last = rows[rows.length - 1]
       const isOver = last === undefined || rows.length < page
@@ -133,9 +145,9 @@ export const rebuildHistories = Effect.fnUntraced(function* (
         WHERE d.org_slug = ${org} AND d.user_id IS NULL AND d.decided_at >= ${new Date(since)}
           AND (d.tracking_id, d.template_id) > (${key.tracking}, ${key.template})
         ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
-      const codes = yield* touchesOf(rows)
+      const touches = yield* touchesOf(rows)
       rows.forEach(({ trackingId }, place) => {
-        const code = codes[place]
+        const code = touches[place]?.code
         if (code === undefined) return
         const holder = holderOf(org, undefined, trackingId)
         const known = nobodies.get(holder.person)?.codes ?? new Float64Array(0)

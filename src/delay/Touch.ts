@@ -2,19 +2,22 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { EventName } from "../domain/Event.ts"
 import { type AttributedEvent, machineClicks } from "../events/Outcomes.ts"
 
-// One message as the learning of send times sees it: when it was sent, and after how many hours its recipient first did
-// something with it. A touch is one number, so that a person's history is an array of numbers that costs nothing to read.
+// One message as the learning of send times sees it: when it was sent, and how long after that its recipient first engaged
+// with it. A touch is one number, so that a person's history is an array of numbers that costs nothing to read.
 
 /** Hours a message is followed for. */
 export const followedHours = 72
 
-/** The delay of a message that nobody has engaged with. */
-export const noEngagement = followedHours
+/** Touches are kept by quarter of an hour: the offset of every time zone is a multiple of it. */
+export const quarterMillis = hourMillis / 4
+
+/** The delay of a message that nobody has engaged with. Unit: quarters of an hour. */
+export const noEngagement = 4 * followedHours
 
 export interface Touch {
-  /** Hour in which the message was sent, in hours since 2020-01-01T00:00Z. */
-  readonly hour: number
-  /** Hours from then to the hour of the first engagement, 0 to 71; `noEngagement` where there was none. */
+  /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
+  readonly quarter: number
+  /** Quarters of an hour from then to that of the first engagement, 0 to 287; `noEngagement` where there was none. */
   readonly delay: number
   /** 0 to 4095: which variant it was, see `variantCode`. */
   readonly variant: number
@@ -23,12 +26,16 @@ export interface Touch {
 /** Touches count from here, Unix milliseconds. */
 export const epochMillis = Date.UTC(2020, 0, 1)
 
-// 19 bits of hour (until 2079), 7 of delay, 12 of variant and 15 that tell decisions of one hour apart: 53 bits, which a
-// double holds exactly. The hour comes first, so that sorted codes are sorted by time.
+// A code is 18 bits of the hour of sending (until 2049), 7 bits of hours until the engagement, 12 of the variant, 2 of the
+// quarter of sending, 2 of the quarter of the engagement, 11 that tell decisions of one hour apart, and a half. Releases before
+// 0.2.0 wrote 15 bits in place of the last three and no half. They read the fields above those, so that a node of either
+// release reads the codes of both. The hour comes first, so that sorted codes are sorted by time.
 const delays = 128
 const variants = 4096
 const marks = 32768
-const hours = 2 ** 19
+const ownMarks = marks / 16
+const hours = 2 ** 18
+const below = variants * marks
 
 /** FNV-1a over the UTF-16 code units, with the mixing that gives its low bits their share. */
 export const digest = (text: string): number => {
@@ -42,15 +49,45 @@ export const digest = (text: string): number => {
 /** What a variant is called in touches. Two of an organization share a code once in 4096, which only adds a little noise. */
 export const variantCode = (template: string, copy: string): number => digest(`${template}\0${copy}`) % variants
 
-/** A touch as one number; `decision` tells it from others of the same hour. */
-export const encode = ({ delay, hour, variant }: Touch, decision: string): number =>
-  ((hour * delays + delay) * variants + variant) * marks + digest(decision) % marks
+/** Hours from the hour of sending to that of the engagement. */
+const hoursUntil = ({ delay, quarter }: Touch) =>
+  delay >= noEngagement ? followedHours : Math.min(followedHours, Math.floor((quarter % 4 + delay) / 4))
 
-export const hourOf = (code: number): number => Math.floor(code / (delays * variants * marks))
-export const delayOf = (code: number): number => Math.floor(code / (variants * marks)) % delays
+/** A touch as one number; `decision` tells it from others of the same hour. */
+export const encode = (touch: Touch, decision: string): number => {
+  const after = hoursUntil(touch)
+  const engaged = after === followedHours ? 0 : (touch.quarter + touch.delay) % 4
+  const mark = ((touch.quarter % 4) * 4 + engaged) * ownMarks + digest(decision) % ownMarks
+  return ((Math.floor(touch.quarter / 4) * delays + after) * variants + touch.variant) * marks + mark + 0.5
+}
+
+/** The same as releases before 0.2.0 wrote it, by whole hours. */
+export const encodeHourly = (touch: Touch, decision: string): number =>
+  ((Math.floor(touch.quarter / 4) * delays + hoursUntil(touch)) * variants + touch.variant) * marks +
+  digest(decision) % marks
+
+/** Whether a code was written by whole hours. */
+export const isHourly = (code: number): boolean => Number.isInteger(code)
+
+/** The quarter in which the message was sent. An hour without its quarter stands for its middle. */
+export const quarterOf = (code: number): number => {
+  const high = Math.floor(code / below)
+  const low = code - high * below
+  return 4 * (high >> 7) + (low === Math.floor(low) ? 2 : (low >> 13) & 3)
+}
+
+/** Quarters from the sending to the first engagement; `noEngagement` where there was none. */
+export const delayOf = (code: number): number => {
+  const high = Math.floor(code / below)
+  const after = high & (delays - 1)
+  if (after === followedHours) return noEngagement
+  const low = code - high * below
+  return low === Math.floor(low) ? 4 * after : Math.max(0, 4 * after + ((low >> 11) & 3) - ((low >> 13) & 3))
+}
+
 export const variantOf = (code: number): number => Math.floor(code / marks) % variants
 
-const hourNumber = (millis: number) => Math.floor((millis - epochMillis) / hourMillis)
+const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)
 
 /** A decision, as far as its touch needs it. */
 export interface Touched {
@@ -106,17 +143,24 @@ export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
   }
 }
 
-/** The code of a decision's touch; undefined where nobody saw the message or its time is out of all bounds. */
-export const touchOf = (decision: Touched, events: ReadonlyArray<AttributedEvent>): number | undefined => {
+/** The codes of one touch. */
+export interface Coded {
+  readonly code: number
+  /** As a release before 0.2.0 would have stored it: to be taken out wherever `code` is put in or taken out. */
+  readonly hourly: number
+}
+
+/** A decision's touch; undefined where nobody saw the message or its time is out of all bounds. */
+export const touchOf = (decision: Touched, events: ReadonlyArray<AttributedEvent>): Coded | undefined => {
   const { engagedAt, sentAt, voided } = sendingOf(decision.decidedAt, events)
   if (voided) return undefined
-  const at = sentAt ?? decision.decidedAt
-  const hour = hourNumber(at)
-  if (!(hour >= 0 && hour < hours)) return undefined
-  const after = engagedAt === undefined ? noEngagement : Math.max(0, hourNumber(engagedAt) - hour)
-  return encode({
-    hour,
-    delay: Math.min(after, noEngagement),
+  const quarter = quarterNumber(sentAt ?? decision.decidedAt)
+  if (!(quarter >= 0 && quarter < 4 * hours)) return undefined
+  const touch: Touch = {
+    quarter,
+    delay: engagedAt === undefined ? noEngagement : Math.max(0, quarterNumber(engagedAt) - quarter),
     variant: variantCode(decision.templateId, decision.copyId),
-  }, `${decision.templateId}\0${decision.trackingId}`)
+  }
+  const name = `${decision.templateId}\0${decision.trackingId}`
+  return { code: encode(touch, name), hourly: encodeHourly(touch, name) }
 }

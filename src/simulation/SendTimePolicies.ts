@@ -1,7 +1,7 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../delay/Attention.ts"
 import { choose, sendWindow } from "../delay/Choice.ts"
-import { encode, epochMillis, followedHours, noEngagement } from "../delay/Touch.ts"
+import { encode, epochMillis, noEngagement, quarterMillis } from "../delay/Touch.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
 import * as Clocks from "../delay/Clocks.ts"
@@ -142,11 +142,11 @@ const ownSlots: SendTimePolicy = {
 /** A person's touches as the store would have them at `now`. */
 const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
   Float64Array.from(sent, (one, i) => {
-    const hour = Math.floor((one.at - epochMillis) / hourMillis)
+    const quarter = Math.floor((one.at - epochMillis) / quarterMillis)
     const delay = one.engagedAt !== undefined && one.engagedAt <= now
-      ? Math.floor((one.engagedAt - epochMillis) / hourMillis) - hour
+      ? Math.floor((one.engagedAt - epochMillis) / quarterMillis) - quarter
       : noEngagement
-    return encode({ hour, delay: Math.min(delay, followedHours), variant: 0 }, String(i))
+    return encode({ quarter, delay, variant: 0 }, String(i))
   })
 
 /** The product's own arithmetic. `isPersonal` false: everybody is treated as a stranger. */

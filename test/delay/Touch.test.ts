@@ -2,11 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { changed, fromBytes, toBytes } from "../../src/delay/Histories.ts"
 import {
+  type Coded,
   delayOf,
   encode,
+  encodeHourly,
   epochMillis,
-  hourOf,
+  isHourly,
   noEngagement,
+  quarterMillis,
+  quarterOf,
   sendingOf,
   touchOf,
   variantCode,
@@ -30,27 +34,70 @@ const event = (
   link: undefined,
   ...more,
 })
-const read = (code: number | undefined) =>
-  code === undefined
-    ? undefined
-    : { sent: new Date(epochMillis + hourOf(code) * hour).toISOString().slice(0, 13), delay: delayOf(code) }
+const read = (touch: Coded | undefined) =>
+  touch === undefined ? undefined : {
+    sent: new Date(epochMillis + quarterOf(touch.code) * quarterMillis).toISOString().slice(0, 16),
+    delay: delayOf(touch.code),
+  }
+
+/** What earlier releases read of a code. */
+const readHourly = (code: number) => ({
+  hour: Math.floor(code / (128 * 4096 * 32768)),
+  delay: Math.floor(code / (4096 * 32768)) % 128,
+  variant: Math.floor(code / 32768) % 4096,
+})
+
+const touches = fc.record({
+  quarter: fc.integer({ min: 0, max: 2 ** 20 - 1 }),
+  delay: fc.integer({ min: 0, max: noEngagement }),
+  variant: fc.integer({ min: 0, max: 4095 }),
+})
+/** An engagement of the 73rd hour that clocks show is none. */
+const delayKept = ({ delay, quarter }: { readonly quarter: number; readonly delay: number }) =>
+  quarter % 4 + delay >= noEngagement ? noEngagement : delay
 
 describe("touches", () => {
   it("are numbers that hold what they were made of, and sort by time", () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 2 ** 19 - 1 }),
-        fc.integer({ min: 0, max: noEngagement }),
-        fc.integer({ min: 0, max: 4095 }),
-        fc.string(),
-        (hour, delay, variant, decision) => {
-          const code = encode({ hour, delay, variant }, decision)
-          assert.isTrue(Number.isSafeInteger(code))
-          assert.deepStrictEqual([hourOf(code), delayOf(code), variantOf(code)], [hour, delay, variant])
-          if (hour > 0) assert.isBelow(encode({ hour: hour - 1, delay: 127, variant: 4095 }, "x"), code)
-        },
-      ),
+      fc.property(touches, fc.string(), (touch, decision) => {
+        const code = encode(touch, decision)
+        assert.isFalse(isHourly(code))
+        assert.isBelow(code, 2 ** 52)
+        assert.deepStrictEqual(
+          [quarterOf(code), delayOf(code), variantOf(code)],
+          [touch.quarter, delayKept(touch), touch.variant],
+        )
+        if (touch.quarter >= 4) {
+          assert.isBelow(encode({ quarter: touch.quarter - 4, delay: noEngagement, variant: 4095 }, "x"), code)
+        }
+      }),
       { seed: 1 },
+    )
+  })
+
+  it("are read by earlier releases, which know whole hours", () => {
+    fc.assert(
+      fc.property(touches, fc.string(), (touch, decision) => {
+        const code = encode(touch, decision)
+        assert.deepStrictEqual(readHourly(code), readHourly(encodeHourly(touch, decision)))
+        assert.strictEqual(readHourly(code).hour, Math.floor(touch.quarter / 4))
+        assert.isAtMost(readHourly(code).delay, 72)
+      }),
+      { seed: 10 },
+    )
+  })
+
+  it("of earlier releases are read as of the middle of their hour", () => {
+    fc.assert(
+      fc.property(touches, fc.string(), (touch, decision) => {
+        const code = encodeHourly(touch, decision)
+        assert.isTrue(isHourly(code))
+        assert.strictEqual(quarterOf(code), touch.quarter - touch.quarter % 4 + 2)
+        assert.strictEqual(variantOf(code), touch.variant)
+        const hours = Math.floor((touch.quarter % 4 + touch.delay) / 4)
+        assert.strictEqual(delayOf(code), hours >= 72 ? noEngagement : 4 * hours)
+      }),
+      { seed: 11 },
     )
   })
 
@@ -61,11 +108,11 @@ describe("touches", () => {
   })
 
   it("begin with the first sent event, else the first delivery, else the decision", () => {
-    assert.deepStrictEqual(read(touchOf(decision, [])), { sent: "2026-06-10T09", delay: noEngagement })
-    assert.deepStrictEqual(read(touchOf(decision, [event("delivered", 3)]))?.sent, "2026-06-10T12")
+    assert.deepStrictEqual(read(touchOf(decision, [])), { sent: "2026-06-10T09:30", delay: noEngagement })
+    assert.deepStrictEqual(read(touchOf(decision, [event("delivered", 3)]))?.sent, "2026-06-10T12:30")
     assert.deepStrictEqual(
       read(touchOf(decision, [event("delivered", 3), event("sent", 2), event("sent", 5)]))?.sent,
-      "2026-06-10T11",
+      "2026-06-10T11:30",
     )
   })
 
@@ -73,11 +120,11 @@ describe("touches", () => {
     const sent = event("sent", 1)
     assert.deepStrictEqual(
       read(touchOf(decision, [event("click", 9), sent, event("open", 5)])),
-      { sent: "2026-06-10T10", delay: 4 },
+      { sent: "2026-06-10T10:30", delay: 4 * 4 },
     )
     assert.deepStrictEqual(
       read(touchOf(decision, [sent, event("open", 2, { automated: true }), event("conversion", 8)]))?.delay,
-      7,
+      4 * 7,
     )
     assert.strictEqual(read(touchOf(decision, [sent, event("open", 80)]))?.delay, noEngagement, "too late to be of use")
     assert.strictEqual(read(touchOf(decision, [sent, event("unsubscribe", 2)]))?.delay, noEngagement)
@@ -92,7 +139,7 @@ describe("touches", () => {
       event("click", 2 + 1 / 3600, { link: "https://b.example" }),
     ]
     assert.strictEqual(read(touchOf(decision, [delivered, ...burst]))?.delay, noEngagement)
-    assert.strictEqual(read(touchOf(decision, [delivered, soon, ...burst, event("click", 6)]))?.delay, 5)
+    assert.strictEqual(read(touchOf(decision, [delivered, soon, ...burst, event("click", 6)]))?.delay, 4 * 5)
   })
 
   it("are none where nobody saw the message", () => {
