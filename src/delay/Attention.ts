@@ -216,15 +216,12 @@ const kernel = (() => {
   const sum = 2 * weights.reduce((a, b) => a + b, 0) - weights[0]!
   return weights.map((weight) => weight / sum)
 })() as [number, number, number, number, number]
-/** What the own kind of day counts, next to the other kind. */
-const ownKind = 0.8
 
 const dayHours = 24
 // A day with the hours before and after it.
 const around = new Float64Array(dayHours + 2 * reach)
-const near = new Float64Array(foldedHours)
 
-/** Writes to `mixed`, which may be `values`, what they are with their neighbours. */
+/** Writes to `mixed`, another array than `values`, what they are with their neighbours of the same kind of day. */
 const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   const [here, one, two, three, four] = kernel
   for (let day = 0; day < foldedHours; day += dayHours) {
@@ -234,33 +231,113 @@ const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
       around[reach + dayHours + k] = values[day + k]!
     }
     for (let k = 0; k < dayHours; k++) {
-      near[day + k] = here * around[k + 4]! + one * (around[k + 3]! + around[k + 5]!) +
+      mixed[day + k] = here * around[k + 4]! + one * (around[k + 3]! + around[k + 5]!) +
         two * (around[k + 2]! + around[k + 6]!) + three * (around[k + 1]! + around[k + 7]!) +
         four * (around[k]! + around[k + 8]!)
     }
   }
+}
+
+/** What the own kind of day counts, and the other kind at most: where it is certain that both are alike. */
+const ownKind = 0.8
+const otherKind = 0.48
+
+/** The log odds that somebody's weekend is like the week, before there is evidence of it. */
+const alikePrior = 1
+
+/**
+ * The log odds that weekends are like the rest of the week: how much likelier the engagements of weekends are by the curve of
+ * the other days than by that of the wider group. `prior` is what the group counts against the other days, in engagements.
+ */
+const alikeOdds = (
+  { engaged, exposed }: Histogram,
+  smoothed: Histogram,
+  wider: Float64Array,
+  level: number,
+  prior: number,
+): number => {
+  const sum = total(wider)
+  const priorExposed = prior / (sum * level)
+  let odds = alikePrior
   for (let k = 0; k < dayHours; k++) {
-    const workday = near[k]!
-    const weekend = near[k + dayHours]!
-    mixed[k] = ownKind * workday + (1 - ownKind) * weekend
-    mixed[k + dayHours] = ownKind * weekend + (1 - ownKind) * workday
+    const lying = exposed[k + dayHours]!
+    const count = engaged[k + dayHours]!
+    if (lying === 0 && count === 0) continue
+    const byWeek = (smoothed.engaged[k]! + prior * wider[k]! / sum) / (smoothed.exposed[k]! + priorExposed)
+    const byGroup = wider[k + dayHours]! * level
+    odds -= lying * (byWeek - byGroup)
+    if (count > 0) odds += count * Math.log(byWeek / byGroup)
+  }
+  return odds
+}
+
+/** Adds to each kind of day what the other says, by the log odds that both are alike. */
+const mixKinds = (values: Float64Array, other: number): void => {
+  for (let k = 0; k < dayHours; k++) {
+    const workday = values[k]!
+    const weekend = values[k + dayHours]!
+    values[k] = ownKind * workday + other * weekend
+    values[k + dayHours] = ownKind * weekend + other * workday
   }
 }
 
-/** The histogram with what neighbouring hours and the other kind of day say. */
-export const smooth = ({ engaged, exposed }: Histogram): Histogram => {
-  const smoothed = emptyHistogram()
-  smoothInto(smoothed.engaged, engaged)
-  smoothInto(smoothed.exposed, exposed)
-  return smoothed
+/** Takes a smoothed array back towards what it was made of, by a share. */
+const sharpen = (smoothed: Float64Array, values: Float64Array, share: number): void => {
+  for (let k = 0; k < foldedHours; k++) smoothed[k]! += share * (values[k]! - smoothed[k]!)
 }
 
-/** Attention of everybody, given their smoothed histogram. */
-export const everybody = ({ engaged, exposed }: Histogram): Float64Array =>
-  Float64Array.from(engaged, (count, k) => (count + 0.1) / (exposed[k]! + 1))
+/** Smooths `histogram` into `into` over neighbouring hours, less the `sharp` share, and over both kinds of day by evidence. */
+const smoothWithin = (
+  histogram: Histogram,
+  into: Histogram,
+  { level, prior, sharp, wider }: {
+    readonly wider: Float64Array
+    readonly level: number
+    readonly prior: number
+    readonly sharp: number
+  },
+): void => {
+  smoothInto(into.engaged, histogram.engaged)
+  smoothInto(into.exposed, histogram.exposed)
+  if (sharp > 0) {
+    sharpen(into.engaged, histogram.engaged, sharp)
+    sharpen(into.exposed, histogram.exposed, sharp)
+  }
+  const other = otherKind / (1 + Math.exp(-alikeOdds(histogram, into, wider, level, prior)))
+  mixKinds(into.engaged, other)
+  mixKinds(into.exposed, other)
+}
 
 /** What a wider group counts against a narrower one, in engagements per hour of the week. */
 export const groupPrior = 15
+
+/** What a wider group counts against the weekdays of a narrower one, where they are to tell its weekends. */
+const groupWeekPrior = 60
+
+/** Engagements per hour of exposure, whatever the hour. */
+const meanRate = ({ engaged, exposed }: Histogram): number => (total(engaged) + 0.1) / (total(exposed) + 1)
+
+/** The histogram of a group with what neighbouring hours and the other kind of day say; `wider` undefined: of everybody. */
+export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram => {
+  const smoothed = emptyHistogram()
+  const curve = wider ?? new Float64Array(foldedHours).fill(meanRate(histogram))
+  smoothWithin(histogram, smoothed, {
+    wider: curve,
+    level: levelOf(histogram, curve),
+    prior: groupWeekPrior,
+    sharp: 0,
+  })
+  return smoothed
+}
+
+/**
+ * Attention of everybody, given their smoothed histogram. An hour in which no message was seen has the mean rate: were it
+ * thought better than the others, the first advice would drift to it, whatever it is worth.
+ */
+export const everybody = (smoothed: Histogram): Float64Array => {
+  const rate = meanRate(smoothed)
+  return Float64Array.from(smoothed.engaged, (count, k) => (count + rate) / (smoothed.exposed[k]! + 1))
+}
 
 /** Attention of a group within a wider one, given its smoothed histogram. */
 export const narrowed = ({ engaged, exposed }: Histogram, wider: Float64Array): Float64Array =>
@@ -277,13 +354,17 @@ export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): n
   return (total(engaged) + levelPrior) / expected
 }
 
+/** With so many engagements of a person each hour speaks as much for itself as with its neighbours. */
+const sharpAfter = 200
+
 const own = emptyHistogram()
 
 /** Attention of a person within a group, given the histogram (not smoothed). */
 export const personal = (histogram: Histogram, group: Float64Array): Float64Array => {
   const level = levelOf(histogram, group)
-  smoothInto(own.engaged, histogram.engaged)
-  smoothInto(own.exposed, histogram.exposed)
+  const engagements = total(histogram.engaged)
+  const sharp = engagements / (engagements + sharpAfter)
+  smoothWithin(histogram, own, { wider: group, level, prior: shapePrior, sharp })
   const sum = total(group)
   const attention = new Float64Array(foldedHours)
   for (let k = 0; k < foldedHours; k++) {

@@ -76,7 +76,7 @@ const levelOf = (
   { engagements, histogram, touches }: Counted,
   wider: Float64Array | undefined,
 ): Level => {
-  const smoothed = smooth(histogram)
+  const smoothed = smooth(histogram, wider)
   if (wider === undefined) {
     return { touches, engagements, attention: everybody(smoothed), weight: touches === 0 ? 0 : 1 }
   }

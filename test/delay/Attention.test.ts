@@ -15,32 +15,32 @@ import {
   values,
 } from "../../src/delay/Attention.ts"
 import * as Clocks from "../../src/delay/Clocks.ts"
-import { encode, epochMillis, followedHours, noEngagement } from "../../src/delay/Touch.ts"
+import { encode, encodeHourly, epochMillis, followedHours, noEngagement, quarterMillis } from "../../src/delay/Touch.ts"
 
 const hour = 3_600_000
 const utc = Clocks.of("UTC")
-const hourNumber = (text: string) => Math.floor((Date.parse(text) - epochMillis) / hour)
+const quarterNumber = (text: string) => Math.floor((Date.parse(text) - epochMillis) / quarterMillis)
 const now = Date.parse("2026-06-15T00:00:00Z")
 
-const touch = (sent: string, delay: number = noEngagement, mark = "") =>
-  encode({ hour: hourNumber(sent), delay, variant: 0 }, sent + mark)
+const touch = (sent: string, delay: number = noEngagement / 4, mark = "") =>
+  encode({ quarter: quarterNumber(sent), delay: 4 * delay, variant: 0 }, sent + mark)
 
 const near = (actual: number, expected: number, message?: string) =>
   assert.closeTo(actual, expected, 1e-9 * Math.max(1, Math.abs(expected)), message)
 
 const touches = fc.array(
   fc.tuple(
-    fc.integer({ min: -200 * 24, max: 5 }),
-    fc.oneof(fc.constant(noEngagement), fc.integer({ min: 0, max: followedHours - 1 })),
+    fc.integer({ min: -200 * 24 * 4, max: 20 }),
+    fc.oneof(fc.constant(noEngagement), fc.integer({ min: 0, max: 4 * followedHours - 1 })),
   ),
   { maxLength: 40 },
 ).map((list) =>
   Float64Array.from(
     list,
-    ([off, delay], i) => encode({ hour: hourNumber("2026-06-15T00:00Z") + off, delay, variant: 0 }, String(i)),
+    ([off, delay], i) => encode({ quarter: quarterNumber("2026-06-15T00:00Z") + off, delay, variant: 0 }, String(i)),
   )
 )
-const zones = fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York")
+const zones = fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham")
 
 describe("attention", () => {
   it("folds the hours of a week into those of weekdays and of weekends", () => {
@@ -68,6 +68,25 @@ describe("attention", () => {
     const into = emptyHistogram()
     addTouches(into, Float64Array.of(touch("2026-06-14T22:00Z")), utc, freshness(8), now)
     near(total(into.exposed), 1 + Math.exp(-1 / 8) + Math.exp(-2 / 8))
+  })
+
+  it("counts by the hours that clocks show, in zones that are half an hour or a quarter off too", () => {
+    const hours = (zone: string, code: number) => {
+      const into = emptyHistogram()
+      addTouches(into, Float64Array.of(code), Clocks.of(zone), freshness(8), now)
+      return [into.exposed.findIndex((one) => one > 0), into.engaged.findIndex((one) => one > 0)]
+    }
+    const code = encode(
+      { quarter: quarterNumber("2026-06-10T02:15Z"), delay: 2, variant: 0 },
+      "7:45 to 8:15 in Kolkata",
+    )
+    assert.deepStrictEqual(hours("Asia/Kolkata", code), [7, 8])
+    assert.deepStrictEqual(hours("Asia/Kathmandu", code), [8, 8])
+    assert.deepStrictEqual(hours("Pacific/Chatham", code), [15, 15])
+    assert.deepStrictEqual(hours("UTC", code), [2, 2])
+    const hourly = encodeHourly({ quarter: quarterNumber("2026-06-10T02:00Z"), delay: 4, variant: 0 }, "2:30 to 3:30")
+    assert.deepStrictEqual(hours("UTC", hourly), [2, 3])
+    assert.deepStrictEqual(hours("Asia/Kolkata", hourly), [8, 9])
   })
 
   it("counts half of a message of 60 days ago and nothing of one of 181 days ago", () => {
@@ -114,14 +133,15 @@ describe("attention", () => {
     )
   })
 
-  it("smooths without losing anything", () => {
+  it("smooths engagements and exposure alike", () => {
     fc.assert(
       fc.property(touches, (codes) => {
         const into = emptyHistogram()
         addTouches(into, codes, utc, freshness(8), now)
         const { engaged, exposed } = smooth(into)
-        near(total(engaged), total(into.engaged))
-        near(total(exposed), total(into.exposed))
+        const kept = total(into.exposed) === 0 ? 1 : total(exposed) / total(into.exposed)
+        assert.isTrue(kept > 0.8 - 1e-9 && kept < 1.28 + 1e-9, String(kept))
+        near(total(engaged), kept * total(into.engaged))
       }),
       { seed: 6, numRuns: 100 },
     )
@@ -133,6 +153,12 @@ describe("attention", () => {
     narrowed(nothing, wider).forEach((rate, k) => near(rate, wider[k]!))
     personal(nothing, wider).forEach((rate, k) => near(rate, wider[k]!))
     everybody(nothing).forEach((rate) => near(rate, 0.1))
+    const morning = emptyHistogram()
+    morning.exposed[9] = 300
+    morning.engaged[9] = 9
+    const seen = everybody(smooth(morning))
+    assert.closeTo(seen[40]!, 9 / 301, 1e-3, "an hour nobody has seen a message in is worth what others are")
+    assert.isBelow(Math.max(...seen.subarray(14)), 1.05 * seen[40]!)
   })
 
   it("comes ever closer to a person's own habits", () => {
@@ -140,7 +166,8 @@ describe("attention", () => {
     const peak = (messages: number) => {
       const codes = Float64Array.from(
         { length: messages },
-        (_, i) => encode({ hour: hourNumber("2026-06-01T09:00Z") - 24 * (i % 60), delay: 10, variant: 0 }, String(i)),
+        (_, i) =>
+          encode({ quarter: quarterNumber("2026-06-01T09:00Z") - 96 * (i % 60), delay: 40, variant: 0 }, String(i)),
       )
       const into = emptyHistogram()
       addTouches(into, codes, utc, freshness(8), now)
@@ -159,10 +186,10 @@ describe("attention", () => {
       let state = 7
       const uniform = () => (state = (state * 48271) % 2147483647) / 2147483647
       for (let n = 0; n < 20_000; n++) {
-        const sent = hourNumber("2026-06-01T00:00Z") + Math.floor(uniform() * 200)
+        const sent = quarterNumber("2026-06-01T00:00Z") + 4 * Math.floor(uniform() * 200)
         let delay = 0
         while (delay < followedHours && uniform() >= 0.05 * fresh[delay]!) delay++
-        cells.add(encode({ hour: sent, delay, variant: 0 }, String(n)), utc, now)
+        cells.add(encode({ quarter: sent, delay: 4 * delay, variant: 0 }, String(n)), utc, now)
       }
       assert.strictEqual(cells.tau(), tau)
     }
