@@ -560,6 +560,7 @@ CREATE INDEX send_advice_by_time ON public.send_advice USING brin (given_at);
 CREATE TABLE send_time_marks (
   org_slug text NOT NULL,
   settled_until timestamp with time zone NOT NULL,
+  counted_until timestamp with time zone,
   PRIMARY KEY (org_slug)
 );
 

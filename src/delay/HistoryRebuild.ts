@@ -40,18 +40,18 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     const since = nowMillis - lookbackDays * 24 * hourMillis
     const sinceQuarter = 4 * (Math.ceil((since - epochMillis) / hourMillis) + 24)
     const recent = (codes: Float64Array) => codes.filter((code) => quarterOf(code) >= sinceQuarter)
-    const [mark] = yield* sql<{ readonly settledUntil: Date }>`
-      SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
-    const settledUntil = mark?.settledUntil.getTime() ?? -Infinity
+    const [mark] = yield* sql<{ readonly countedUntil: Date }>`
+      SELECT greatest(m.counted_until, m.settled_until) AS counted_until FROM send_time_marks m WHERE m.org_slug = ${org}`
+    const countedUntil = mark?.countedUntil.getTime() ?? -Infinity
     let people = 0
     let differences = 0
 
-    /** The touches of decisions that count by now: something was reported about them, or they have been settled. */
+    /** The touches of decisions that count by now: something was reported about them, or they are an hour old. */
     const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<DecisionRow>) {
       const events = yield* eventsOf(sql, org, rows)
       return rows.map((row, place) => {
         const decidedAt = row.decidedAt.getTime()
-        return events[place]!.length > 0 || decidedAt < settledUntil
+        return events[place]!.length > 0 || decidedAt < countedUntil
           ? touchOf({ ...row, decidedAt }, events[place]!)
           : undefined
       })

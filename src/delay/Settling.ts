@@ -11,6 +11,12 @@ import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 /** Decisions are looked at once they are this old: nothing more is learned from them then. Unit: hours. */
 export const settledAfterHours = followedHours + 24
 
+/**
+ * A message that nobody has reported anything about counts as sent and not engaged with so far once it is this old: if only
+ * opened messages counted until then, every hour would look better the later its messages are opened. Unit: hours.
+ */
+export const countedAfterHours = 1
+
 /** Decisions read at once, and the span of time they are looked for in. */
 const page = 1000
 const spanMillis = 6 * hourMillis
@@ -37,10 +43,13 @@ interface Tally {
   engaged: number
 }
 
+/** Which mark of an organization a pass over its decisions moves on. */
+type Mark = "counted_until" | "settled_until"
+
 /**
- * Looks at every decision once more when it is four days old: what nobody has reported anything about is put down as sent
- * and not engaged with, and what advice was followed, and how that went, is counted. Each in the transaction that moves the
- * organization's mark on, so that it happens once.
+ * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
+ * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
+ * what became of it. Each happens once, in the transaction that moves the organization's mark on.
  */
 export class Settling extends Context.Service<Settling, {
   /** Settles what is due in all organizations; answers how many decisions that were. */
@@ -104,88 +113,128 @@ export class Settling extends Context.Service<Settling, {
             sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
       })
 
-      /** Settles a span of an organization's decisions; answers how many, and whether there is more to do. */
-      const settleSpan = (org: string, horizon: number) =>
+      /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
+      const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
+        const until = Math.max(from, Math.min(horizon, from + spanMillis))
+        const rows = yield* sql<DecisionRow>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
+          ORDER BY d.decided_at LIMIT ${page + 1}`
+        const last = rows[page]?.decidedAt.getTime()
+        if (last === undefined) return { decisions: rows, until }
+        if (last !== rows[0]!.decidedAt.getTime()) {
+          return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
+        }
+        // More of one moment than a page holds are all taken: the rest of them would never be reached.
+        const decisions = yield* sql<DecisionRow>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(last + 1)}`
+        return { decisions, until: last + 1 }
+      })
+
+      const startOf = Effect.fnUntraced(function* (org: string, mark: Mark, horizon: number) {
+        const [known] = yield* sql<{ readonly at: Date }>`
+          SELECT ${
+          mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
+        } AS at
+          FROM send_time_marks m WHERE m.org_slug = ${org}`
+        if (known !== undefined) return { from: known.at.getTime(), isNew: false }
+        const [oldest] = yield* sql<{ readonly decidedAt: Date | null }>`
+          SELECT min(d.decided_at) AS decided_at FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at < ${new Date(horizon)}`
+        return { from: oldest?.decidedAt?.getTime() ?? horizon, isNew: true }
+      })
+
+      const putTouches = (
+        org: string,
+        decisions: ReadonlyArray<DecisionRow>,
+        events: Effect.Success<ReturnType<typeof eventsOf>>,
+      ) =>
+        applyTouches(
+          sql,
+          decisions.map((row, place) => {
+            const decision = { ...row, decidedAt: row.decidedAt.getTime() }
+            return {
+              holder: holderOf(org, row.userId ?? undefined, row.trackingId),
+              // During an upgrade a node of an earlier release leaves there what it knows under its own code only.
+              remove: touchOf(decision, []),
+              known: false,
+              add: touchOf(decision, events[place]!),
+            }
+          }),
+        )
+
+      /** A span of an organization's decisions; answers how many, and whether there is more to do. */
+      const passSpan = (org: string, mark: Mark, horizon: number) =>
         sql.withTransaction(Effect.gen(function* () {
           yield* lockEvents(sql, [org])
-          const [mark] = yield* sql<{ readonly settledUntil: Date }>`
-            SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
-          let from = mark?.settledUntil.getTime()
-          if (from === undefined) {
-            const [oldest] = yield* sql<{ readonly decidedAt: Date | null }>`
-              SELECT min(d.decided_at) AS decided_at FROM decisions d
-              WHERE d.org_slug = ${org} AND d.decided_at < ${new Date(horizon)}`
-            from = oldest?.decidedAt?.getTime() ?? horizon
-          }
-          if (from >= horizon && mark !== undefined) return { settled: 0, more: false }
-          let until = Math.max(from, Math.min(horizon, from + spanMillis))
-          const rows = yield* sql<DecisionRow>`
-            SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
-            WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
-            ORDER BY d.decided_at LIMIT ${page + 1}`
-          const last = rows[page]?.decidedAt.getTime()
-          // More of one moment than a page holds are all taken: the rest of them would never be reached.
-          const decisions = last === undefined || last === rows[0]!.decidedAt.getTime()
-            ? last === undefined ? rows : yield* sql<DecisionRow>`
-                SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
-                WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(
-              last + 1,
-            )}`
-            : rows.filter(({ decidedAt }) => decidedAt.getTime() < last)
-          if (last !== undefined) until = last === rows[0]!.decidedAt.getTime() ? last + 1 : last
+          const { from, isNew } = yield* startOf(org, mark, horizon)
+          if (from >= horizon && !isNew) return { count: 0, more: false }
+          const { decisions, until } = yield* readSpan(org, from, horizon)
           const events = yield* eventsOf(sql, org, decisions)
-          yield* applyTouches(
-            sql,
-            decisions.map((row, place) => ({
-              holder: holderOf(org, row.userId ?? undefined, row.trackingId),
-              remove: undefined,
-              known: false,
-              add: touchOf({ ...row, decidedAt: row.decidedAt.getTime() }, events[place]!),
-            })),
-          )
-          yield* countTiming(
-            org,
-            decisions,
-            decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
-          )
-          yield* sql`
-            INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
-            ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`
-          return { settled: decisions.length, more: until < horizon }
+          yield* putTouches(org, decisions, events)
+          if (mark === "counted_until") {
+            yield* sql`
+              UPDATE send_time_marks m SET counted_until = ${new Date(until)} WHERE m.org_slug = ${org}`
+          } else {
+            yield* countTiming(
+              org,
+              decisions,
+              decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
+            )
+            yield* sql`
+              INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
+              ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`
+          }
+          return { count: decisions.length, more: until < horizon }
         }))
 
-      const run = Effect.gen(function* () {
-        const horizon = Math.floor((clock.currentTimeMillisUnsafe() - settledAfterHours * hourMillis) / hourMillis) *
-          hourMillis
-        const due = yield* sql<{ readonly slug: string; readonly settledUntil: Date | null }>`
-          SELECT o.slug, m.settled_until FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug
-          WHERE m.settled_until IS NULL OR m.settled_until < ${new Date(horizon)}`
-        const marks = due.flatMap(({ settledUntil }) => settledUntil === null ? [] : [settledUntil.getTime()])
+      /** Moves a mark of all organizations on to the horizon; answers how many decisions lay between. */
+      const pass = Effect.fnUntraced(function* (mark: Mark, horizon: number) {
+        const due = yield* sql<{ readonly slug: string; readonly at: Date | null }>`
+          SELECT * FROM (
+            SELECT o.slug, ${
+          mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
+        } AS at
+            FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug) d
+          WHERE d.at IS NULL OR d.at < ${new Date(horizon)}`
+        const marks = due.flatMap(({ at }) => at === null ? [] : [at.getTime()])
         const rows = marks.length === 0 ? [] : yield* sql<{ readonly orgSlug: string }>`
           SELECT DISTINCT d.org_slug FROM decisions d
           WHERE d.decided_at >= ${new Date(marks.reduce((a, b) => Math.min(a, b)))}
             AND d.decided_at < ${new Date(horizon)}`
         const busy = new Set(rows.map(({ orgSlug }) => orgSlug))
-        // Most organizations have nothing to settle in most hours: their marks move on together.
-        const idle = due.filter(({ settledUntil, slug }) => settledUntil !== null && !busy.has(slug))
+        // Most organizations have nothing to look at in most hours: their marks move on together.
+        const idle = due.flatMap(({ at, slug }) => at === null || busy.has(slug) ? [] : [slug])
         if (idle.length > 0) {
           yield* sql`
-            UPDATE send_time_marks m SET settled_until = ${new Date(horizon)}
-            WHERE m.org_slug = ANY(${idle.map(({ slug }) => slug)}::text[]) AND m.settled_until < ${new Date(horizon)}`
+            UPDATE send_time_marks m SET ${sql.literal(mark)} = ${new Date(horizon)}
+            WHERE m.org_slug = ANY(${idle}::text[])
+              AND (m.${sql.literal(mark)} IS NULL OR m.${sql.literal(mark)} < ${new Date(horizon)})`
         }
-        let settled = 0
-        for (const { settledUntil, slug } of due) {
-          if (settledUntil !== null && !busy.has(slug)) continue
+        let count = 0
+        for (const { at, slug } of due) {
+          if (at !== null && !busy.has(slug)) continue
           while (true) {
-            const span = yield* settleSpan(slug, horizon)
-            settled += span.settled
+            const span = yield* passSpan(slug, mark, horizon)
+            count += span.count
             if (!span.more) break
           }
         }
-        if (due.length > 0) {
+        return { count, due: due.length }
+      })
+
+      const run = Effect.gen(function* () {
+        const now = clock.currentTimeMillisUnsafe()
+        const hoursAgo = (hours: number) => Math.floor(now / hourMillis - hours) * hourMillis
+        const horizon = hoursAgo(settledAfterHours)
+        const settled = yield* pass("settled_until", horizon)
+        // After the other: a mark of an organization begins with what has been settled.
+        yield* pass("counted_until", hoursAgo(countedAfterHours))
+        if (settled.due > 0) {
           yield* sql`DELETE FROM send_advice a WHERE a.given_at < ${new Date(horizon - (keptDays - 4) * dayMillis)}`
         }
-        return settled
+        return settled.count
       }).pipe(Effect.withSpan("Settling.run"))
 
       return Settling.of({ run })

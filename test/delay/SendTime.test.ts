@@ -3,12 +3,20 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AdviceLog } from "../../src/delay/AdviceLog.ts"
 import { Groups } from "../../src/delay/Groups.ts"
-import { fromBytes } from "../../src/delay/Histories.ts"
+import { changed, fromBytes, holderOf, replaceHistories } from "../../src/delay/Histories.ts"
 import { People } from "../../src/delay/People.ts"
 import { SendTime } from "../../src/delay/SendTime.ts"
-import { settledAfterHours, Settling } from "../../src/delay/Settling.ts"
+import { Settling } from "../../src/delay/Settling.ts"
 import * as Timing from "../../src/delay/Timing.ts"
-import { delayOf, epochMillis, hourOf, noEngagement } from "../../src/delay/Touch.ts"
+import {
+  delayOf,
+  epochMillis,
+  isHourly,
+  noEngagement,
+  quarterMillis,
+  quarterOf,
+  touchOf,
+} from "../../src/delay/Touch.ts"
 import type { AllowedDays } from "../../src/domain/Organization.ts"
 import { Erasures } from "../../src/events/Erasures.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
@@ -32,8 +40,8 @@ const history = Effect.fnUntraced(function* (slug: string, user?: string) {
     ORDER BY s.person`
   return rows.flatMap(({ touches }) =>
     Array.from(fromBytes(touches), (code) => {
-      const sent = iso(epochMillis + hourOf(code) * hour).slice(0, 13)
-      return delayOf(code) === noEngagement ? sent : `${sent}+${delayOf(code)}`
+      const sent = iso(epochMillis + quarterOf(code) * quarterMillis).slice(0, 13)
+      return delayOf(code) === noEngagement ? sent : `${sent}+${delayOf(code) / 4}`
     })
   )
 })
@@ -85,7 +93,6 @@ describeOnStores("SendTime", (_, environment) => {
         yield* makeOrg("quiet")
         const old = dayAt(6, 10)
         yield* decide("quiet", "old", { user: "ann", at: old })
-        yield* decide("quiet", "new", { user: "ann", ago: settledAfterHours * hour - 2 * hour })
         const { run } = yield* Settling
         assert.strictEqual(yield* run, 1)
         assert.strictEqual(yield* run, 0)
@@ -96,6 +103,62 @@ describeOnStores("SendTime", (_, environment) => {
         yield* drain
         assert.deepStrictEqual(yield* history("quiet", "ann"), [`${iso(old).slice(0, 13)}+3`])
         assert.deepStrictEqual((yield* check).sendTimes, { people: 1, differences: 0 })
+      }))
+
+    it.effect("counts what nobody reports anything about as not engaged with so far once it is an hour old", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("young")
+        const at = Date.now() - 6 * hour
+        yield* decide("young", "young", { user: "ann", at })
+        yield* decide("young", "opened", { user: "bob", at })
+        yield* decide("young", "fresh", { user: "cy", ago: hour / 2 })
+        const opened = { event: "open", tracking_id: "opened", occurred_at: iso(at + 2 * hour) }
+        yield* receive("young", opened)
+        yield* drain
+        const { run } = yield* Settling
+        assert.strictEqual(yield* run, 0, "nothing is four days old")
+        const sent = iso(at).slice(0, 13)
+        assert.deepStrictEqual(yield* history("young", "ann"), [sent])
+        assert.deepStrictEqual(yield* history("young", "bob"), [`${sent}+2`])
+        assert.deepStrictEqual(yield* history("young", "cy"), [])
+        const check = Effect.flatMap(Rebuild, (rebuild) => rebuild.run(org("young"), { check: true }))
+        assert.deepStrictEqual((yield* check).sendTimes, { people: 3, differences: 0 })
+        yield* receive("young", { event: "sent", tracking_id: "young", occurred_at: iso(at + hour) })
+        yield* drain
+        assert.deepStrictEqual(yield* history("young", "ann"), [iso(at + hour).slice(0, 13)])
+        assert.deepStrictEqual((yield* check).sendTimes, { people: 3, differences: 0 })
+      }))
+
+    it.effect("reads histories of earlier releases, by whole hours, and brings them to quarters as events come", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* makeOrg("hourly")
+        const at = dayAt(6, 10) + hour / 4
+        const decisions = ["h1", "h2"].map((trackingId) => ({
+          templateId: "t",
+          copyId: "a",
+          trackingId,
+          decidedAt: at,
+        }))
+        for (const { trackingId } of decisions) yield* decide("hourly", trackingId, { user: "ann", at })
+        yield* (yield* Settling).run
+        const former = changed([], [], decisions.map((decision) => touchOf(decision, [])!.hourly))
+        yield* replaceHistories(sql, [[holderOf("hourly", "ann", ""), former]])
+        const rebuild = yield* Rebuild
+        assert.deepStrictEqual((yield* rebuild.run(org("hourly"), { check: true })).sendTimes, {
+          people: 1,
+          differences: 0,
+        })
+        yield* receive("hourly", { event: "open", tracking_id: "h1", occurred_at: iso(at + 3 * hour) })
+        yield* drain
+        const sent = iso(at).slice(0, 13)
+        assert.deepStrictEqual((yield* history("hourly", "ann")).sort(), [sent, `${sent}+3`])
+        yield* rebuild.run(org("hourly"), { check: false })
+        const [row] = yield* sql<{ touches: Uint8Array }>`
+          SELECT s.touches FROM send_times s WHERE s.org_slug = 'hourly' AND s.person = 'ann'`
+        const codes = Array.from(fromBytes(row!.touches))
+        assert.strictEqual(codes.length, 2)
+        assert.isFalse(codes.some(isHourly))
       }))
 
     it.effect("has nothing to look at where nothing was decided, and loses nothing that was", () =>
