@@ -9,6 +9,11 @@ const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const
 const placeOf = (best: TemplateSendTimes["best"]) =>
   best === null ? "–" : `${dayNames[best.day - 1]} ${best.hour}:00 (${percent(best.engaged)})`
 
+const bestText = (best: TemplateSendTimes["best"]) =>
+  best === null || best.certain
+    ? `Best: ${placeOf(best)}.`
+    : `The hours do not differ by more than chance so far. Highest: ${placeOf(best)}.`
+
 const nothing: { readonly [basis in TemplateSendTimes["basis"]]?: string } = {
   learning: "The people of the organization are being counted: ask again in a few seconds.",
   default: "Nothing is known yet of when people look at their messages.",
@@ -34,7 +39,7 @@ export const sendTimesText = (found: TemplateSendTimes): string => {
         ]),
       ),
       "",
-      `In brackets: quiet hours and days on which may not be sent. Best: ${placeOf(best)}.`,
+      `In brackets: quiet hours and days on which may not be sent. ${bestText(best)}`,
       `Learned from ${known.touches} messages with ${known.engagements} engagements${
         basis === "template" ? "" : " of the whole organization; of the template nothing is known yet"
       }.`,

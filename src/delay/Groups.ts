@@ -16,7 +16,7 @@ import {
 } from "./Attention.ts"
 import * as Clocks from "./Clocks.ts"
 import { readSample, type Sampled } from "./Histories.ts"
-import { addMoments, addPerson, type BlockMoments, emptyMoments, hoursDiffer } from "./HourDifferences.ts"
+import { addBlocks, addPerson, Ages, type Blocks, emptyBlocks, hoursDiffer } from "./HourDifferences.ts"
 import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
 
 /** People of an organization that the wider levels are learned from at most: a fixed lottery among all of them. */
@@ -76,11 +76,11 @@ export interface OrganizationTiming {
 }
 
 const levelOf = (
-  { engagements, histogram, moments, touches }: Counted,
+  { blocks, engagements, histogram, touches }: Counted,
   wider: Float64Array | undefined,
 ): Level => {
   const smoothed = smooth(histogram, wider)
-  const differs = hoursDiffer(histogram, moments)
+  const differs = hoursDiffer(blocks)
   if (wider === undefined) {
     return { touches, engagements, attention: everybody(smoothed), weight: touches === 0 ? 0 : 1, differs }
   }
@@ -97,50 +97,45 @@ const levelOf = (
 
 interface Counted {
   readonly histogram: Histogram
-  readonly moments: BlockMoments
+  readonly blocks: Blocks
   touches: number
   engagements: number
 }
 
 const nothing = (): Counted => ({
   histogram: emptyHistogram(),
-  moments: emptyMoments(),
+  blocks: emptyBlocks(),
   touches: 0,
   engagements: 0,
 })
-
-const addHistogram = (into: Histogram, other: Histogram): void => {
-  for (let k = 0; k < foldedHours; k++) {
-    into.engaged[k]! += other.engaged[k]!
-    into.exposed[k]! += other.exposed[k]!
-  }
-}
 
 const sumOf = (parts: ReadonlyArray<Counted>): Counted => {
   const [one] = parts
   if (one !== undefined && parts.length === 1) return one
   const sum = nothing()
-  for (const { engagements, histogram, moments, touches } of parts) {
+  for (const { blocks, engagements, histogram, touches } of parts) {
     sum.touches += touches
     sum.engagements += engagements
-    addHistogram(sum.histogram, histogram)
-    addMoments(sum.moments, moments)
+    for (let k = 0; k < foldedHours; k++) {
+      sum.histogram.engaged[k]! += histogram.engaged[k]!
+      sum.histogram.exposed[k]! += histogram.exposed[k]!
+    }
+    addBlocks(sum.blocks, blocks)
   }
   return sum
 }
 
 /** Counts the touches of one person after another by their variants. */
 class VariantCounting {
-  readonly #variants: Map<number, Counted>
-  readonly #exposures: Exposures
+  readonly #variants = new Map<number, Counted & { readonly exposures: Exposures }>()
   readonly #fresh: Float64Array
+  readonly #cumulative: Float64Array
   readonly #own = new Map<number, Array<number>>()
-  readonly #histogram = emptyHistogram()
 
-  constructor(variants: Map<number, Counted>, fresh: Float64Array) {
-    this.#variants = variants
+  /** `cumulative` are the engagements expected by age. */
+  constructor(fresh: Float64Array, cumulative: Float64Array) {
     this.#fresh = fresh
-    this.#exposures = new Exposures(fresh)
+    this.#cumulative = cumulative
   }
 
   add(codes: Float64Array, clocks: Clocks.Clocks, nowMillis: number): void {
@@ -152,19 +147,22 @@ class VariantCounting {
     }
     for (const [variant, own] of this.#own) {
       let counted = this.#variants.get(variant)
-      if (counted === undefined) this.#variants.set(variant, counted = nothing())
-      this.#exposures.reset(this.#fresh)
+      if (counted === undefined) {
+        this.#variants.set(variant, counted = { ...nothing(), exposures: new Exposures(this.#fresh) })
+      }
       for (const code of own) {
-        this.#exposures.add(code, clocks, nowMillis)
+        counted.exposures.add(code, clocks, nowMillis)
         counted.touches++
         if (delayOf(code) !== noEngagement) counted.engagements++
       }
-      this.#histogram.engaged.fill(0)
-      this.#histogram.exposed.fill(0)
-      this.#exposures.addTo(this.#histogram)
-      addHistogram(counted.histogram, this.#histogram)
-      addPerson(counted.moments, this.#histogram)
+      addPerson(counted.blocks, own, clocks, nowMillis, this.#cumulative)
     }
+  }
+
+  /** What was counted of each variant, by its code. */
+  counted(): ReadonlyMap<number, Counted> {
+    for (const { exposures, histogram } of this.#variants.values()) exposures.addTo(histogram)
+    return this.#variants
   }
 }
 
@@ -179,22 +177,26 @@ export const timingOf = Effect.fnUntraced(function* (
   yielding: Effect.Effect<void> = Effect.yieldNow,
 ) {
   const cells = new Cells()
+  const byAge = new Ages()
   const clocksOf = (person: Sampled) => Clocks.of(person.zone ?? zone)
   for (let at = 0; at < people.length; at += page) {
     for (const person of people.slice(at, at + page)) {
       const clocks = clocksOf(person)
-      for (const code of person.codes) cells.add(code, clocks, nowMillis)
+      for (const code of person.codes) {
+        cells.add(code, clocks, nowMillis)
+        byAge.add(code, nowMillis)
+      }
     }
     yield* yielding
   }
   const tau = cells.tau()
   const fresh = freshness(tau)
-  const variants = new Map<number, Counted>()
-  const counting = new VariantCounting(variants, fresh)
+  const counting = new VariantCounting(fresh, byAge.cumulative())
   for (let at = 0; at < people.length; at += page) {
     for (const person of people.slice(at, at + page)) counting.add(person.codes, clocksOf(person), nowMillis)
     yield* yielding
   }
+  const variants = counting.counted()
   const whole: Counted = {
     ...sumOf([...variants.values()]),
     histogram: cells.histogram(tau),

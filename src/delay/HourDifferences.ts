@@ -1,52 +1,116 @@
-import { foldedHours, type Histogram } from "./Attention.ts"
+import { dayMillis } from "../bandit/Window.ts"
+import { foldedHour, foldedHours, lookbackDays } from "./Attention.ts"
+import type { Clocks } from "./Clocks.ts"
+import { delayOf, epochMillis, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
-// Whether the hours of the week differ in attention by more than chance, given what each person did. Pure.
+// Whether the hours of the week differ in attention by more than chance. Pure. Engagements are compared with those that the
+// age of the messages alone would bring (a log-rank test), since most messages are sent at a few hours and looked at soon.
 
 /** Hours are compared in blocks of four, on weekdays and at weekends: single hours have too few engagements. */
 const blockHours = 4
+const blockQuarters = 4 * blockHours
 const blocks = foldedHours / blockHours
 
-/**
- * Sums over people from which the spread of engagements beyond their expectation follows, whatever rate is expected: of
- * engagements squared, of exposure squared, and of both multiplied, by block of hours. A person is one observation, since
- * the messages of one person are engaged with at the same hours.
- */
-export interface BlockMoments {
-  readonly engaged: Float64Array
-  readonly exposed: Float64Array
-  readonly both: Float64Array
+/** Ages at which a message can be engaged with. Unit: quarters of an hour. */
+const ages = noEngagement
+
+/** For how many quarters a message has lain there, 0 where it is too old or not yet sent. */
+const lainOf = (code: number, nowMillis: number): number => {
+  const sentMillis = epochMillis + quarterOf(code) * quarterMillis
+  if (sentMillis > nowMillis || nowMillis - sentMillis > lookbackDays * dayMillis) return 0
+  const delay = delayOf(code)
+  return delay === noEngagement ? Math.min(ages, Math.floor((nowMillis - sentMillis) / quarterMillis) + 1) : delay + 1
 }
 
-export const emptyMoments = (): BlockMoments => ({
-  engaged: new Float64Array(blocks),
-  exposed: new Float64Array(blocks),
-  both: new Float64Array(blocks),
-})
+/** How likely a message is engaged with at each age, whatever the hour. */
+export class Ages {
+  readonly #engaged = new Float64Array(ages + 1)
+  readonly #ended = new Float64Array(ages + 1)
 
-/** The sum of a block's hours. */
-const blockOf = (values: Float64Array, block: number): number => {
-  let sum = 0
-  for (let k = block * blockHours; k < (block + 1) * blockHours; k++) sum += values[k]!
-  return sum
-}
+  add(code: number, nowMillis: number): void {
+    const lain = lainOf(code, nowMillis)
+    if (lain === 0) return
+    this.#ended[lain]! += 1
+    if (delayOf(code) !== noEngagement) this.#engaged[lain]! += 1
+  }
 
-/** Adds the histogram of one person (not smoothed). */
-export const addPerson = (into: BlockMoments, { engaged, exposed }: Histogram): void => {
-  for (let block = 0; block < blocks; block++) {
-    const y = blockOf(engaged, block)
-    const x = blockOf(exposed, block)
-    into.engaged[block]! += y * y
-    into.exposed[block]! += x * x
-    into.both[block]! += x * y
+  /** Engagements expected of a message before each age, in quarters: 289 values from 0 on (Nelson and Aalen). */
+  cumulative(): Float64Array {
+    const sums = new Float64Array(ages + 1)
+    let lying = this.#ended.reduce((sum, count) => sum + count, 0)
+    for (let age = 1; age <= ages; age++) {
+      sums[age] = sums[age - 1]! + (lying === 0 ? 0 : this.#engaged[age]! / lying)
+      lying -= this.#ended[age]!
+    }
+    return sums
   }
 }
 
-/** Adds the moments of other people. */
-export const addMoments = (into: BlockMoments, other: BlockMoments): void => {
+/**
+ * Engagements and those that are expected by age, added up over people by block of hours; and the sums over people of their
+ * squares and products, from which the spread between people follows. A person is one observation: the messages of one
+ * person are engaged with at the same hours.
+ */
+export interface Blocks {
+  readonly engaged: Float64Array
+  readonly expected: Float64Array
+  readonly engagedSquared: Float64Array
+  readonly expectedSquared: Float64Array
+  readonly both: Float64Array
+}
+
+const five = <A>(make: () => A) => ({
+  engaged: make(),
+  expected: make(),
+  engagedSquared: make(),
+  expectedSquared: make(),
+  both: make(),
+})
+
+export const emptyBlocks = (): Blocks => five(() => new Float64Array(blocks))
+
+/** Adds the blocks of other people. */
+export const addBlocks = (into: Blocks, other: Blocks): void => {
+  for (const name of ["engaged", "expected", "engagedSquared", "expectedSquared", "both"] as const) {
+    for (let block = 0; block < blocks; block++) into[name][block]! += other[name][block]!
+  }
+}
+
+const engaged = new Float64Array(blocks)
+const expected = new Float64Array(blocks)
+
+/** Adds what one person did with some messages. `cumulative` is that of `Ages`. */
+export const addPerson = (
+  into: Blocks,
+  codes: Iterable<number>,
+  clocks: Clocks,
+  nowMillis: number,
+  cumulative: Float64Array,
+): void => {
+  engaged.fill(0)
+  expected.fill(0)
+  for (const code of codes) {
+    const lain = lainOf(code, nowMillis)
+    const sentMillis = epochMillis + quarterOf(code) * quarterMillis
+    const start = Math.floor((sentMillis + clocks.offsetAt(sentMillis)) / quarterMillis)
+    let block = 0
+    for (let age = 0; age < lain;) {
+      const at = start + age
+      block = Math.floor(foldedHour(Math.floor(at / 4)) / blockHours)
+      const end = Math.min(lain, age + blockQuarters - ((at % blockQuarters) + blockQuarters) % blockQuarters)
+      expected[block]! += cumulative[end]! - cumulative[age]!
+      age = end
+    }
+    if (lain > 0 && delayOf(code) !== noEngagement) engaged[block]! += 1
+  }
   for (let block = 0; block < blocks; block++) {
-    into.engaged[block]! += other.engaged[block]!
-    into.exposed[block]! += other.exposed[block]!
-    into.both[block]! += other.both[block]!
+    const y = engaged[block]!
+    const x = expected[block]!
+    into.engaged[block]! += y
+    into.expected[block]! += x
+    into.engagedSquared[block]! += y * y
+    into.expectedSquared[block]! += x * x
+    into.both[block]! += x * y
   }
 }
 
@@ -57,27 +121,25 @@ const quantiles = [3.841, 5.991, 7.815, 9.488, 11.07, 12.592, 14.067, 15.507, 16
 const leastExpected = 1
 
 /**
- * Whether the blocks differ at the 5 % level: Pearson's statistic against one rate for all, divided by how much more the
- * engagements of people spread than independent ones would (the first-order correction of Rao and Scott, which takes account
- * of the decay of touches too). False where two blocks cannot be compared yet.
+ * Whether the blocks differ at the 5 % level: Pearson's statistic, divided by how much more the engagements of people spread
+ * than independent ones would (the first-order correction of Rao and Scott). False where two blocks cannot be compared yet.
  */
-export const hoursDiffer = ({ engaged, exposed }: Histogram, moments: BlockMoments): boolean => {
-  const counts: Array<readonly [block: number, y: number, x: number]> = []
-  for (let block = 0; block < blocks; block++) counts.push([block, blockOf(engaged, block), blockOf(exposed, block)])
-  const rateOf = (some: typeof counts) =>
-    some.reduce((sum, [, y]) => sum + y, 0) / some.reduce((sum, [, , x]) => sum + x, 0)
-  const overall = rateOf(counts)
-  const compared = counts.filter(([, , x]) => x * overall >= leastExpected)
+export const hoursDiffer = (counts: Blocks): boolean => {
+  const rateOf = (some: ReadonlyArray<number>) =>
+    some.reduce((sum, block) => sum + counts.engaged[block]!, 0) /
+    some.reduce((sum, block) => sum + counts.expected[block]!, 0)
+  const all = Array.from({ length: blocks }, (_, block) => block)
+  const overall = rateOf(all)
+  const compared = all.filter((block) => counts.expected[block]! * overall >= leastExpected)
   if (compared.length < 2) return false
   const rate = rateOf(compared)
-  const freedom = compared.length - 1
   let statistic = 0
   let spread = 0
-  for (const [block, y, x] of compared) {
-    const expected = rate * x
-    statistic += (y - expected) ** 2 / expected
-    spread += (moments.engaged[block]! - 2 * rate * moments.both[block]! + rate * rate * moments.exposed[block]!) /
-      expected
+  for (const block of compared) {
+    const mean = rate * counts.expected[block]!
+    statistic += (counts.engaged[block]! - mean) ** 2 / mean
+    spread += (counts.engagedSquared[block]! - 2 * rate * counts.both[block]! +
+      rate * rate * counts.expectedSquared[block]!) / mean
   }
-  return statistic * compared.length / spread > quantiles[freedom - 1]!
+  return statistic * compared.length / spread > quantiles[compared.length - 2]!
 }

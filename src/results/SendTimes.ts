@@ -2,7 +2,7 @@ import { Clock, Context, type Duration, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { dayMillis } from "../bandit/Window.ts"
 import { expected, foldedHour, lookbackDays } from "../delay/Attention.ts"
-import { Groups, isKnown, type Level } from "../delay/Groups.ts"
+import { Groups, isKnown, type Level, type TemplateLevels } from "../delay/Groups.ts"
 import { allowedShare, type Permission, permissionOf } from "../delay/Slots.ts"
 import { timing } from "../delay/Timing.ts"
 import { followedHours } from "../delay/Touch.ts"
@@ -40,11 +40,18 @@ export const weekOf = (
     }
   })
 
+/**
+ * Whether the hours of a template's week differ by more than chance. One test alone, that of the level most of the week comes
+ * from, so that its error rate is the answer's.
+ */
+export const isCertain = ({ organization, template }: Pick<TemplateLevels, "organization" | "template">): boolean =>
+  (template.weight >= 0.5 ? template : organization).differs
+
 /** The hour that is worth most of those in which may be sent. */
-export const bestOf = (hours: ReadonlyArray<SendTimeHour>): TemplateSendTimes["best"] => {
+export const bestOf = (hours: ReadonlyArray<SendTimeHour>, certain: boolean): TemplateSendTimes["best"] => {
   const best = hours.filter(({ allowed }) => allowed > 0)
     .reduce<SendTimeHour | undefined>((a, b) => a === undefined || b.engaged > a.engaged ? b : a, undefined)
-  return best === undefined ? null : { day: best.day, hour: best.hour, engaged: best.engaged }
+  return best === undefined ? null : { day: best.day, hour: best.hour, engaged: best.engaged, certain }
 }
 
 const knownOf = ({ engagements, touches, weight }: Level) => ({ touches, engagements, weight })
@@ -94,6 +101,7 @@ export class SendTimes extends Context.Service<SendTimes, {
           }
           const permission = permissionOf({ quietHours: org.quiet_hours, allowedDays: org.allowed_days })
           const levels = known.template(template.id, template.variants.map(({ id }) => id))
+          const certain = isCertain(levels)
           const hours = weekOf(levels.template, known.tau, permission)
           return {
             ...about,
@@ -104,10 +112,15 @@ export class SendTimes extends Context.Service<SendTimes, {
               { level: "organization", ...knownOf(levels.organization) },
             ],
             hours,
-            best: bestOf(hours),
+            best: bestOf(hours, certain),
             variants: template.variants.map(({ id, name }) => {
               const level = levels.variants.get(id)!
-              return { copy_id: id, name, ...knownOf(level), best: bestOf(weekOf(level, known.tau, permission)) }
+              return {
+                copy_id: id,
+                name,
+                ...knownOf(level),
+                best: bestOf(weekOf(level, known.tau, permission), certain),
+              }
             }),
           } satisfies TemplateSendTimes
         },

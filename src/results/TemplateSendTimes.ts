@@ -17,7 +17,15 @@ const engaged = described(
 )
 
 const BestHour = described(
-  Schema.NullOr(Schema.Struct({ ...place, engaged })),
+  Schema.NullOr(Schema.Struct({
+    ...place,
+    engaged,
+    certain: described(
+      Schema.Boolean,
+      "Whether hours differ by more than chance at all (a log-rank test at the 5 % level, of the template, or of the " +
+        "organization while most of the week is the organization's). If not, other hours may be as good",
+    ),
+  })),
   "The hour in which may be sent with the largest share of them; null while nothing is known",
 )
 

@@ -46,7 +46,15 @@ const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) =>
   const allowed = hours.filter((hour) => hour.allowed > 0)
   const weight = allowed.reduce((sum, hour) => sum + hour.allowed, 0)
   const average = allowed.reduce((sum, { allowed, engaged }) => sum + allowed * engaged, 0) / weight
-  return best === null ? null : (
+  if (best === null) return null
+  if (!best.certain) {
+    return (
+      <p class="headline">
+        The hours do not differ by more than chance so far: any of those in which may be sent may be as good.
+      </p>
+    )
+  }
+  return (
     <p class="headline">
       {placeOf(best)} is the best hour to send: people are expected to engage with {per100(best.engaged)}{" "}
       of 100 messages, {signedPercent(best.engaged / average - 1).replace("+", "")}{" "}
@@ -93,16 +101,20 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
             one.allowed === 0 ? ", not allowed" : one.allowed < 1 ? ", allowed in part" : ""
           }`,
           off: offOf(one),
-          marked: best !== null && one.day === best.day && one.hour === best.hour,
+          marked: best?.certain === true && one.day === best.day && one.hour === best.hour,
         }))}
       />
       <ShadeKey from={per100(low)} to={`${per100(high)} of 100`}>
-        <span class="key">
-          <svg width="18" height="16" aria-hidden="true">
-            <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
-          </svg>
-          best hour
-        </span>
+        {best?.certain === true
+          ? (
+            <span class="key">
+              <svg width="18" height="16" aria-hidden="true">
+                <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
+              </svg>
+              best hour
+            </span>
+          )
+          : null}
         {anyOff
           ? (
             <span class="key">
@@ -175,7 +187,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
               count(touches),
               count(engagements),
               percent(weight),
-              best === null ? "–" : `${placeOf(best)} (${per100(best.engaged)} of 100)`,
+              best === null || !best.certain ? "–" : `${placeOf(best)} (${per100(best.engaged)} of 100)`,
             ])}
           />
         )}

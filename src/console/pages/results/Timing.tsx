@@ -42,7 +42,9 @@ export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplat
                 : `Sending at the advised time changes engagement by ${points(gain.difference)} percentage points ` +
                   `(95 % interval ${points(gain.interval[0])} to ${
                     points(gain.interval[1])
-                  }) against times drawn evenly.`}
+                  }) against times drawn evenly.${
+                    gain.interval[0] <= 0 && gain.interval[1] >= 0 ? " That is within chance so far." : ""
+                  }`}
             </p>
             <Table
               caption="Engagement by when the message was sent"
