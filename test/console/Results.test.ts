@@ -160,7 +160,9 @@ describe("Results and overview in the console", () => {
     assert.isBelow(page.text.length, 150_000)
     for (const id of ["week", "attention"]) assert.include(page.text, `id="${id}"`)
     assert.include(page.text, "nothing is sent from 20:30 to 08:00 and only Mondays are used")
-    assert.match(page.text, /Monday \d+:00 is the best hour to send/)
+    // All were sent at one hour, so that nothing tells hours apart.
+    assert.include(page.text, "The hours do not differ by more than chance so far")
+    assert.notInclude(page.text, "is the best hour to send")
     assert.strictEqual(page.text.match(/class="off partly"/g)?.length, 1)
     assert.strictEqual((await viewer.get("/console/o/hours/templates/none/send-times")).status, 404)
     assert.strictEqual((await viewer.get("/console/o/empty/templates/t/send-times")).status, 403)

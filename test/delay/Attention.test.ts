@@ -17,7 +17,6 @@ import {
 import * as Clocks from "../../src/delay/Clocks.ts"
 import { encode, encodeHourly, epochMillis, followedHours, noEngagement, quarterMillis } from "../../src/delay/Touch.ts"
 
-const hour = 3_600_000
 const utc = Clocks.of("UTC")
 const quarterNumber = (text: string) => Math.floor((Date.parse(text) - epochMillis) / quarterMillis)
 const now = Date.parse("2026-06-15T00:00:00Z")
