@@ -1,5 +1,5 @@
 // The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
-// [--from 1] [--refit-hours 3] [--windows]. The share of the way from choosing evenly to the oracle, in percent, each
+// [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners). The share of the way from choosing evenly to the oracle, in percent, each
 // policy in the same worlds with the same users.
 import { parseArgs } from "node:util"
 import { peers, type Policy } from "../src/simulation/Learners.ts"
@@ -15,6 +15,7 @@ const { values: flags } = parseArgs({
     from: { type: "string", default: "1" },
     worlds: { type: "string", default: worldNames.join() },
     "refit-hours": { type: "string", default: "3" },
+    worth: { type: "string", default: "1" },
     windows: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
   },
@@ -23,13 +24,17 @@ const { values: flags } = parseArgs({
 const chosen = flags.worlds.split(",").filter((name) => name !== "")
 const unknown = chosen.filter((name) => !worldNames.some((known) => known === name))
 const from = Number(flags.from)
+const worth = Number(flags.worth)
 const count = flags.quick ? 3 : Number(flags.seeds)
 const refitHours = flags.quick ? 6 : Number(flags["refit-hours"])
-if (unknown.length > 0 || !Number.isInteger(from) || !(Number.isInteger(count) && count > 0) || !(refitHours >= 0)) {
+if (
+  unknown.length > 0 || !Number.isInteger(from) || !(Number.isInteger(count) && count > 0) || !(refitHours >= 0) ||
+  !(worth > 0)
+) {
   console.error(
     unknown.length > 0
       ? `No such world: ${unknown.join()}. There are ${worldNames.join()}.`
-      : "--seeds and --from are whole numbers, --refit-hours a number of hours",
+      : "--seeds and --from are whole numbers, --refit-hours a number of hours, --worth a number above 0",
   )
   Deno.exit(1)
 }
@@ -55,7 +60,7 @@ for (const name of worlds) {
   const start = performance.now()
   for (const { name: policy } of policies) shares.get(policy)!.set(name, [])
   for (const seed of seeds) {
-    const made = world(name, seed)
+    const made = world(name, seed, worth)
     for (const policy of policies) shares.get(policy.name)!.get(name)!.push(100 * run(made, policy, seed).share)
     console.error(`${name} ${seed - from + 1}/${count} after ${((performance.now() - start) / 1000).toFixed(0)} s`)
   }

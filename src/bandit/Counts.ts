@@ -1,11 +1,31 @@
 import { bucketAt, isExpired } from "./Window.ts"
 
-/** What was sent and what came of it, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
+/**
+ * How an objective values the outcomes that are counted. A template counts several numbers for each bucket, such as
+ * clicks and conversions; both lists run parallel to them.
+ */
+export interface Valuation {
+  /** Value of one unit of each number. The value of a bucket is the sum. */
+  readonly values: ReadonlyArray<number>
+  /** Squared value of one unit of each number. The sum is the variance of the value of rare, independent outcomes. */
+  readonly squares: ReadonlyArray<number>
+  /** The largest value that one send can have; `Infinity` where there is no limit. */
+  readonly mostPerSend: number
+}
+
+/** One kind of outcome, worth 1, at most once for each send. */
+export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend: 1 }
+
+/** Outcomes of any value: the numbers counted are the sum of the values and the sum of their squares. */
+export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: Infinity }
+
+/** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
 export interface Series {
   readonly variant: string
   readonly cell: string
   readonly starts: ReadonlyArray<number>
   readonly sends: ReadonlyArray<number>
+  /** Value of the outcomes by the valuation: the number of clicks where one click is worth 1. */
   readonly clicks: ReadonlyArray<number>
 }
 
@@ -13,53 +33,67 @@ interface MutableSeries extends Series {
   readonly starts: Array<number>
   readonly sends: Array<number>
   readonly clicks: Array<number>
+  /** The numbers counted, by their place in the valuation and then by bucket. */
+  readonly outcomes: ReadonlyArray<Array<number>>
 }
 
-const addAt = ({ clicks, sends, starts }: MutableSeries, start: number, n: number, y: number): void => {
-  // Nearly everything belongs to one of the latest buckets.
-  let i = starts.length
-  while (i > 0 && starts[i - 1]! > start) i--
-  if (i > 0 && starts[i - 1] === start) {
-    sends[i - 1] = sends[i - 1]! + n
-    clicks[i - 1] = clicks[i - 1]! + y
-  } else {
-    starts.splice(i, 0, start)
-    sends.splice(i, 0, n)
-    clicks.splice(i, 0, y)
-  }
+/** Sends and outcomes of all variants and cells in one bucket. */
+export interface BucketTotal {
+  /** Start of the bucket, Unix milliseconds. */
+  readonly start: number
+  readonly sends: number
+  /** Value of the outcomes by the valuation. */
+  readonly value: number
+}
+
+const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): number => {
+  let sum = 0
+  for (let k = 0; k < units.length; k++) sum += units[k]! * amounts(k)
+  return sum
 }
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * The counts of one template in memory: sends and clicks by variant, cell and bucket. The order in which they were added
- * leaves no trace, so that a model fitted from replayed events equals the first to the last bit (as long as the counts
- * are whole numbers below 2^53, whose sums are exact).
+ * The counts of one template in memory: sends and outcomes by variant, cell and bucket. Outcomes are kept as counts and
+ * valued when read, so that the order in which they were added leaves no trace: a model fitted from replayed events
+ * equals the first to the last bit (as long as the counts are whole numbers below 2^53, whose sums are exact).
  */
 export class Counts {
+  readonly valuation: Valuation
   readonly #series = new Map<string, Map<string, MutableSeries>>()
+  /** By start of the bucket: sends, then the numbers counted. */
+  readonly #totals = new Map<number, Array<number>>()
   #sorted: ReadonlyArray<Series> | undefined
 
-  /** Adds counts (of either sign) to the bucket that starts at `start`, as `bucketAt` gives it. */
-  add(variant: string, cell: string, start: number, sends: number, clicks: number): void {
+  constructor(valuation: Valuation = singleOutcome) {
+    this.valuation = valuation
+  }
+
+  /**
+   * Adds counts (of either sign) to the bucket that starts at `start`, as `bucketAt` gives it. `outcomes` has one number
+   * for each place of the valuation.
+   */
+  add(variant: string, cell: string, start: number, sends: number, ...outcomes: ReadonlyArray<number>): void {
     let cells = this.#series.get(variant)
     if (cells === undefined) this.#series.set(variant, cells = new Map())
     let series = cells.get(cell)
     if (series === undefined) {
-      cells.set(cell, series = { variant, cell, starts: [], sends: [], clicks: [] })
+      cells.set(cell, series = this.#empty(variant, cell))
       this.#sorted = undefined
     }
-    addAt(series, start, sends, clicks)
+    this.#addAt(series, start, sends, (k) => outcomes[k] ?? 0)
   }
 
   /** Moves counts into the buckets they belong to at `now` (Unix milliseconds) and drops those over 180 days old. */
   rollUp(now: number): void {
+    this.#totals.clear()
     for (const [variant, cells] of this.#series) {
       for (const [cell, old] of cells) {
-        const rolled: MutableSeries = { variant, cell, starts: [], sends: [], clicks: [] }
+        const rolled = this.#empty(variant, cell)
         old.starts.forEach((at, i) => {
           const { start } = bucketAt(at, now)
-          if (!isExpired(start, now)) addAt(rolled, start, old.sends[i]!, old.clicks[i]!)
+          if (!isExpired(start, now)) this.#addAt(rolled, start, old.sends[i]!, (k) => old.outcomes[k]![i]!)
         })
         if (rolled.starts.length > 0) cells.set(cell, rolled)
         else cells.delete(cell)
@@ -80,5 +114,58 @@ export class Counts {
   /** Ids of the cells with counts, each once, in no particular order. */
   cells(): ReadonlySet<string> {
     return new Set(this.series().map(({ cell }) => cell))
+  }
+
+  /** All variants and cells together, by bucket, oldest first. */
+  totals(): ReadonlyArray<BucketTotal> {
+    return [...this.#totals].sort(([a], [b]) => a - b).map(([start, row]) => ({
+      start,
+      sends: row[0]!,
+      value: sumOf(this.valuation.values, (k) => row[k + 1]!),
+    }))
+  }
+
+  /**
+   * The value of one outcome as it counts for certainty: Σw²n / Σwn, where n outcomes have the value w. Values divided by
+   * it have about the variance of a count, so that an objective in other units decides alike. Above 0. Where costs take
+   * more than the outcomes' own noise away from their value, it is the square root of Σw²n; without outcomes, the largest
+   * weight.
+   */
+  worth(): number {
+    const { squares, values } = this.valuation
+    const sums = new Array<number>(values.length).fill(0)
+    for (const row of this.#totals.values()) sums.forEach((sum, k) => sums[k] = sum + row[k + 1]!)
+    const square = sumOf(squares, (k) => sums[k]!)
+    if (!(square > 0)) return Math.max(...values)
+    return square / Math.max(sumOf(values, (k) => sums[k]!), Math.sqrt(square))
+  }
+
+  #empty(variant: string, cell: string): MutableSeries {
+    return { variant, cell, starts: [], sends: [], clicks: [], outcomes: this.valuation.values.map(() => []) }
+  }
+
+  #addAt(series: MutableSeries, start: number, n: number, amount: (k: number) => number): void {
+    const { clicks, outcomes, sends, starts } = series
+    const { values } = this.valuation
+    let total = this.#totals.get(start)
+    if (total === undefined) this.#totals.set(start, total = new Array<number>(values.length + 1).fill(0))
+    total[0] = total[0]! + n
+    // Nearly everything belongs to one of the latest buckets.
+    let i = starts.length
+    while (i > 0 && starts[i - 1]! > start) i--
+    if (i > 0 && starts[i - 1] === start) i--
+    else {
+      starts.splice(i, 0, start)
+      sends.splice(i, 0, 0)
+      clicks.splice(i, 0, 0)
+      for (const column of outcomes) column.splice(i, 0, 0)
+    }
+    sends[i] = sends[i]! + n
+    for (let k = 0; k < values.length; k++) {
+      const y = amount(k)
+      outcomes[k]![i] = outcomes[k]![i]! + y
+      total[k + 1] = total[k + 1]! + y
+    }
+    clicks[i] = sumOf(values, (k) => outcomes[k]![i]!)
   }
 }

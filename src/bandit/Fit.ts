@@ -57,7 +57,7 @@ const begin = (input: FitInput, cells: Cells, observations: Observations): State
   const { organization, start } = input
   const attributes = cells.names.length
   const state: State = {
-    a0: start?.a0 ?? organization.a0,
+    a0: start === undefined ? organization.a0 : start.a0 - Math.log(observations.worth),
     f: new Float64Array(cells.size),
     g: new Float64Array(observations.days.length),
     tau0: start?.tau0 ?? organization.tau0,
@@ -228,12 +228,15 @@ const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnaps
     effectiveSends: totals.effectiveSends,
     clicks: totals.clicks,
   }))
+  const { mostPerSend } = input.counts.valuation
   const model: ModelSnapshot = {
     version: input.version,
     fittedAt: input.now,
     window: input.window,
     scheme: input.scheme,
-    a0: state.a0,
+    a0: state.a0 + Math.log(seen.worth),
+    worth: seen.worth,
+    ...(mostPerSend < Infinity ? { mostPerSend } : {}),
     f: Array.from(state.f),
     days: seen.days.map((day, d) => [day, state.g[d]!]),
     tau0: state.tau0,
@@ -247,7 +250,7 @@ const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnaps
   return seen.firstSendAt === null ? model : { ...model, clicksNext14Days: forecast(model, seen) }
 }
 
-const forecast = (model: ModelSnapshot, { recent, recentTo14Days }: Observations): number => {
+const forecast = (model: ModelSnapshot, { recent, recentTo14Days, worth }: Observations): number => {
   const betas = new Map(model.variants.map(({ beta, id }) => [id, beta]))
   let clicks = 0
   for (const { features, sends, variant } of recent) {
@@ -256,5 +259,5 @@ const forecast = (model: ModelSnapshot, { recent, recentTo14Days }: Observations
     if (beta !== undefined) { for (const feature of features) if (feature >= 0) log += beta[feature]! }
     clicks += sends * Math.exp(log)
   }
-  return clicks * recentTo14Days
+  return clicks / worth * recentTo14Days
 }

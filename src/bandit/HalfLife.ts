@@ -19,7 +19,7 @@ const scoreMemory = 0.97
 /** Expected clicks that make no difference any more. */
 const negligible = 1e-6
 
-/** Faded sums of one variant up to the last day judged: clicks, and clicks expected at the base rate. */
+/** Faded sums of one variant up to the last day judged, in the objective's unit: outcomes, and those expected at the base rate. */
 export interface FadedSums {
   readonly id: string
   readonly clicks: number
@@ -46,7 +46,10 @@ export const initialHalfLife: HalfLifeState = {
   candidates: halfLives.map((halfLifeDays) => ({ halfLifeDays, score: 0, sums: [] })),
 }
 
-/** What one variant did on one day: clicks expected at the base rate, maturity included, and clicks observed. */
+/**
+ * Outcomes of one variant on one day, in the objective's unit: those expected at the base rate, maturity included, and
+ * those observed.
+ */
 export interface DayResult {
   readonly id: string
   readonly expected: number
@@ -85,13 +88,15 @@ export const dayTerms = (
 
 /**
  * Judges the candidates by one day's results and lets them learn from it. Days are given in order; one that is not later
- * than the last is passed over. `tau0` is the standard deviation of the variants' intercepts.
+ * than the last is passed over. `tau0` is the standard deviation of the variants' intercepts, `worth` the value of one
+ * outcome (see `Counts.worth`).
  */
 export const judgeDay = (
   state: HalfLifeState,
   day: number,
   results: ReadonlyArray<DayResult>,
   tau0: number,
+  worth = 1,
 ): HalfLifeState => {
   if (state.lastDay !== null && day <= state.lastDay) return state
   const prior = 1 / tau0 ** 2
@@ -106,17 +111,17 @@ export const judgeDay = (
     )
     const before = sorted.map(({ id }) => known.get(id) ?? { clicks: 0, expected: 0 })
     const { terms } = dayTerms(
-      before.map(({ clicks }) => prior + clicks),
-      before.map(({ expected }) => prior + expected),
-      sorted.map(({ expected }) => expected),
-      sorted.map(({ clicks }) => clicks),
+      before.map(({ clicks }) => prior + clicks / worth),
+      before.map(({ expected }) => prior + expected / worth),
+      sorted.map(({ expected }) => expected / worth),
+      sorted.map(({ clicks }) => clicks / worth),
     )
     sorted.forEach(({ clicks, expected, id }, v) => {
       known.set(id, { clicks: before[v]!.clicks + Math.max(0, clicks), expected: before[v]!.expected + expected })
     })
     const next: Array<FadedSums> = []
     for (const [id, { clicks, expected }] of known) {
-      if (expected * fade > negligible) next.push({ id, clicks: clicks * fade, expected: expected * fade })
+      if (expected * fade > negligible * worth) next.push({ id, clicks: clicks * fade, expected: expected * fade })
     }
     return {
       halfLifeDays,

@@ -30,7 +30,7 @@ export type VariantPosterior = typeof VariantPosterior.Type
 
 /**
  * All that deciding needs of what was learned for one template under one window. Plain data: survives JSON to the last
- * bit. Rates are clicks per send; times are Unix milliseconds.
+ * bit. Rates are values per send in the objective's unit (clicks, where one click is worth 1); times are Unix milliseconds.
  */
 export const ModelSnapshot = Schema.Struct({
   /** Names this snapshot among those of the organization, such as `t:412`. */
@@ -41,8 +41,12 @@ export const ModelSnapshot = Schema.Struct({
     keys: Schema.Array(Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String) })),
     builtIns: Schema.optionalKey(Schema.Array(Schema.String)),
   }),
-  /** Log of the base rate. */
+  /** Log of the base rate, in the objective's unit per send. */
   a0: Schema.Finite,
+  /** Value of one outcome, see `Counts.worth`; 1 unless given. */
+  worth: Schema.optionalKey(Schema.Finite),
+  /** No rate is above this, in the objective's unit per send; without it there is no limit. */
+  mostPerSend: Schema.optionalKey(Schema.Finite),
   /** Effects of the attribute values on the base rate, by coefficient; 0 for the intercept. */
   f: Numbers,
   /** Effects of the days on the base rate: start of the day (or week) and effect. */
@@ -55,7 +59,7 @@ export const ModelSnapshot = Schema.Struct({
   gamma0: Schema.Finite,
   /** Variants with data, by id; every other one has the prior. */
   variants: Schema.Array(VariantPosterior),
-  /** Clicks expected in the next 14 days at the last 3 days' traffic; null before any traffic. */
+  /** Outcomes expected in the next 14 days at the last 3 days' traffic, each counted as 1; null before any traffic. */
   clicksNext14Days: Schema.NullOr(Schema.Finite),
   /** Sends of the last 14 days by cell. */
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
@@ -142,9 +146,13 @@ export const posterior = (model: ModelSnapshot, variant: VariantPosterior | unde
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
 }
 
-/** Clicks per send expected of a variant in a cell, on a day like the average one. */
+/** `rate`, or the largest rate that is possible. */
+export const possible = ({ mostPerSend = Infinity }: Pick<ModelSnapshot, "mostPerSend">, rate: number): number =>
+  Math.min(mostPerSend, rate)
+
+/** Value per send expected of a variant in a cell, on a day like the average one; at most the largest possible. */
 export const rate = (model: ModelSnapshot, variant: VariantPosterior | undefined, cell: Cell): number =>
-  Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell).mean)
+  possible(model, Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell).mean))
 
 /** 95 % credible interval of `rate`, lower end first. The base rate counts as known. */
 export const interval = (
@@ -154,5 +162,5 @@ export const interval = (
 ): readonly [number, number] => {
   const { mean, sd } = posterior(model, variant, cell)
   const center = logBaseRate(model, cell) + mean
-  return [Math.exp(center - 1.96 * sd), Math.exp(center + 1.96 * sd)]
+  return [possible(model, Math.exp(center - 1.96 * sd)), possible(model, Math.exp(center + 1.96 * sd))]
 }

@@ -32,6 +32,8 @@ export interface Observations {
   /** First pair of each variant; one number more than variants. */
   readonly pairs: Int32Array
   readonly cellOfPair: Int32Array
+  /** Value of one outcome, see `Counts.worth`. Clicks below are values divided by it; those of `variants` are not. */
+  readonly worth: number
   /** Weighted clicks of each pair. */
   readonly clicksOfPair: Float64Array
   readonly entries: number
@@ -63,6 +65,7 @@ export const observe = (
   now: number,
 ): Observations => {
   const series = counts.series()
+  const worth = counts.worth()
   let rows = 0
   let oldest = Infinity
   let newest = -Infinity
@@ -153,11 +156,12 @@ export const observe = (
       totals.maturedSends += matured
       totals.effectiveSends += weight * matured
       totals.clicks += y
-      clicks += weight * y
-      clicksOfPair[pair] = clicksOfPair[pair]! + weight * y
+      const weighted = weight * y / worth
+      clicks += weighted
+      clicksOfPair[pair] = clicksOfPair[pair]! + weighted
       const day = Math.floor((start - base) / dayMillis)
       dayUsed[day] = 1
-      clicksByRawDay[day] = clicksByRawDay[day]! + weight * y
+      clicksByRawDay[day] = clicksByRawDay[day]! + weighted
       if (entries > 0 && pairOfEntry[entries - 1] === pair && rawDayOfEntry[entries - 1] === day) {
         exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + weight * matured
       } else {
@@ -188,6 +192,7 @@ export const observe = (
     cells: features.length,
     days,
     variants,
+    worth,
     pairs: Int32Array.from([...firstPair, cellOfPair.length]),
     cellOfPair: Int32Array.from(cellOfPair),
     clicksOfPair: Float64Array.from(clicksOfPair),

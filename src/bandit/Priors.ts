@@ -9,7 +9,7 @@ export interface Contribution {
   readonly squares: number
   /** How many of them the data determine. */
   readonly determined: number
-  /** Log of its base rate. */
+  /** Log of its base rate, in outcomes per send: objectives of different units teach each other. */
   readonly a0: number
 }
 
@@ -19,7 +19,7 @@ export interface OrganizationPriors {
   readonly squares: number
   /** How many of those intercepts the data determine. */
   readonly determined: number
-  /** Log of the base rate. */
+  /** Log of the base rate, in outcomes per send. */
   readonly a0: number
   /** Standard deviation of the variants' intercepts. */
   readonly tau0: number
@@ -28,15 +28,16 @@ export interface OrganizationPriors {
 /** The priors of an organization that knows nothing: base rate 0.03, standard deviation 0.2. */
 export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0: Math.log(0.03), tau0: 0.2 }
 
-/** What a fitted template contributes; nothing below 30 clicks in its window. */
+/** What a fitted template contributes; nothing below 30 outcomes in its window. */
 export const contributionOf = (model: ModelSnapshot): Contribution | undefined => {
+  const { worth = 1 } = model
   let clicks = 0
   let squares = 0
   for (const variant of model.variants) {
-    clicks += variant.clicks
+    clicks += variant.clicks / worth
     squares += variant.beta[0]! ** 2
   }
-  return clicks < smallestClicks ? undefined : { squares, determined: model.gamma0, a0: model.a0 }
+  return clicks < smallestClicks ? undefined : { squares, determined: model.gamma0, a0: model.a0 - Math.log(worth) }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { CensusDay } from "../bandit/Census.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import { emptyScheme } from "../bandit/Cells.ts"
-import { Counts } from "../bandit/Counts.ts"
+import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import {
   dayResults,
@@ -72,9 +72,19 @@ type Weights = { readonly [outcome in TimedOutcome | "negative"]?: number | unde
 
 const weightsOf = (objective: Objective): Weights => typeof objective === "string" ? { [objective]: 1 } : objective
 
-const valueOf = (weights: Weights, counts: TallyCounts): number =>
-  (weights.click ?? 0) * (counts.click ?? 0) + (weights.open ?? 0) * (counts.open ?? 0) +
-  (weights.conversion ?? 0) * (counts.conversion ?? 0) + (weights.negative ?? 0) * (counts.negative ?? 0)
+const valued = ["click", "open", "conversion", "negative"] as const
+
+/** The outcomes that an objective values, and how its tallies enter the counts. */
+const valuationOf = (weights: Weights) => {
+  const outcomes = valued.filter((outcome) => (weights[outcome] ?? 0) !== 0)
+  const values = outcomes.map((outcome) => weights[outcome]!)
+  const valuation: Valuation = {
+    values,
+    squares: values.map((weight) => weight ** 2),
+    mostPerSend: values.reduce((sum, weight) => sum + Math.max(0, weight), 0),
+  }
+  return { valuation, amountsOf: (counts: TallyCounts) => outcomes.map((outcome) => counts[outcome] ?? 0) }
+}
 
 /** Delays of the outcomes that are worth something, as the curve of maturity takes them. */
 const delayRows = (weights: Weights, hours: ReadonlyArray<HourDelays>): ReadonlyArray<DelayRow> =>
@@ -106,7 +116,7 @@ export const judgeDays = (
   const next = halfLife.lastDay === null ? last : halfLife.lastDay + dayMillis
   let state = halfLife
   for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
-    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), model.tau0)
+    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), model.tau0, counts.worth())
   }
   return state
 }
@@ -126,9 +136,10 @@ export const withVerdict = (
 })
 
 class Template {
-  readonly counts = new Counts()
   readonly #objective: Objective
+  readonly counts: Counts
   readonly #weights: Weights
+  readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
   readonly #delays = new Delays()
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
@@ -137,6 +148,9 @@ class Template {
   constructor(request: OpenRequest, now: number) {
     this.#objective = request.objective
     this.#weights = weightsOf(request.objective)
+    const { amountsOf, valuation } = valuationOf(this.#weights)
+    this.counts = new Counts(valuation)
+    this.#amountsOf = amountsOf
     this.#halfLife = request.halfLife ?? initialHalfLife
     this.#model = request.model
     this.apply(request, now)
@@ -145,7 +159,7 @@ class Template {
   apply({ delays, tallies }: Counted, now: number): void {
     for (const { copyId, counts, segment, start } of tallies) {
       const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
-      this.counts.add(copyId, segment, bucketAt(start, now).start, sends, valueOf(this.#weights, counts))
+      this.counts.add(copyId, segment, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
     }
     this.#delays.merge(delayRows(this.#weights, delays))
   }

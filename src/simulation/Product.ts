@@ -1,6 +1,6 @@
 import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
-import { Counts } from "../bandit/Counts.ts"
+import { anyValues, Counts } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
 import { type DelayCurve, delayCurve, Delays, priorDelayCurve } from "../bandit/Maturity.ts"
@@ -119,7 +119,7 @@ export class Product implements Learner {
   ): void {
     const { choices } = template.readings.findLast(({ from }) => from <= sentAt)!
     const cell = choices.cellOf(context.attrs, hourOfWeek(sentAt))
-    template.counts.add(this.#arms[arm]!, cell.id, bucketAt(sentAt, now).start, sends, outcome)
+    template.counts.add(this.#arms[arm]!, cell.id, bucketAt(sentAt, now).start, sends, outcome, outcome ** 2)
     template.dirty = true
   }
 
@@ -138,7 +138,7 @@ export class Product implements Learner {
     const choices = new Choices(model, this.#floor)
     return this.#templates[index] = {
       id,
-      counts: new Counts(),
+      counts: new Counts(anyValues),
       census: new Census(),
       delays: new Delays(),
       halfLife: initialHalfLife,

@@ -81,7 +81,7 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     while (arrivals.next <= now) {
       const time = arrivals.next
       const decision = arrivals.take()
-      learner.observe(contexts[contextOf[decision]!]!, chosen[decision]!, at[decision]!, time, 1)
+      learner.observe(contexts[contextOf[decision]!]!, chosen[decision]!, at[decision]!, time, world.worth)
     }
     const context = contexts[contextOf[i]!]!
     const there = eligible[eligibleOf[i]!]!

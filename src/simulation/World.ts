@@ -51,6 +51,8 @@ export interface World {
   readonly choiceChance: Float64Array
   readonly clickChance: Float64Array
   readonly delayHours: Float64Array
+  /** Value of a click to the learners. */
+  readonly worth: number
 }
 
 /** An attribute of the users: each value with its share (any positive numbers). */
@@ -73,6 +75,8 @@ export interface WorldPlan {
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
   /** Log-normal delay of clicks; at once unless given. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
+  /** Value of a click to the learners; 1 unless given. The rewards of a run are clicks all the same. */
+  readonly worth?: number
   /**
    * The log click rate, as the sum of a part by variant and combination of attribute values and a part by variant and
    * day. Both are called once for each, in ascending order, after which nothing is drawn from `chance` by them.
@@ -180,6 +184,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     choiceChance,
     clickChance,
     delayHours,
+    worth: plan.worth ?? 1,
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
       const row = contextOf[decision]! % combinations.length * count

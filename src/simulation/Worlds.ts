@@ -181,10 +181,12 @@ export const worldNames = Object.keys(shapes) as ReadonlyArray<WorldName>
  * The worlds of section 15 of the design of the bandit: simulated e-mail traffic with click rates of 1 to 6 % (`obd`:
  * 0.5 %) over 30 or 60 days. `stat5` and `stat20`: variants that differ. `segment`: the best differs by attributes.
  * `drift`: rates move and seasons come. `delay`: slow clicks. `launch`: variants come and go. `obd`: 34 variants of a
- * public log. `full`: all of it. `small`: 40 templates with little traffic.
+ * public log. `full`: all of it. `small`: 40 templates with little traffic. `worth` is the value
+ * of a click to the learners.
  */
-export const world = (name: WorldName, seed: number): World => makeWorld({ ...shapes[name], name, seed })
+export const world = (name: WorldName, seed: number, worth = 1): World =>
+  makeWorld({ ...shapes[name], name, seed, worth })
 
 /** A world like `name`, cut short: `sends` decisions in the first `days` days at the same rates. */
-export const shortWorld = (name: WorldName, seed: number, days: number, sends: number): World =>
-  makeWorld({ ...shapes[name], name, seed, days, sends })
+export const shortWorld = (name: WorldName, seed: number, days: number, sends: number, worth = 1): World =>
+  makeWorld({ ...shapes[name], name, seed, days, sends, worth })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { Counts } from "../../src/bandit/Counts.ts"
+import { anyValues, Counts } from "../../src/bandit/Counts.ts"
 import { bucketAt, bucketWeight, isExpired, type Window } from "../../src/bandit/Window.ts"
 import { adaptive, countsOf, day, fitRows, hour, now, promptCurve } from "./Samples.ts"
 import { fit } from "../../src/bandit/Fit.ts"
@@ -31,7 +31,8 @@ const rowOf = ({ age, cell, clicked, variant }: Send, at = now) => ({
   clicks: clicked ? 1 : 0,
 })
 
-const plain = (counts: Counts) => counts.series()
+const plain = (counts: Counts) =>
+  counts.series().map(({ cell, clicks, sends, starts, variant }) => ({ variant, cell, starts, sends, clicks }))
 
 describe("counts", () => {
   it("sum over a window to what the log of sends has in it", () => {
@@ -112,6 +113,50 @@ describe("counts", () => {
     assert.deepStrictEqual(plain(counts), [
       { variant: "a", cell: "", starts: [now - 2 * hour, now - hour], sends: [1, 1], clicks: [1, 0] },
     ])
+  })
+
+  it("give the value of an outcome as the sum of squared weights over the sum of weights", () => {
+    const counts = (values: ReadonlyArray<number>) =>
+      new Counts({ values, squares: values.map((value) => value ** 2), mostPerSend: Infinity })
+    const none = counts([3, 0.5])
+    assert.strictEqual(none.worth(), 3)
+    none.add("a", "", now - hour, 100, 0, 4)
+    assert.closeTo(none.worth(), 0.5, 1e-12)
+    none.add("b", "", now - 2 * hour, 100, 2, 0)
+    assert.closeTo(none.worth(), (4 * 0.25 + 2 * 9) / (4 * 0.5 + 2 * 3), 1e-12)
+    assert.deepStrictEqual(none.totals(), [
+      { start: now - 2 * hour, sends: 100, value: 6 },
+      { start: now - hour, sends: 100, value: 2 },
+    ])
+    // A cost that takes all value away leaves a positive unit: the noise of the sum.
+    const costly = counts([1, -10])
+    costly.add("a", "", now - hour, 100, 10, 2)
+    assert.closeTo(costly.worth(), Math.sqrt(10 + 200), 1e-12)
+    // Revenue comes as sums of values and of their squares.
+    const revenue = new Counts(anyValues)
+    revenue.add("a", "", now - hour, 10, 30, 500)
+    revenue.add("a", "", now - hour, 0, 20, 400)
+    assert.closeTo(revenue.worth(), 900 / 50, 1e-12)
+  })
+
+  it("keep their worth through a roll-up and whatever the order, to the last bit", () => {
+    const valuation = { values: [0.02, 0.7], squares: [0.0004, 0.49], mostPerSend: 0.72 }
+    fc.assert(fc.property(log, (sends) => {
+      const of = (all: ReadonlyArray<Send>) => {
+        const counts = new Counts(valuation)
+        for (const send of all) {
+          const { cell, clicks, start, variant } = rowOf(send)
+          counts.add(variant, cell, start, 1, clicks, 1 - clicks)
+        }
+        return counts
+      }
+      const rolled = of(sends)
+      rolled.rollUp(now)
+      const kept = of(sends.filter(({ age }) => !isExpired(bucketAt(now - age, now).start, now)).toReversed())
+      assert.deepStrictEqual(plain(rolled), plain(kept))
+      assert.strictEqual(rolled.worth(), kept.worth())
+      assert.deepStrictEqual(rolled.totals(), kept.totals())
+    }))
   })
 
   it("forget a variant whose last sends have expired", () => {

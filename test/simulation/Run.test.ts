@@ -39,6 +39,14 @@ describe("a run", () => {
     }
   })
 
+  it("decides alike in whatever unit clicks are valued", () => {
+    for (const seed of [1, 2, 3]) {
+      const share = (worth: number) => run(shortWorld("stat5", seed, 15, 15_000, worth), adaptive, seed).share
+      const once = share(1)
+      for (const worth of [100, 0.02, 12.34]) assert.closeTo(share(worth), once, 1e-3)
+    }
+  })
+
   it("of the same policy and seed in the same world ends the same", () => {
     const world = () => shortWorld("full", 4, 5, 3_000)
     for (const policy of [adaptive, betaThompson()]) {

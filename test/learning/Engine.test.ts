@@ -1,0 +1,111 @@
+import { assert, describe, it } from "@effect/vitest"
+import { encodeCell } from "../../src/bandit/Cells.ts"
+import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import type { TallyCounts } from "../../src/bandit/Tally.ts"
+import type { Objective } from "../../src/domain/Template.ts"
+import { type Counted, Engine } from "../../src/learning/Engine.ts"
+import { day, hour, now } from "../bandit/Samples.ts"
+
+const segment = encodeCell([])
+
+const tally = (copyId: string, daysAgo: number, counts: TallyCounts): Counted["tallies"][number] => ({
+  copyId,
+  segment,
+  start: Math.floor((now - daysAgo * day) / hour) * hour,
+  counts,
+})
+
+const week = (copyId: string, counts: TallyCounts) =>
+  [1, 2, 3, 4, 5, 6, 7].map((daysAgo) => tally(copyId, daysAgo, counts))
+
+const learn = (objective: Objective, tallies: Counted["tallies"], fits = 3) => {
+  const engine = new Engine()
+  engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+  const fit = () =>
+    engine.fit("t", {
+      version: "t:1",
+      now,
+      window: undefined,
+      organization: defaultPriors,
+      organizationDelays: [],
+      active: ["a", "b"],
+      census: undefined,
+    })
+  let answer = fit()
+  for (let i = 1; i < fits; i++) answer = fit()
+  const policy = new Policy(answer.model)
+  const trace = policy.trace(policy.cells.parse(segment), eligibleSet(["a", "b"]))
+  return { ...answer, candidates: trace.candidates, weights: trace.candidates.map(({ weight }) => weight) }
+}
+
+const tallies = [
+  ...week("a", { decisions: 900, open: 200, click: 30, conversion: 3, negative: 4 }),
+  ...week("b", { decisions: 1000, open: 210, click: 42, conversion: 2, negative: 9, voided: 5 }),
+]
+
+describe("the objective of a template", () => {
+  it("decides alike in any unit, and shows rates in its own", () => {
+    const once = learn({ click: 1, conversion: 20, negative: -2 }, tallies)
+    for (const scale of [30, 0.02]) {
+      const scaled = learn({ click: scale, conversion: 20 * scale, negative: -2 * scale }, tallies)
+      scaled.weights.forEach((weight, i) => assert.closeTo(weight, once.weights[i]!, 1e-9))
+      scaled.candidates.forEach(({ clicks, interval, rate }, i) => {
+        const { clicks: value, interval: [low, high], rate: mean } = once.candidates[i]!
+        assert.closeTo(clicks / scale, value, 1e-9)
+        assert.closeTo(rate / scale, mean, 1e-9)
+        assert.closeTo(interval[0] / scale, low, 1e-9)
+        assert.closeTo(interval[1] / scale, high, 1e-9)
+      })
+      assert.closeTo(scaled.contribution!.a0, once.contribution!.a0, 1e-9)
+      assert.closeTo(scaled.model.clicksNext14Days!, once.model.clicksNext14Days!, 1e-6)
+      assert.deepStrictEqual(
+        scaled.halfLife.candidates.map(({ score }) => score.toFixed(9)),
+        once.halfLife.candidates.map(({ score }) => score.toFixed(9)),
+      )
+    }
+  })
+
+  it("with one weighted outcome is as certain as with the outcome itself", () => {
+    const plain = learn("conversion", tallies)
+    const weighted = learn({ conversion: 100, click: 0 }, tallies)
+    assert.deepStrictEqual(weighted.weights.map((weight) => weight.toFixed(9)), plain.weights.map((w) => w.toFixed(9)))
+    assert.strictEqual(weighted.model.mostPerSend, 100)
+    assert.strictEqual(plain.model.mostPerSend, 1)
+  })
+
+  it("is known as well as its noisiest part allows: a rare dear outcome makes it less certain than many cheap ones", () => {
+    const cheap = learn("click", tallies)
+    const dear = learn({ click: 1, conversion: 300 }, tallies)
+    const width = ({ interval: [low, high], rate }: (typeof cheap)["candidates"][number]) => (high - low) / rate
+    assert.isAbove(width(dear.candidates[0]!), 1.5 * width(cheap.candidates[0]!))
+  })
+
+  it("takes costs into account, and survives costs above all value", () => {
+    const many = [
+      ...week("a", { decisions: 1000, click: 30, negative: 1 }),
+      ...week("b", {
+        decisions: 1000,
+        click: 31,
+        negative: 12,
+      }),
+    ]
+    assert.isAbove(learn({ click: 1, negative: -1.5 }, many).weights[0]!, 0.9)
+    const ruinous = learn({ click: 1, negative: -1000 }, many)
+    for (const { interval, rate, weight } of ruinous.candidates) {
+      assert.isTrue(Number.isFinite(rate) && rate > 0 && Number.isFinite(interval[1]))
+      assert.isAtLeast(weight, 0.005)
+    }
+    assert.isAbove(ruinous.weights[0]!, ruinous.weights[1]!)
+  })
+
+  it("leads to the same model in whatever order the tallies come, to the last bit", () => {
+    const objective = { click: 0.02, conversion: 0.7, negative: -0.1 }
+    const parts = tallies.flatMap((one) => [
+      { ...one, counts: { decisions: one.counts.decisions!, click: 3 } },
+      { ...one, counts: { click: one.counts.click! - 3, conversion: one.counts.conversion! } },
+      { ...one, counts: { voided: one.counts.voided ?? 0, negative: one.counts.negative! } },
+    ])
+    assert.deepStrictEqual(learn(objective, parts, 1).model, learn(objective, parts.toReversed(), 1).model)
+  })
+})
