@@ -31,6 +31,8 @@ export interface FitInput {
   readonly scheme: ModelSnapshot["scheme"]
   readonly window: ModelSnapshot["window"]
   readonly curve: DelayCurve
+  /** Standard deviation of the values of `curve`; 0 unless given. */
+  readonly spread?: DelayCurve
   /** Unix milliseconds. */
   readonly now: number
   readonly organization: OrganizationPriors
@@ -117,10 +119,14 @@ const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPr
   )
 }
 
-/** Clicks per send over all variants, with one pseudo-click at the organization's rate: a first click is no high rate. */
+/**
+ * Clicks so far per send over all variants, with one pseudo-click at the organization's rate: a first click is no high
+ * rate. Clicks that are still to come play no part: the likelihood of y clicks of n sends that click at the rate r and
+ * have had the share F of their time is that of n Bernoulli trials of probability r F.
+ */
 const poolRate = ({ clicks, variants }: Observations, organization: OrganizationPriors): number => {
   let sends = Math.exp(-organization.a0)
-  for (const { effectiveSends } of variants) sends += effectiveSends
+  for (const { weightedSends } of variants) sends += weightedSends
   return (clicks + 1) / sends
 }
 
@@ -131,9 +137,9 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
  * where it started.
  */
 export const fit = (input: FitInput): ModelSnapshot => {
-  const { active, counts, curve, now, organization, scheme, window } = input
+  const { active, counts, curve, now, organization, scheme, spread, window } = input
   const cells = cellsOf(scheme)
-  const seen = observe(counts, cells, window, curve, now)
+  const seen = observe(counts, cells, window, curve, now, spread)
   const { cellOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length
   const pairCount = cellOfPair.length
@@ -185,7 +191,27 @@ export const fit = (input: FitInput): ModelSnapshot => {
     learnShrinkage(state, cells, organization, input.holdShrinkage ?? false)
     recenter(state, seen, expected, binomial, active)
   }
+  addUncertainExposure(seen, state)
   return snapshot(input, seen, state)
+}
+
+/**
+ * Widens the intercepts of variants whose sends are younger or older than the others', as far as the delay curve is
+ * uncertain: if people are faster than assumed, the young variant's rate is lower than it seems. Takes the values of the
+ * curve for perfectly correlated. Only the part of an intercept that the data determine moves with its exposure.
+ */
+const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: State): void => {
+  let sd = 0
+  let sends = 0
+  for (const { effectiveSends, exposureSd } of variants) {
+    sd += exposureSd
+    sends += effectiveSends
+  }
+  variants.forEach(({ effectiveSends, exposureSd }, v) => {
+    if (!(effectiveSends > 0)) return
+    const determined = Math.max(0, 1 - covariance[v]![0]! / tau0 ** 2)
+    covariance[v]![0] = covariance[v]![0]! + (determined * (exposureSd / effectiveSends - sd / sends)) ** 2
+  })
 }
 
 /**
@@ -237,6 +263,7 @@ const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnaps
     a0: state.a0 + Math.log(seen.worth),
     worth: seen.worth,
     ...(mostPerSend < Infinity ? { mostPerSend } : {}),
+    delays: input.curve,
     f: Array.from(state.f),
     days: seen.days.map((day, d) => [day, state.g[d]!]),
     tau0: state.tau0,

@@ -1,9 +1,12 @@
 import { Phi } from "./Normal.ts"
 import { hourMillis } from "./Window.ts"
 
-/** Edges of the classes of delay and age, in hours. Clicks later than the last one are not counted. */
+/** Edges of the delay curve, in hours. Clicks later than the last one are not counted. */
 export const delayEdges: ReadonlyArray<number> = [
   0,
+  10 / 3600,
+  1 / 60,
+  5 / 60,
   0.25,
   0.5,
   1,
@@ -25,14 +28,37 @@ export const delayEdges: ReadonlyArray<number> = [
   336,
 ]
 
-/** Number of classes between the edges. */
-export const delayClasses: number = delayEdges.length - 1
+/** Number of steps between the edges. */
+const steps = delayEdges.length - 1
+
+/** Steps of the first quarter of an hour. */
+const fineSteps = 4
+
+/** Number of classes of delay: one for each step, and the undivided first quarter of an hour. */
+export const delayClasses: number = steps + 1
+
+/**
+ * The class of each step. Class 0 is the first quarter of an hour, 1 to 18 are the steps after it. Earlier releases count
+ * all of the first quarter of an hour in class 0; its steps have the classes from 19 on.
+ */
+const classOfStep = (step: number): number => step < fineSteps ? steps - fineSteps + 1 + step : step - fineSteps + 1
 
 /** Weight of the prior curve, in clicks. */
 const priorClicks = 20
 
 /** A send counts for this share of its eventual clicks at least, however young. */
-const smallestShare = 0.02
+export const smallestShare = 0.02
+
+/** Shares below this count as this in a likelihood: clocks are not exact. */
+const smallestLikelihood = 1e-6
+
+const logShare = (share: number): number => Math.log(Math.max(smallestLikelihood, share))
+
+/** Up to this age of its first send an hour's delays are taken as cut off at the age of each send. */
+const youngHours = 24
+
+/** Where in an hour of sends a likelihood takes them to be, as shares of the hour. */
+const agePoints = [0.125, 0.375, 0.625, 0.875]
 
 /** Days for which clicks count towards the curve. */
 const keptDays = 30
@@ -46,15 +72,36 @@ export type DelayCurve = ReadonlyArray<number>
  */
 export const priorDelayCurve: DelayCurve = delayEdges.map((hours) => Phi(Math.log(hours / 6) / 1.7))
 
-/** Class of a delay, 0 to `delayClasses - 1` (a delay on an edge ends its class); -1 below 0 or beyond the last edge. */
-export const delayClass = (delayHours: number): number => {
+const stepOf = (delayHours: number): number => {
   if (!(delayHours >= 0)) return -1
-  for (let j = 0; j < delayClasses; j++) if (delayHours <= delayEdges[j + 1]!) return j
+  for (let j = 0; j < steps; j++) if (delayHours <= delayEdges[j + 1]!) return j
   return -1
 }
 
 /**
- * Per class: `within` counts the clicks whose delay falls into it, `upTo` those whose delay is at most its upper edge,
+ * Class of a delay, 1 to `delayClasses - 1` (a delay on an edge ends its class); -1 below 0 or beyond the last edge. The
+ * number is what is stored.
+ */
+export const delayClass = (delayHours: number): number => {
+  const step = stepOf(delayHours)
+  return step < 0 ? -1 : classOfStep(step)
+}
+
+/** Edges, by their place, between which the delays of a class lie. */
+const stepsOfClass = (delayClass: number): readonly [from: number, to: number] => {
+  if (delayClass === 0) return [0, fineSteps]
+  const step = (delayClass + fineSteps - 1) % steps
+  return [step, step + 1]
+}
+
+/** The delays of a class, 0 to `delayClasses - 1`: above the first number, up to the second. Unit: hours. */
+export const delaySpan = (delayClass: number): readonly [number, number] => {
+  const [from, to] = stepsOfClass(delayClass)
+  return [delayEdges[from]!, delayEdges[to]!]
+}
+
+/**
+ * Per step of the curve: `within` counts the clicks whose delay falls into it, `upTo` those whose delay is at most its upper edge,
  * both only among sends that are at least as old as that edge. The restriction undoes the right truncation: of young
  * sends only the quick clicks have been seen.
  */
@@ -68,12 +115,12 @@ export const delayCounts = (
   clicks: Iterable<{ readonly sentAt: number; readonly delayHours: number }>,
   now: number,
 ): DelayCounts => {
-  const within = new Array<number>(delayClasses).fill(0)
-  const upTo = new Array<number>(delayClasses).fill(0)
+  const within = new Array<number>(steps).fill(0)
+  const upTo = new Array<number>(steps).fill(0)
   for (const { delayHours, sentAt } of clicks) {
-    const first = delayClass(delayHours)
+    const first = stepOf(delayHours)
     if (first < 0) continue
-    for (let j = first; j < delayClasses && (now - sentAt) / hourMillis >= delayEdges[j + 1]!; j++) {
+    for (let j = first; j < steps && (now - sentAt) / hourMillis >= delayEdges[j + 1]!; j++) {
       upTo[j] = upTo[j]! + 1
       if (j === first) within[j] = within[j]! + 1
     }
@@ -82,14 +129,14 @@ export const delayCounts = (
 }
 
 /**
- * The delay curve from counts, shrunk towards `prior` with the weight of 20 clicks: the reverse hazard of each class is
+ * The delay curve from counts, shrunk towards `prior` with the weight of 20 clicks: the reverse hazard of each step is
  * estimated where its clicks could be seen, and the curve built downwards from 1 at the last edge. Source: S. Lagakos,
  * L. Barraj and V. De Gruttola, "Nonparametric analysis of truncated survival data" (Biometrika, 1988).
  */
 export const delayCurve = ({ upTo, within }: DelayCounts, prior: DelayCurve = priorDelayCurve): DelayCurve => {
-  const curve = new Array<number>(delayClasses + 1).fill(0)
-  curve[delayClasses] = 1
-  for (let j = delayClasses - 1; j > 0; j--) {
+  const curve = new Array<number>(steps + 1).fill(0)
+  curve[steps] = 1
+  for (let j = steps - 1; j > 0; j--) {
     const reached = prior[j + 1]!
     const hazard = reached > 0 ? 1 - prior[j]! / reached : 0
     curve[j] = curve[j + 1]! * (1 - (within[j]! + priorClicks * reached * hazard) / (upTo[j]! + priorClicks * reached))
@@ -97,25 +144,52 @@ export const delayCurve = ({ upTo, within }: DelayCounts, prior: DelayCurve = pr
   return curve
 }
 
-/**
- * Share in [0.02, 1] of the eventual clicks that a send of this age has had time to bring: linear between the edges of
- * the curve, 1 beyond the last.
- */
-export const maturity = (curve: DelayCurve, ageHours: number): number => {
-  if (ageHours >= delayEdges[delayClasses]!) return 1
+/** Place of an age or delay in hours among the edges: the number of the edge before it, and the part of the step. */
+export const placeAt = (hours: number): number => {
+  if (hours >= delayEdges[steps]!) return steps
   let j = 0
-  while (ageHours > delayEdges[j + 1]!) j++
+  while (hours > delayEdges[j + 1]!) j++
   const from = delayEdges[j]!
-  const share = curve[j]! + (curve[j + 1]! - curve[j]!) * (ageHours - from) / (delayEdges[j + 1]! - from)
-  return Math.max(smallestShare, share)
+  return j + (hours - from) / (delayEdges[j + 1]! - from)
+}
+
+/** A curve at a place: linear between the edges, its last value beyond them. */
+export const valueAt = (curve: DelayCurve, place: number): number => {
+  const j = Math.floor(place)
+  return j >= steps ? curve[steps]! : curve[j]! + (curve[j + 1]! - curve[j]!) * (place - j)
+}
+
+/** A curve at an age or delay in hours. */
+export const curveAt = (curve: DelayCurve, hours: number): number => valueAt(curve, placeAt(hours))
+
+/** Share in [0.02, 1] of the eventual clicks that a send of this age has had time to bring; 1 beyond the last edge. */
+export const maturity = (curve: DelayCurve, ageHours: number): number =>
+  ageHours >= delayEdges[steps]! ? 1 : Math.max(smallestShare, curveAt(curve, ageHours))
+
+/** Log likelihood of clicks by class whose sends have one of these ages (as places), all as likely. */
+const logTruncated = (curve: DelayCurve, row: ReadonlyArray<number>, ages: ReadonlyArray<number>): number => {
+  const reached = ages.map((age) => valueAt(curve, age))
+  let all = 0
+  for (const share of reached) all += share
+  const logAll = logShare(all)
+  let log = 0
+  for (let j = 0; j < delayClasses; j++) {
+    const clicks = row[j]!
+    if (!(clicks > 0)) continue
+    const [from, to] = stepsOfClass(j)
+    let share = 0
+    for (const most of reached) share += Math.max(0, Math.min(curve[to]!, most) - curve[from]!)
+    log += clicks * (logShare(share) - logAll)
+  }
+  return log
 }
 
 /** Clicks by the hour of their send (start in Unix milliseconds) and class of delay, as plain data. */
 export type DelayRow = readonly [hourStart: number, counts: ReadonlyArray<number>]
 
 /**
- * Running counts of the delays of one template or organization, by hour of the send. An hour takes part in a class once
- * its last send is old enough for the class.
+ * Running counts of the delays of one template or organization, by hour of the send. An hour takes part in a step once
+ * its last send is old enough for the step.
  */
 export class Delays {
   readonly #hours = new Map<number, Array<number>>()
@@ -150,18 +224,57 @@ export class Delays {
 
   /** The counts for `delayCurve` at `now` (Unix milliseconds). */
   counts(now: number): DelayCounts {
-    const within = new Array<number>(delayClasses).fill(0)
-    const upTo = new Array<number>(delayClasses).fill(0)
+    const within = new Array<number>(steps).fill(0)
+    const upTo = new Array<number>(steps).fill(0)
     for (const [hour, row] of this.#hours) {
       const age = (now - hour) / hourMillis - 1
       let sum = 0
-      for (let j = 0; j < delayClasses && age >= delayEdges[j + 1]!; j++) {
-        sum += row[j]!
-        within[j] = within[j]! + row[j]!
+      for (let j = 0; j < steps && age >= delayEdges[j + 1]!; j++) {
+        // Clicks of the undivided quarter of an hour say nothing about its parts.
+        if (j === fineSteps) sum += row[0]!
+        const count = row[classOfStep(j)]!
+        sum += count
+        within[j] = within[j]! + count
         upTo[j] = upTo[j]! + sum
       }
     }
     return { within, upTo }
+  }
+
+  /** Number of clicks counted. */
+  clicks(): number {
+    let sum = 0
+    for (const row of this.#hours.values()) for (const count of row) sum += count
+    return Math.max(0, sum)
+  }
+
+  /**
+   * Log likelihood of the delays under each curve at `now` (Unix milliseconds), given how old their sends are: a click of
+   * a young send can only be a quick one.
+   */
+  logLikelihoods(curves: ReadonlyArray<DelayCurve>, now: number): ReadonlyArray<number> {
+    const logs = new Array<number>(curves.length).fill(0)
+    const older = new Array<number>(delayClasses).fill(0)
+    for (const [hour, row] of this.#hours) {
+      const oldest = Math.max(0, now - hour) / hourMillis
+      if (oldest < youngHours) {
+        if (!row.some((count) => count > 0)) continue
+        const ages = agePoints.map((point) => placeAt(oldest - point * Math.min(1, oldest)))
+        curves.forEach((curve, k) => logs[k] = logs[k]! + logTruncated(curve, row, ages))
+        continue
+      }
+      let clicks = 0
+      for (let j = 0; j < delayClasses; j++) {
+        const count = Math.max(0, row[j]!)
+        older[j] = older[j]! + count
+        clicks += count
+      }
+      if (clicks === 0 || oldest >= delayEdges[steps]!) continue
+      const place = placeAt(oldest - 0.5)
+      curves.forEach((curve, k) => logs[k] = logs[k]! - clicks * logShare(valueAt(curve, place)))
+    }
+    const end = [steps]
+    return curves.map((curve, k) => logs[k]! + logTruncated(curve, older, end))
   }
 
   #row(hour: number): Array<number> {

@@ -47,6 +47,8 @@ export const ModelSnapshot = Schema.Struct({
   worth: Schema.optionalKey(Schema.Finite),
   /** No rate is above this, in the objective's unit per send; without it there is no limit. */
   mostPerSend: Schema.optionalKey(Schema.Finite),
+  /** Share of the eventual clicks that had arrived by each of `delayEdges`; absent from models of earlier releases. */
+  delays: Schema.optionalKey(Numbers),
   /** Effects of the attribute values on the base rate, by coefficient; 0 for the intercept. */
   f: Numbers,
   /** Effects of the days on the base rate: start of the day (or week) and effect. */

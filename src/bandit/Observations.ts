@@ -1,6 +1,6 @@
 import type { Cells } from "./Cells.ts"
 import type { Counts } from "./Counts.ts"
-import { type DelayCurve, maturity } from "./Maturity.ts"
+import { curveAt, type DelayCurve, maturity } from "./Maturity.ts"
 import type { Design, Rows } from "./VariantFit.ts"
 import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Window, windowBounds } from "./Window.ts"
 
@@ -8,9 +8,14 @@ import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Win
 const recentDays = 3
 const trafficDays = 14
 
-/** Sums over one variant's sends inside the window, as in `VariantPosterior`. */
+/**
+ * Sums over one variant's sends inside the window, as in `VariantPosterior`. `weightedSends` have the window's weight
+ * alone; `exposureSd` is the standard deviation of `effectiveSends`, as far as the delay curve is uncertain.
+ */
 export interface VariantTotals {
   readonly id: string
+  weightedSends: number
+  exposureSd: number
   sends: number
   maturedSends: number
   effectiveSends: number
@@ -54,6 +59,13 @@ export interface Observations {
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
+ * Shares of the sends that have an outcome already, by the start of the bucket: a send that has its outcome counts as a
+ * whole one, so that the hour it belongs to is at least as mature as this.
+ */
+const sharesSeen = (counts: Counts, worth: number): ReadonlyMap<number, number> =>
+  new Map(counts.totals().map(({ sends, start, value }) => [start, sends > 0 ? Math.min(1, value / worth / sends) : 0]))
+
+/**
  * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
  * scheme of `cells`. Cells written under another scheme are read as far as the two agree.
  */
@@ -63,6 +75,7 @@ export const observe = (
   window: Window,
   curve: DelayCurve,
   now: number,
+  spread?: DelayCurve,
 ): Observations => {
   const series = counts.series()
   const worth = counts.worth()
@@ -83,12 +96,16 @@ export const observe = (
   const hours = rows === 0 ? 0 : Math.max(0, Math.floor((Math.min(newest, now) - base) / hourMillis) + 1)
   const weights = new Float64Array(hours).fill(NaN)
   const maturities = new Float64Array(hours)
+  const spreads = new Float64Array(hours)
+  const seen = sharesSeen(counts, worth)
   const starts = new Float64Array(hours)
   const look = (hour: number): number => {
     const bucket = bucketAt(base + hour * hourMillis, now)
     const weight = bucketWeight(window, bucket, now)
     starts[hour] = bucket.start
-    maturities[hour] = maturity(curve, bucketAgeHours(bucket, now))
+    const age = bucketAgeHours(bucket, now)
+    maturities[hour] = Math.max(maturity(curve, age), seen.get(bucket.start) ?? 0)
+    if (spread !== undefined) spreads[hour] = curveAt(spread, age)
     return weights[hour] = weight
   }
 
@@ -132,7 +149,15 @@ export const observe = (
 
       if (pair < 0) {
         if (variants[variants.length - 1]?.id !== variant) {
-          variants.push({ id: variant, sends: 0, maturedSends: 0, effectiveSends: 0, clicks: 0 })
+          variants.push({
+            id: variant,
+            sends: 0,
+            weightedSends: 0,
+            maturedSends: 0,
+            effectiveSends: 0,
+            exposureSd: 0,
+            clicks: 0,
+          })
           firstPair.push(cellOfPair.length)
           pairOfRow.clear()
         }
@@ -154,7 +179,9 @@ export const observe = (
       const matured = n * maturities[hour]!
       totals.sends += n
       totals.maturedSends += matured
+      totals.weightedSends += weight * n
       totals.effectiveSends += weight * matured
+      totals.exposureSd += weight * n * spreads[hour]!
       totals.clicks += y
       const weighted = weight * y / worth
       clicks += weighted

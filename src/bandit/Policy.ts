@@ -1,7 +1,7 @@
 import { type Attributes, type Cell, Cells, decodeCell } from "./Cells.ts"
 import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
-import { windowBounds } from "./Window.ts"
+import { hourMillis, windowBounds } from "./Window.ts"
 
 /** Numbers a policy keeps per snapshot at most: 2 million, 16 MB. */
 const cachedNumbers = 2_000_000
@@ -100,7 +100,8 @@ export class Policy {
   constructor(model: ModelSnapshot, floor = defaultFloor) {
     this.model = model
     this.floor = floor
-    this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined)
+    const ageHours = (model.fittedAt - (model.firstSendAt ?? model.fittedAt)) / hourMillis
+    this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined, ageHours)
     this.cells = new Cells(model.scheme, model.traffic.map(({ cell }) => cell))
     this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
   }

@@ -1,5 +1,5 @@
 import { cellsOf } from "./Cells.ts"
-import type { ModelSnapshot } from "./Model.ts"
+import { type ModelSnapshot, possible } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import { compareRates, type Comparison, drawPlaces, type Segment, type VariantReport } from "./Winner.ts"
@@ -105,7 +105,12 @@ export const report = (request: ReportRequest): ReportAnswer => {
   const shares = sharesOf(request)
   const shared = (variants: ReadonlyArray<VariantReport>, segments: ReadonlyArray<Segment>) => {
     const share = shares(segments)
-    return variants.map((variant, v): SharedVariant => ({ ...variant, share: share[v]! }))
+    return variants.map((variant, v): SharedVariant => ({
+      ...variant,
+      rate: possible(model, variant.rate),
+      interval: [possible(model, variant.interval[0]), possible(model, variant.interval[1])],
+      share: share[v]!,
+    }))
   }
   const { variants, ...comparison } = compareRates(ids, whole!, contenders)
   return {

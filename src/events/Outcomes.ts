@@ -87,7 +87,7 @@ export const machineClicks = (
 export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Contribution => {
   const learned: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
   const automated: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
-  const delays: { [outcome in TimedOutcome]?: number } = {}
+  const shortestHours: { [outcome in TimedOutcome]?: number } = {}
   const clicks: Array<AttributedEvent> = []
   let deliveredAt = Infinity
   let undelivered = false
@@ -95,8 +95,8 @@ export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEv
   const countHuman = ({ event, occurredAt }: AttributedEvent) => {
     learned[event] = 1
     if (!isTimed(event)) return
-    const delay = delayClass(Math.max(0, occurredAt - decidedAt) / hourMillis)
-    delays[event] = Math.min(delays[event] ?? delay, delay)
+    const hours = Math.max(0, occurredAt - decidedAt) / hourMillis
+    shortestHours[event] = Math.min(shortestHours[event] ?? hours, hours)
   }
 
   for (const event of events) {
@@ -116,6 +116,11 @@ export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEv
   if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1
   const engaged = learned.open === 1 || learned.click === 1 || learned.other === 1 || learned.conversion === 1
   if (undelivered && !engaged) learned.voided = 1
+  const delays: { [outcome in TimedOutcome]?: number } = {}
+  for (const outcome of timedOutcomes) {
+    const hours = shortestHours[outcome]
+    if (hours !== undefined) delays[outcome] = delayClass(hours)
+  }
   return { learned, automated, delays }
 }
 

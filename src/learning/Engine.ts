@@ -11,7 +11,8 @@ import {
   initialHalfLife,
   judgeDay,
 } from "../bandit/HalfLife.ts"
-import { type DelayCurve, delayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
+import { learnDelays, organizationDelays } from "../bandit/DelayPrior.ts"
+import { type DelayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
@@ -175,7 +176,12 @@ class Template {
     }
     const pooled = new Delays()
     pooled.merge(delayRows(this.#weights, request.organizationDelays))
-    const curve = delayCurve(this.#delays.counts(now), delayCurve(pooled.counts(now)))
+    const { curve, spread } = learnDelays(this.#delays, organizationDelays(pooled, now), {
+      totals: this.counts.totals(),
+      worth: this.counts.worth(),
+      mostPerSend: this.counts.valuation.mostPerSend,
+      organizationLogRate: organization.a0,
+    }, now)
     let scheme = this.#model?.scheme ?? emptyScheme
     if (census !== undefined) {
       const counted = new Census()
@@ -187,6 +193,7 @@ class Template {
       counts: this.counts,
       scheme,
       curve,
+      spread,
       now,
       organization,
       active: new Set(active),

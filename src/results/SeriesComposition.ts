@@ -1,5 +1,5 @@
 import { cellsOf, decodeCell } from "../bandit/Cells.ts"
-import { delayCurve, delayEdges, type DelayRow, Delays, maturity } from "../bandit/Maturity.ts"
+import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../delay/Clocks.ts"
@@ -119,7 +119,8 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
     counts[delayClass] = count
     return [[hour, counts]]
   }))
-  const curve = delayCurve(known.counts(now))
+  // As the model counted exposures, so that its rates and these exposures are about the same outcomes.
+  const curve = model.delays?.length === delayEdges.length ? model.delays : delayCurve(known.counts(now))
   const maturityOf = (start: number) => maturity(curve, bucketAgeHours(bucketAt(start, now), now))
 
   const totals = new Map<string, number>()
@@ -258,7 +259,8 @@ const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): Temp
   const clocks = Clocks.of(zone)
   const counts = new Array<number>(168).fill(0)
   for (const { count, delayClass, hour } of delays) {
-    const delay = (delayEdges[delayClass]! + delayEdges[delayClass + 1]!) / 2
+    const [from, to] = delaySpan(delayClass)
+    const delay = (from + to) / 2
     // A decision is as likely at any time of its hour: take the middle. 1970-01-01 was a Thursday.
     const local = clocks.localHour(hour + (delay + 0.5) * hourMillis) + 3 * 24
     counts[((local % 168) + 168) % 168]! += count

@@ -3,7 +3,8 @@ import { Census, schemeOf } from "../bandit/Census.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
-import { type DelayCurve, delayCurve, Delays, priorDelayCurve } from "../bandit/Maturity.ts"
+import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationDelays } from "../bandit/DelayPrior.ts"
+import { Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
@@ -48,7 +49,7 @@ interface Learned {
   day: number
   readonly firstDay: number
   /** Delay curve of the other templates, and the day it was made. */
-  prior: DelayCurve
+  prior: OrganizationDelays
   priorDay: number
 }
 
@@ -153,7 +154,7 @@ export class Product implements Learner {
       hour: Math.floor(now / hourMillis),
       day: Math.floor(now / dayMillis),
       firstDay: Math.floor(now / dayMillis),
-      prior: priorDelayCurve,
+      prior: organizationDelays(new Delays(), now),
       priorDay: NaN,
     }
   }
@@ -167,7 +168,8 @@ export class Product implements Learner {
       template.scheme = schemeOf(template.census.totals(now), template.counts.cells(), template.scheme)
     }
     template.hour = hour
-    const curve = this.#curve(template, now)
+    const organization = organizationPriors(this.#contributions, template.id)
+    const { curve, spread } = this.#delays(template, organization.a0, now)
     if (day !== template.day) {
       template.day = day
       template.counts.rollUp(now)
@@ -183,8 +185,9 @@ export class Product implements Learner {
       scheme: template.scheme,
       window: windowOf(this.#window, template.halfLife),
       curve,
+      spread,
       now,
-      organization: organizationPriors(this.#contributions, template.id),
+      organization,
       active: template.active,
       ...(template.fitted ? { start: template.model } : {}),
     })
@@ -205,7 +208,7 @@ export class Product implements Learner {
     template.fittedAt = now
   }
 
-  #curve(template: Learned, now: number): DelayCurve {
+  #delays(template: Learned, organizationLogRate: number, now: number): LearnedDelays {
     const day = Math.floor(now / dayMillis)
     if (template.priorDay !== day) {
       template.priorDay = day
@@ -214,9 +217,14 @@ export class Product implements Learner {
         if (other !== undefined && other !== template) others.merge(other.delays.rows())
       }
       others.prune(now)
-      template.prior = delayCurve(others.counts(now), priorDelayCurve)
+      template.prior = organizationDelays(others, now)
     }
-    return delayCurve(template.delays.counts(now), template.prior)
+    return learnDelays(template.delays, template.prior, {
+      totals: template.counts.totals(),
+      worth: template.counts.worth(),
+      mostPerSend: template.counts.valuation.mostPerSend,
+      organizationLogRate,
+    }, now)
   }
 }
 

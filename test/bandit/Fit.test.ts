@@ -3,7 +3,8 @@ import fc from "fast-check"
 import { Cells, encodeCell } from "../../src/bandit/Cells.ts"
 import { fitVariant, workspace } from "../../src/bandit/VariantFit.ts"
 import { delayCounts, delayCurve, maturity } from "../../src/bandit/Maturity.ts"
-import { rate } from "../../src/bandit/Model.ts"
+import type { FitInput } from "../../src/bandit/Fit.ts"
+import { posterior, rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { adaptive, day, fitRows, hour, meanOf, normal, now, promptCurve, type Row } from "./Samples.ts"
 
@@ -249,6 +250,51 @@ describe("a fit", () => {
     // As many clicks, but at 60 % each of them says 1/(1 - 0.6) as much.
     assert.closeTo(sd(0.1, 10_000), (1 / (1000 + 25)) ** 0.5, 2e-4)
     assert.closeTo(sd(0.6, 1000 / 0.6), (1 / (1000 / 0.4 + 25)) ** 0.5, 2e-4)
+  })
+
+  it("weighs young sends with many clicks by the share that has clicked, whatever the delay curve says", () => {
+    const start = Math.floor(now / hour) * hour
+    const rows = [["a", 65, 155], ["b", 55, 145]].map(([variant, clicks, sends]) => ({
+      variant: String(variant),
+      cell: "",
+      start,
+      sends: Number(sends),
+      clicks: Number(clicks),
+    }))
+    for (const curve of [delayCurve(delayCounts([], now)), promptCurve]) {
+      const model = fitRows(rows, { curve, rounds: 20 })
+      const { candidates } = new Policy(model).trace(none, eligibleSet(["a", "b"]))
+      // Two beta posteriors say 0.76.
+      assert.closeTo(candidates[0]!.pBest, 0.76, 0.05)
+      for (const { interval: [, high], rate } of candidates) assert.isTrue(rate <= high && high <= 1)
+    }
+  })
+
+  it("counts a bucket for at least the share of its sends that have clicked", () => {
+    const start = Math.floor(now / hour) * hour
+    const model = fitRows([{ variant: "a", cell: "", start, sends: 20, clicks: 10 }], {
+      curve: delayCurve(delayCounts([], now)),
+    })
+    assert.closeTo(model.variants[0]!.maturedSends, 10, 1e-9)
+  })
+
+  it("widens a variant whose sends are younger than the others' by what is uncertain of the delay curve", () => {
+    const start = Math.floor(now / hour) * hour
+    const rows = [row("a", 30, 50_000, 1500), { ...row("b", 0, 20_000, 60), start }]
+    const curve = delayCurve(delayCounts([], now))
+    const spread = curve.map((share) => share < 0.9 ? 0.5 * share : 0)
+    const sd = (id: string, options: Partial<FitInput>) => {
+      const model = fitRows(rows, { curve, ...options })
+      return posterior(model, model.variants.find((variant) => variant.id === id), none).sd
+    }
+    assert.isAbove(sd("b", { spread }), 1.5 * sd("b", {}))
+    assert.closeTo(sd("a", { spread }), sd("a", {}), 0.01)
+    // As uncertain for all alike, it makes no difference between them.
+    const equal = rows.map((each) => ({ ...each, start }))
+    assert.deepStrictEqual(
+      fitRows(equal, { curve, spread }).variants.map(({ covariance }) => covariance[0]!.toFixed(9)),
+      fitRows(equal, { curve }).variants.map(({ covariance }) => covariance[0]!.toFixed(9)),
+    )
   })
 
   it("foresees the clicks of the next 14 days from the traffic of the last 3", () => {

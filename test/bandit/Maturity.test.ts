@@ -7,6 +7,7 @@ import {
   delayCurve,
   delayEdges,
   Delays,
+  delaySpan,
   maturity,
   priorDelayCurve,
 } from "../../src/bandit/Maturity.ts"
@@ -25,15 +26,16 @@ describe("the delay curve", () => {
     fc.assert(fc.property(clicks, (all) => {
       const curve = delayCurve(delayCounts(all, now))
       assert.strictEqual(curve[0], 0)
-      assert.strictEqual(curve[delayClasses], 1)
-      for (let j = 0; j < delayClasses; j++) assert.isAtMost(curve[j]!, curve[j + 1]! + 1e-12)
+      assert.lengthOf(curve, delayEdges.length)
+      assert.strictEqual(curve.at(-1), 1)
+      for (let j = 0; j < curve.length - 1; j++) assert.isAtMost(curve[j]!, curve[j + 1]! + 1e-12)
     }))
   })
 
   it("without clicks is the prior, scaled to end at 1", () => {
     const curve = delayCurve(delayCounts([], now))
-    curve.forEach((share, j) => assert.closeTo(share, priorDelayCurve[j]! / priorDelayCurve[delayClasses]!, 1e-12))
-    assert.closeTo(maturity(curve, 6), 0.5 / priorDelayCurve[delayClasses]!, 1e-12)
+    curve.forEach((share, j) => assert.closeTo(share, priorDelayCurve[j]! / priorDelayCurve.at(-1)!, 1e-12))
+    assert.closeTo(maturity(curve, 6), 0.5 / priorDelayCurve.at(-1)!, 1e-12)
   })
 
   it("comes from the organization's curve where there is one", () => {
@@ -61,7 +63,38 @@ describe("the delay curve", () => {
   })
 
   it("has clicks on an edge in the class that ends there, and none beyond the last edge", () => {
-    assert.deepStrictEqual([0, 0.25, 0.26, 1, 336, 336.1, -1, NaN].map(delayClass), [0, 0, 1, 2, 18, -1, -1, -1])
+    // Numbers that are stored: they must not change.
+    assert.deepStrictEqual([0.26, 1, 336, 336.1, -1, NaN].map(delayClass), [1, 2, 18, -1, -1, -1])
+    assert.deepStrictEqual([0, 10, 11, 60, 300, 301, 900].map((s) => delayClass(s / 3600)), [
+      19,
+      19,
+      20,
+      20,
+      21,
+      22,
+      22,
+    ])
+    for (let j = 1; j < delayClasses; j++) {
+      const [from, to] = delaySpan(j)
+      assert.strictEqual(delayClass(to), j)
+      assert.strictEqual(delayClass((from + to) / 2), j)
+    }
+    assert.deepStrictEqual(delaySpan(0), [0, 0.25])
+  })
+
+  it("reads clicks of earlier releases, whose first quarter of an hour was one class", () => {
+    const sentAt = Math.floor(now / hour) * hour - 20 * day
+    const old = new Delays()
+    old.merge([[sentAt, [30, 10]]])
+    const fine = new Delays()
+    fine.add(sentAt, 0.2, 30)
+    fine.add(sentAt, 0.3, 10)
+    const [before, after] = [old, fine].map((delays) => delayCurve(delays.counts(now)))
+    delayEdges.forEach((edge, j) => edge >= 0.25 && assert.strictEqual(before![j], after![j]))
+    assert.strictEqual(old.clicks(), 40)
+    assert.deepStrictEqual(old.logLikelihoods([delayEdges.map((edge) => edge > 0 ? 1 : 0)], now).map(Number.isFinite), [
+      true,
+    ])
   })
 })
 

@@ -194,5 +194,9 @@ describe("kappa", () => {
     assert.closeTo(kappa("window", 1000), 0.3, 1e-12)
     assert.strictEqual(kappa("window", 1), 0.1)
     assert.strictEqual(kappa("window", undefined), 0.4)
+    // A template of some minutes has nearly all of its horizon before it.
+    assert.strictEqual(kappa("adaptive", 1000, 0), 1)
+    assert.closeTo(kappa("adaptive", 1000, 1.5), Math.sqrt(0.48), 1e-12)
+    assert.strictEqual(kappa("adaptive", 1000, 3), kappa("adaptive", 1000))
   })
 })

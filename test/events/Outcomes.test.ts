@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { delayClass, delayClasses } from "../../src/bandit/Maturity.ts"
+import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
 import { EventName } from "../../src/domain/Event.ts"
 import { type AttributedEvent, type Contribution, difference, outcomesOf } from "../../src/events/Outcomes.ts"
@@ -68,12 +68,12 @@ describe("outcomesOf", () => {
   })
 
   it("counts up to 336 hours after the decision and from 2 hours before it", () => {
-    assert.deepStrictEqual(outcomes(at("conversion", 336 * hour)).delays, { conversion: delayClasses - 1 })
+    assert.deepStrictEqual(outcomes(at("conversion", 336 * hour)).delays, { conversion: delayClass(336) })
     assert.deepStrictEqual(outcomes(at("conversion", 336 * hour + 1)), none)
     assert.deepStrictEqual(outcomes(at("conversion", -2 * hour)), {
       learned: { conversion: 1 },
       automated: {},
-      delays: { conversion: 0 },
+      delays: { conversion: delayClass(0) },
     })
     assert.deepStrictEqual(outcomes(at("conversion", -2 * hour - 1)), none)
     assert.deepStrictEqual(outcomes(at("bounce", 400 * hour), at("spam", -3 * hour)), none)
@@ -151,6 +151,14 @@ describe("outcomesOf", () => {
   it("sees another link behind clicks on the same one", () => {
     const { automated, learned } = outcomes(click(hour, "a"), click(hour + 1, "a"), click(hour + 2, "b"))
     assert.deepStrictEqual([learned, automated], [{}, { click: 1 }])
+  })
+
+  it("has the delay of the first of several clicks, down to seconds", () => {
+    const seconds = hour / 3600
+    assert.deepStrictEqual(outcomes(click(5 * hour), click(40 * seconds), click(400 * seconds)).delays, {
+      click: delayClass(40 / 3600),
+    })
+    assert.deepStrictEqual(outcomes(click(hour), click(5 * seconds)).delays, { click: delayClass(5 / 3600) })
   })
 
   it("keeps a person's click beside those of a scanner", () => {

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { encodeCell } from "../../src/bandit/Cells.ts"
+import { delayClass } from "../../src/bandit/Maturity.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import type { TallyCounts } from "../../src/bandit/Tally.ts"
@@ -107,5 +108,48 @@ describe("the objective of a template", () => {
       { ...one, counts: { voided: one.counts.voided ?? 0, negative: one.counts.negative! } },
     ])
     assert.deepStrictEqual(learn(objective, parts, 1).model, learn(objective, parts.toReversed(), 1).model)
+  })
+})
+
+describe("reactions within seconds", () => {
+  const start = Math.floor(now / hour) * hour
+  const young = (
+    objective: Objective,
+    counts: ReadonlyArray<readonly [id: string, decisions: number, click: number]>,
+  ) => {
+    const engine = new Engine()
+    const clicks = counts.reduce((sum, [, , click]) => sum + click, 0)
+    engine.open("t", {
+      objective,
+      tallies: counts.map(([copyId, decisions, click]) => ({ copyId, segment, start, counts: { decisions, click } })),
+      delays: [{ hour: start, delays: { [`click:${delayClass(5 / 3600)}`]: clicks } }],
+      halfLife: null,
+      model: null,
+    }, now)
+    const request = { now, window: undefined, organization: defaultPriors, organizationDelays: [], census: undefined }
+    const fit = () => engine.fit("t", { ...request, version: "t:1", active: counts.map(([id]) => id) }).model
+    for (let i = 0; i < 10; i++) fit()
+    const policy = new Policy(fit())
+    return policy.trace(policy.cells.parse(segment), eligibleSet(counts.map(([id]) => id))).candidates
+  }
+
+  it("give a rate that is possible from the first minutes on", () => {
+    const [a, b] = young("click", [["a", 10, 5], ["b", 0, 0]])
+    // With the organization's usual rate as one more click, 6 of 43 are 14 %; all 5 of 10 are 50 %.
+    assert.isTrue(a!.rate > 0.1 && a!.rate < 0.5)
+    assert.isBelow(a!.interval[1], 0.6)
+    assert.isBelow(b!.rate, a!.rate)
+    assert.isAtLeast(b!.weight, 0.1)
+  })
+
+  it("tell two variants apart as well as beta posteriors do, whatever a click is worth", () => {
+    for (const objective of ["click", { click: 50 }] as const) {
+      const scale = objective === "click" ? 1 : 50
+      const [a, b] = young(objective, [["a", 155, 65], ["b", 145, 55]])
+      assert.closeTo(a!.pBest, 0.76, 0.05)
+      // 120 of 300 clicked; a first day's rate is drawn towards the organization's.
+      for (const { rate } of [a!, b!]) assert.isTrue(rate / scale > 0.2 && rate / scale < 0.5)
+      assert.isBelow(a!.weight, 0.85)
+    }
   })
 })

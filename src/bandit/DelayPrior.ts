@@ -1,0 +1,136 @@
+import type { BucketTotal } from "./Counts.ts"
+import { type DelayCurve, delayCurve, delayEdges, type Delays, placeAt, smallestShare, valueAt } from "./Maturity.ts"
+import { Phi } from "./Normal.ts"
+import { bucketAgeHours, bucketAt } from "./Window.ts"
+
+// How fast people react differs by template: within seconds in an app, within a day by e-mail. A template begins with
+// several curves and their weights. Bayes' rule moves the weights to the curves that explain the delays of the clicks and
+// their number, so that a handful of clicks tells seconds from hours.
+
+/** Log-normal curves of these medians, in hours, and how likely each is before any data: e-mail is slow. */
+const candidates: ReadonlyArray<{ readonly medianHours: number; readonly weight: number }> = [
+  { medianHours: 10 / 3600, weight: 0.04 },
+  { medianHours: 1 / 60, weight: 0.04 },
+  { medianHours: 8 / 60, weight: 0.06 },
+  { medianHours: 1, weight: 0.16 },
+  { medianHours: 6, weight: 0.56 },
+  { medianHours: 36, weight: 0.14 },
+]
+const sigma = 1.7
+
+/** Every curve has this share of the average of all, so that no single click rules a curve out. */
+const outlierShare = 0.03
+
+/** The organization's curve counts half as much as it can once it rests on this many clicks. */
+const organizationClicks = 20
+const mostOrganizationWeight = 0.9
+
+/** Standard deviation of the log of a template's rate around its organization's. */
+const rateSpread = 1.5
+
+const logNormals: ReadonlyArray<DelayCurve> = candidates.map(({ medianHours }) => {
+  const curve = delayEdges.map((hours) => Phi(Math.log(hours / medianHours) / sigma))
+  return curve.map((share) => share / curve[curve.length - 1]!)
+})
+const average: DelayCurve = delayEdges.map((_, j) =>
+  logNormals.reduce((sum, curve) => sum + curve[j]!, 0) / logNormals.length
+)
+const withOutliers = (curve: DelayCurve): DelayCurve =>
+  curve.map((share, j) => (1 - outlierShare) * share + outlierShare * average[j]!)
+const generic = logNormals.map(withOutliers)
+
+/** The delay curve of an organization, and the number of clicks it rests on. */
+export interface OrganizationDelays {
+  readonly curve: DelayCurve
+  readonly clicks: number
+}
+
+/** Decisions and outcomes of a template, by which a curve is judged beside the delays. */
+export interface Reactions {
+  readonly totals: ReadonlyArray<BucketTotal>
+  /** Value of one outcome, see `Counts.worth`. */
+  readonly worth: number
+  /** The largest value of a send; `Infinity` where there is no limit. */
+  readonly mostPerSend: number
+  /** Log of the organization's base rate, in outcomes per send. */
+  readonly organizationLogRate: number
+}
+
+/** A delay curve and the standard deviation of each of its values. */
+export interface LearnedDelays {
+  readonly curve: DelayCurve
+  readonly spread: DelayCurve
+}
+
+interface Weighted {
+  readonly curves: ReadonlyArray<DelayCurve>
+  readonly weights: ReadonlyArray<number>
+}
+
+const byEvidence = (curves: ReadonlyArray<DelayCurve>, logs: ReadonlyArray<number>): Weighted => {
+  const largest = Math.max(...logs)
+  const weights = logs.map((log) => Math.exp(log - largest))
+  const sum = weights.reduce((a, b) => a + b, 0)
+  return { curves, weights: weights.map((weight) => weight / sum) }
+}
+
+const mean = ({ curves, weights }: Weighted): DelayCurve =>
+  delayEdges.map((_, j) => curves.reduce((sum, curve, k) => sum + weights[k]! * curve[j]!, 0))
+
+/** What an organization's templates say of delays at `now` (Unix milliseconds). */
+export const organizationDelays = (delays: Delays, now: number): OrganizationDelays => {
+  const logs = delays.logLikelihoods(generic, now).map((log, k) => log + Math.log(candidates[k]!.weight))
+  return { curve: delayCurve(delays.counts(now), mean(byEvidence(generic, logs))), clicks: delays.clicks() }
+}
+
+/**
+ * Log probability of as many outcomes as there were, if the sends count for the shares of a curve: averaged over the
+ * rates that are plausible, up to the largest possible. A curve by which more people would have to click than got the
+ * message is ruled out.
+ */
+const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: Reactions, now: number) => {
+  const ages = totals.map(({ start }) => placeAt(bucketAgeHours(bucketAt(start, now), now)))
+  const y = Math.max(0, totals.reduce((sum, { value }) => sum + value / worth, 0))
+  const most = Number.isFinite(mostPerSend) ? Math.log(mostPerSend / worth) : 0
+  return (curve: DelayCurve): number => {
+    let exposure = 0
+    totals.forEach(({ sends }, i) => exposure += sends * Math.max(smallestShare, valueAt(curve, ages[i]!)))
+    if (!(exposure > 0)) return 0
+    const terms: Array<number> = []
+    for (let z = -4; z <= 4; z += 0.25) {
+      const log = organizationLogRate + rateSpread * z
+      if (log <= most) terms.push(y * (log + Math.log(exposure)) - exposure * Math.exp(log) - z * z / 2)
+    }
+    const largest = Math.max(...terms)
+    return terms.length === 0 ? 0 : largest + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - largest), 0))
+  }
+}
+
+/**
+ * The delay curve of a template at `now` (Unix milliseconds): the curves that its delays and its numbers of outcomes leave
+ * plausible, averaged by their weights, are the prior of its own curve.
+ */
+export const learnDelays = (
+  delays: Delays,
+  organization: OrganizationDelays,
+  reactions: Reactions,
+  now: number,
+): LearnedDelays => {
+  const trust = mostOrganizationWeight * organization.clicks / (organization.clicks + organizationClicks)
+  const curves = [withOutliers(organization.curve), ...generic]
+  const prior = [trust, ...candidates.map(({ weight }) => (1 - trust) * weight)]
+  const likelihoods = delays.logLikelihoods(curves, now)
+  const logRateEvidence = rateEvidence(reactions, now)
+  const plausible = byEvidence(
+    curves,
+    curves.map((curve, k) => likelihoods[k]! + logRateEvidence(curve) + Math.log(prior[k]!)),
+  )
+  const start = mean(plausible)
+  const curve = delayCurve(delays.counts(now), start)
+  const spread = curve.map((share, j) => {
+    if (!(start[j]! > 0)) return 0
+    const variance = curves.reduce((sum, one, k) => sum + plausible.weights[k]! * (one[j]! - start[j]!) ** 2, 0)
+    return share * Math.sqrt(variance) / start[j]!
+  })
+  return { curve, spread }
+}
