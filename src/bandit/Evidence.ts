@@ -33,6 +33,8 @@ export class Evidence {
   /** Only sends from `from` on are evidence, Unix milliseconds; all unless given. */
   constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
     const cells = cellsOf(model.scheme)
+    // Evidence is in numbers of outcomes: an objective in other units must not be surer of itself.
+    const worth = counts.worth()
     let sends = 0
     let outcomes = 0
     for (const { cell, clicks, sends: ns, starts, variant } of counts.series()) {
@@ -42,11 +44,12 @@ export class Evidence {
       starts.forEach((start, i) => {
         if (start < from) return
         sends += ns[i]!
-        outcomes += clicks[i]!
+        const count = clicks[i]! / worth
+        outcomes += count
         const known = stretches.get(start)
-        if (known === undefined) stretches.set(start, { outcomes: clicks[i]!, expected: base * ns[i]! })
+        if (known === undefined) stretches.set(start, { outcomes: count, expected: base * ns[i]! })
         else {
-          known.outcomes += clicks[i]!
+          known.outcomes += count
           known.expected += base * ns[i]!
         }
       })
@@ -64,8 +67,8 @@ export class Evidence {
       const rival = theirs.get(start)
       if (rival === undefined || !(mine.expected > 0 && rival.expected > 0)) continue
       pairs.push({
-        ours: mine.outcomes,
-        outcomes: Math.max(0, mine.outcomes + rival.outcomes),
+        ours: Math.max(0, mine.outcomes),
+        outcomes: Math.max(0, mine.outcomes) + Math.max(0, rival.outcomes),
         share: mine.expected / (mine.expected + rival.expected),
       })
     }
