@@ -196,8 +196,7 @@ export const GainOverTime = (shown: Shown) => {
         `was known and not evenly${
           series.by_segment ? ", segment by segment" : ""
         }. Above 0 deciding pays; the band holds`,
-        "the true gain in 95 % or more of the cases. Variants of which little is known are taken to be near the others, so that",
-        "the true gain is rather more than less.",
+        "the true gain in 95 % or more of the cases, since variants of which little is known are taken to be near the others.",
       ].join(" ")}
       headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Even choice"]}
       rows={series.points.toReversed().map(({ end, gain }) => [
