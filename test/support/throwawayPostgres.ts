@@ -12,7 +12,13 @@ export interface ThrowawayPostgres {
 
 const inDocker = async (): Promise<ThrowawayPostgres> => {
   const { PostgreSqlContainer } = await import("@testcontainers/postgresql")
+  const { Wait } = await import("testcontainers")
   const container = await new PostgreSqlContainer("postgres:18").withCommand(["postgres", "-c", "max_connections=200"])
+    // Testcontainers' own check starts a process in the container four times a second for as long as it runs, which takes a
+    // third of a core from the tests.
+    .withHealthCheck({ test: ["CMD", "true"], interval: 3_600_000 })
+    // Once for the server that the image sets itself up with, and once for the one that stays.
+    .withWaitStrategy(Wait.forAll([Wait.forLogMessage(/ready to accept connections/, 2), Wait.forListeningPorts()]))
     .start()
   return { url: container.getConnectionUri(), stop: () => container.stop() }
 }
