@@ -2,7 +2,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
-import { TestConsole } from "effect/testing"
+import { TestClock, TestConsole } from "effect/testing"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -115,6 +115,8 @@ describe("parlance simulate", () => {
           outcomes: click ? { click: new Date(at + 3_600_000).toISOString() } : {},
         }
       })
+      // All outcomes have had their time.
+      yield* TestClock.setTime(start + decisions.length * 600_000 + 15 * 86_400_000)
       const pages: Array<string | undefined> = []
       const stub = {
         organizations: { listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }) },
