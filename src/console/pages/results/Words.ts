@@ -124,9 +124,7 @@ export const verdictOf = (results: Judged): Verdict => {
           ? `${now} Variants that are equally good ever come to this with a probability of at most ${
             percent(stoppingRule.errors.firm_winner)
           }, however often one looks.`
-          : `${now} In simulations with daily looks fewer than ${
-            percent(stoppingRule.errors.winner)
-          } of equally good variants ever had a winner.`,
+          : `${now} In ${stoppingRule.simulatedRuns} simulations of equally good variants with daily looks, none had a winner.`,
         steps: [],
       }
     }
