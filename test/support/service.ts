@@ -99,7 +99,7 @@ export const freePort = async (): Promise<number> => {
 }
 
 /** Polls until `ready` answers true; fails after `seconds`. */
-export const waitUntil = async (what: string, ready: () => boolean | Promise<boolean>, seconds = 30): Promise<void> => {
+export const waitUntil = async (what: string, ready: () => boolean | Promise<boolean>, seconds = 90): Promise<void> => {
   const end = Date.now() + seconds * 1000
   while (Date.now() < end) {
     if (await ready()) return
