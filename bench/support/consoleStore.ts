@@ -35,7 +35,7 @@ const regions = ["east", "north", "south", "west"]
 const dayparts = ["night", "morning", "afternoon", "evening"]
 const weekends = ["weekday", "weekend"]
 
-/** What people are told apart by; `wide` of the busiest template. */
+/** The attributes that divide the users; the busiest template has the region as well (`wide`). */
 const people = (wide: boolean): ReadonlyArray<ReadonlyArray<readonly [name: string, value: string]>> =>
   tiers.flatMap((tier) =>
     (wide ? regions : [undefined]).map((region) => [

@@ -50,7 +50,7 @@ const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Compa
   return compareRates(contenders, rates!)
 }
 
-/** What a look finds, whatever was found before. */
+/** The verdict of one look at the data, whatever earlier looks said. */
 const find = (model: ModelSnapshot, counts: Counts, comparison: Comparison, from: number | null): VerdictName => {
   const { leader, variants } = comparison
   const first = variants.find(({ id }) => id === leader)

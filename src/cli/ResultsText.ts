@@ -159,10 +159,10 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
   const { leader } = winner
   const best = winner.p_best === null ? "unknown" : percent(winner.p_best)
   const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
-  switch (winner.state) {
-    case "firm":
+  switch (winner.verdict) {
+    case "firm_winner":
     case "winner": {
-      const sure = winner.state === "firm" ? "Firm winner" : "Winner"
+      const sure = winner.verdict === "firm_winner" ? "Firm winner" : "Winner"
       const now = leader === winner.copy_id
         ? `It is the best with a probability of ${best}.${liftText(results)}`
         : `Here ${leader ?? "no variant"} leads.`

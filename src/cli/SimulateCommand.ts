@@ -1,6 +1,7 @@
 import { Clock, Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { dayMillis } from "../bandit/Window.ts"
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../simulation/Learners.ts"
 import {
@@ -34,9 +35,7 @@ type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>
 
 /** What a decision brought by the template's objective. A mix is known when its last part is. */
 const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
-  const weights: Readonly<Record<string, number | undefined>> = typeof objective === "string"
-    ? { [objective]: 1 }
-    : objective
+  const weights: Readonly<Record<string, number | undefined>> = weightsOf(objective)
   let outcome = 0
   let outcomeAt: number | null = null
   for (const [kind, at] of Object.entries(outcomes)) {

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { letOthersRun } from "../runtime/letOthersRun.ts"
 import {
   Cells,
   emptyHistogram,
@@ -174,7 +175,7 @@ export const timingOf = Effect.fnUntraced(function* (
   people: ReadonlyArray<Sampled>,
   zone: string,
   nowMillis: number,
-  yielding: Effect.Effect<void> = Effect.yieldNow,
+  yielding: Effect.Effect<void> = letOthersRun,
 ) {
   const cells = new Cells()
   const byAge = new Ages()
@@ -284,7 +285,7 @@ export class Groups extends Context.Service<Groups, {
           people.push(...some)
           if (last === undefined) break
           after = last
-          yield* Effect.yieldNow
+          yield* letOthersRun
         }
         return people
       })
@@ -301,7 +302,7 @@ export class Groups extends Context.Service<Groups, {
         clock.currentTimeMillisUnsafe() - learnedAt >
           Math.min(longestPause, Math.max(shortestPause, pausePerCost * cost))
 
-      /** Learns in the background, once however many ask; what comes of it stays when nobody waits any more. */
+      /** Learns in the background, once for all callers; the result is kept also when no caller waits any more. */
       const learn = (org: string, zone: string) => {
         const running = learning.get(org)
         if (running !== undefined) return Effect.succeed(running)

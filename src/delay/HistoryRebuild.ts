@@ -27,8 +27,8 @@ const inQuarters = (stored: Float64Array, touches: ReadonlyArray<Coded>): Float6
 
 /**
  * Makes the histories of an organization anew from its decisions and events; with `check` nothing is written. Events of the
- * organization that come in meanwhile wait. Of decisions without a user nothing is compared: what was somebody's until an
- * erasure is nobody's afterwards.
+ * organization that come in meanwhile wait. Decisions without a user are not compared, because an erasure
+ * turns decisions of a user into decisions without one.
  */
 export const rebuildHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -18,6 +18,7 @@ import { type Contribution, contributionOf, type OrganizationPriors } from "../b
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
+import { type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "./Ledger.ts"
@@ -69,16 +70,10 @@ export interface FitAnswer {
   readonly millis: number
 }
 
-type Weights = { readonly [outcome in TimedOutcome | "negative"]?: number | undefined }
-
-const weightsOf = (objective: Objective): Weights => typeof objective === "string" ? { [objective]: 1 } : objective
-
-const valued = ["click", "open", "conversion", "negative"] as const
-
 /** The outcomes that an objective values, and how its tallies enter the counts. */
-const valuationOf = (weights: Weights) => {
-  const outcomes = valued.filter((outcome) => (weights[outcome] ?? 0) !== 0)
-  const values = outcomes.map((outcome) => weights[outcome]!)
+const valuationOf = (weights: ObjectiveWeights) => {
+  const outcomes = valuedOutcomes.filter((outcome) => weights[outcome] !== 0)
+  const values = outcomes.map((outcome) => weights[outcome])
   const valuation: Valuation = {
     values,
     squares: values.map((weight) => weight ** 2),
@@ -88,13 +83,13 @@ const valuationOf = (weights: Weights) => {
 }
 
 /** Delays of the outcomes that are worth something, as the curve of maturity takes them. */
-const delayRows = (weights: Weights, hours: ReadonlyArray<HourDelays>): ReadonlyArray<DelayRow> =>
+const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>): ReadonlyArray<DelayRow> =>
   hours.map(({ delays, hour }) => {
     const row: Array<number> = []
     for (const [key, count] of Object.entries(delays)) {
       const at = key.indexOf(":")
       const outcome = key.slice(0, at) as TimedOutcome
-      if (!timedOutcomes.includes(outcome) || !((weights[outcome] ?? 0) > 0)) continue
+      if (!timedOutcomes.includes(outcome) || !(weights[outcome] > 0)) continue
       const delayClass = Number(key.slice(at + 1))
       row[delayClass] = (row[delayClass] ?? 0) + count
     }
@@ -139,7 +134,7 @@ export const withVerdict = (
 class Template {
   readonly #objective: Objective
   readonly counts: Counts
-  readonly #weights: Weights
+  readonly #weights: ObjectiveWeights
   readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
   readonly #delays = new Delays()
   #halfLife: HalfLifeState

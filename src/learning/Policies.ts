@@ -34,7 +34,10 @@ const freshPresentMillis = 5_000
 /** For how long it is used while a new one is being fitted, so that traffic does not wait. */
 const usableMillis = 120_000
 
-/** What a request says of its user. */
+/** Segment recorders kept for templates that have changed since; a recorder holds up to 100 kB. */
+const keptRecorders = 1_000
+
+/** The attributes and the user of a request. */
 export interface RequestContext {
   readonly attrs: Attributes
   readonly userId: string | undefined
@@ -85,8 +88,8 @@ export class Policies extends Context.Service<Policies, {
       const censuses = yield* Censuses
       const priors = new WeakMap<object, Policy>()
       const windowed = new Map<string, Map<string, Windowed>>()
-      /** By organization and template. */
-      const recorders = new Map<string, Map<string, SegmentRecorder>>()
+      const recorders = new Map<string, SegmentRecorder>()
+      const recorderOfSubject = new WeakMap<Subject, SegmentRecorder>()
       const background = yield* FiberSet.make<Policy>()
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
@@ -177,11 +180,16 @@ export class Policies extends Context.Service<Policies, {
         }
       })
 
-      const recorderOf = ({ id, org }: Subject): SegmentRecorder => {
-        let templates = recorders.get(org.slug)
-        if (templates === undefined) recorders.set(org.slug, templates = new Map())
-        let recorder = templates.get(id)
-        if (recorder === undefined) templates.set(id, recorder = new SegmentRecorder())
+      const recorderOf = (template: Subject): SegmentRecorder => {
+        const known = recorderOfSubject.get(template)
+        if (known !== undefined) return known
+        // A template that was changed is another subject and keeps its recorder.
+        const key = keyOf(template)
+        const recorder = recorders.get(key) ?? new SegmentRecorder()
+        recorders.delete(key)
+        if (recorders.size >= keptRecorders) recorders.delete(recorders.keys().next().value!)
+        recorders.set(key, recorder)
+        recorderOfSubject.set(template, recorder)
         return recorder
       }
 

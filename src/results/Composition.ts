@@ -7,8 +7,9 @@ import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { daysOfData } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
+import { learnedOutcomes, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Condition } from "../domain/Targeting.ts"
-import type { Objective, Template } from "../domain/Template.ts"
+import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
@@ -94,16 +95,6 @@ const countsOnWire = ({ automated, forced, learned }: Counts) => ({
   automated: outcomesOf(automated),
   forced: trackOf(forced),
 })
-
-/** What the outcomes are worth by the objective: their number, or the weighted sum of a mix. */
-const valueOf = (objective: Objective, counts: Float64Array): number =>
-  typeof objective === "string" ? of(counts, objective) : (["click", "open", "conversion", "negative"] as const)
-    .reduce((sum, outcome) => sum + (objective[outcome] ?? 0) * of(counts, outcome), 0)
-
-/** How many outcomes the objective learns from were counted. */
-const learnedOutcomes = (objective: Objective, counts: Float64Array): number =>
-  typeof objective === "string" ? of(counts, objective) : (["click", "open", "conversion", "negative"] as const)
-    .reduce((sum, outcome) => sum + ((objective[outcome] ?? 0) === 0 ? 0 : of(counts, outcome)), 0)
 
 /** Counts by variant. */
 class Tabulation {
@@ -286,6 +277,9 @@ export const prepare = (input: ResultsInput): Prepared => {
   const matured = (id: string) => restricted ? maturedIn(whole, id) : posteriors.get(id)?.maturedSends ?? 0
   const wholeCells = restricted ? cellsIn(model, segment) : model.traffic
 
+  const weights = weightsOf(template.objective)
+  const hasOutcomesIn = (counts: Float64Array) => learnedOutcomes(weights, (outcome) => of(counts, outcome)) > 0
+
   const statusOf = (id: string): VariantStatus => {
     const variant = authored.get(id)
     if (variant === undefined) return "removed"
@@ -297,7 +291,7 @@ export const prepare = (input: ResultsInput): Prepared => {
     variants: ReadonlyArray<SharedVariant>,
     maturedSends: (id: string) => number,
   ): ReadonlyArray<VariantResults> => {
-    const hasOutcomes = learnedOutcomes(template.objective, table.total().learned) > 0
+    const hasOutcomes = hasOutcomesIn(table.total().learned)
     return variants.map(({ expectedLoss, id, interval, pBest, rate, share }) => {
       const counts = table.of(id)
       const trials = trialsOf(counts)
@@ -310,7 +304,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         status,
         ...countsOnWire(counts),
         matured_sends: maturedSends(id),
-        raw_rate: trials > 0 ? valueOf(template.objective, counts.learned) / trials : null,
+        raw_rate: trials > 0 ? valueOf(weights, (outcome) => of(counts.learned, outcome)) / trials : null,
         rate: isKnown ? rate : null,
         interval: isKnown ? interval : null,
         p_best: isKnown && status === "active" ? pBest : null,
@@ -334,7 +328,7 @@ export const prepare = (input: ResultsInput): Prepared => {
     },
     compose: ({ groups, overall }) => {
       const totals = whole.total()
-      const hasOutcomes = learnedOutcomes(template.objective, totals.learned) > 0
+      const hasOutcomes = hasOutcomesIn(totals.learned)
       const days = daysOfData(model)
       const shown = rowsOf(whole, overall.variants, matured)
       const { window } = model
@@ -372,13 +366,6 @@ export const prepare = (input: ResultsInput): Prepared => {
   }
 }
 
-const states = {
-  undecided: "undecided",
-  no_difference: "no_difference",
-  winner: "winner",
-  firm_winner: "firm",
-} as const
-
 const winnerOf = (
   { leader, lift, valueRemaining }: ReportAnswer["overall"],
   variants: ReadonlyArray<VariantResults>,
@@ -389,7 +376,6 @@ const winnerOf = (
   const isCompared = first !== undefined && first.rate !== null &&
     variants.find(({ copy_id }) => copy_id === lift?.baseline)?.rate != null
   return {
-    state: states[verdict],
     verdict,
     since,
     copy_id: winner,

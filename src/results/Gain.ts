@@ -54,9 +54,9 @@ export const stretchFactors = (
  * The gain over an even choice, by what the model knows now of every variant in every segment: in each stretch and segment,
  * what was chosen against what an even choice among the variants that could be chosen would have brought. A change of the
  * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
- * coefficients, the base rate's included. The model draws variants of which little is known towards the others, which makes
- * the gain look smaller rather than larger; undoing that by their counts would be worse, because the counts of a variant
- * that was given up after bad luck are biased downwards.
+ * coefficients, the base rate's included. The model draws variants of which little is known towards the others. Undoing
+ * that by their counts would overstate the gain, because the counts of a variant that was given up after bad luck are
+ * biased downwards.
  *
  * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a segment.
  */

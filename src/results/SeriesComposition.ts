@@ -3,6 +3,7 @@ import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } fr
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../delay/Clocks.ts"
+import { learnedOutcomes, type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
 import { SegmentRates } from "./SegmentRates.ts"
@@ -62,11 +63,6 @@ export interface SeriesInput {
   readonly zone: string
 }
 
-type Weights = { readonly [outcome in "open" | "click" | "conversion" | "negative"]?: number | undefined }
-const outcomes = ["open", "click", "conversion", "negative"] as const
-
-const weightsOf = (objective: Objective): Weights => typeof objective === "string" ? { [objective]: 1 } : objective
-
 /** 1970-01-05, a Monday. */
 export const monday = 4 * dayMillis
 
@@ -106,15 +102,11 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
   })
   const worths = weightsOf(objective)
   const valueOf = (row: CountedStretch, power: 1 | 2) =>
-    outcomes.reduce((sum, outcome) => sum + (worths[outcome] ?? 0) ** power * row[outcome], 0)
-
-  /** Outcomes that are learned from. */
-  const countOf = (row: CountedStretch) =>
-    outcomes.reduce((sum, outcome) => sum + ((worths[outcome] ?? 0) === 0 ? 0 : row[outcome]), 0)
+    valuedOutcomes.reduce((sum, outcome) => sum + worths[outcome] ** power * row[outcome], 0)
 
   const known = new Delays()
   known.merge(delays.flatMap(({ count, delayClass, hour, outcome }): ReadonlyArray<DelayRow> => {
-    if (!((worths[outcome as keyof Weights] ?? 0) > 0)) return []
+    if (!(worths[outcome as ValuedOutcome] > 0)) return []
     const counts = new Array<number>(delayClass + 1).fill(0)
     counts[delayClass] = count
     return [[hour, counts]]
@@ -208,11 +200,11 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
   const points = ordered.map((one, stretch) => {
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
-    outcomesSoFar += one.rows.reduce((sum, row) => sum + countOf(row), 0)
+    outcomesSoFar += one.rows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
     // Without outcomes, or before its first decision, there is nothing to say of a variant.
-    const known = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= stretch ? [v] : [])
-    const best = probabilitiesOfBest(known.map((v) => state.posterior(v, last[v]!, true)))
-    const bestOf = new Map(known.map((v, i) => [v, best[i]!]))
+    const shown = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= stretch ? [v] : [])
+    const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
+    const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
     const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)
     const own = ids.map((id) => one.rows.filter(({ copyId }) => copyId === id))
     const mature = decisions === 0

@@ -99,22 +99,18 @@ export const LiftResults = Schema.Struct({
 })
 
 export const WinnerResults = Schema.Struct({
-  state: described(
-    Schema.Literals(["undecided", "winner", "firm", "no_difference"]),
+  verdict: described(
+    Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
     "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +
       "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
       "is the best with a probability of 95 %, with evidence against each of the others; in 60 simulations of equally good " +
-      "variants with daily looks none had one. `firm`: equally good variants ever bring it about with a " +
+      "variants with daily looks none had one. `firm_winner`: equally good variants ever bring it about with a " +
       "probability of at most 1 %, however often one looks. Each after 7 days and 100 matured sends of the leader. " +
       "A winner stays until another variant is more probably the best, the winner is stopped, or a variant joins that it " +
       "has not been compared with",
   ),
-  verdict: described(
-    Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
-    "As `state`, whose `firm` is called `firm_winner` here",
-  ),
-  since: described(Schema.NullOr(Schema.String), "When the state was reached, ISO 8601; null while it is undecided"),
-  copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the state names one"),
+  since: described(Schema.NullOr(Schema.String), "When the verdict was reached, ISO 8601; null while it is undecided"),
+  copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the verdict names one"),
   leader: described(
     Schema.NullOr(Schema.String),
     "The active variant that is ahead; null without any, and without outcomes",

@@ -256,12 +256,7 @@ describe("results restricted to a segment", () => {
 describe("the winner in the results", () => {
   it("is the one that the verdict names, with what speaks for it", () => {
     const { winner } = resultsOf({ verdict: won("a") })
-    assert.deepStrictEqual([winner.state, winner.verdict, winner.copy_id, winner.leader], [
-      "firm",
-      "firm_winner",
-      "a",
-      "a",
-    ])
+    assert.deepStrictEqual([winner.verdict, winner.copy_id, winner.leader], ["firm_winner", "a", "a"])
     assert.strictEqual(winner.since, new Date(now - 2 * day).toISOString())
     assert.isAbove(winner.p_best!, 0.95)
     assert.isBelow(winner.expected_loss!, 0.01)
@@ -274,7 +269,7 @@ describe("the winner in the results", () => {
 
   it("is nobody while the winner cannot be chosen", () => {
     const { winner } = resultsOf({ verdict: won("a"), eligible: new Set(["b"]) })
-    assert.deepStrictEqual([winner.state, winner.since, winner.copy_id], ["undecided", null, null])
+    assert.deepStrictEqual([winner.verdict, winner.since, winner.copy_id], ["undecided", null, null])
   })
 
   it("is not named before its time, and all that is missing is listed", () => {

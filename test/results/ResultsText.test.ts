@@ -82,7 +82,6 @@ describe("the sentence about the winner", () => {
       objective: "click",
       variants: shown,
       winner: {
-        state: "undecided",
         verdict: "undecided",
         since: null,
         lift: null,
@@ -100,17 +99,17 @@ describe("the sentence about the winner", () => {
 
   it("names a winner, how sure that is, and how much better it is", () => {
     assert.strictEqual(
-      sentence({ state: "winner", copy_id: "warm", p_best: 0.98, since: "2026-11-20T08:00:00.000Z", lift }),
+      sentence({ verdict: "winner", copy_id: "warm", p_best: 0.98, since: "2026-11-20T08:00:00.000Z", lift }),
       "Winner since 2026-11-20: warm. It is the best with a probability of 98 %. Against b, the next best, warm has +31 % " +
         "(+12 % to +50 %), that is +0.92 percentage points (+0.40 to +1.5).",
     )
-    assert.match(sentence({ state: "firm", copy_id: "warm", p_best: 0.97 }), /^Firm winner: warm\. .* 97 %\.$/)
-    assert.include(sentence({ state: "firm", copy_id: "cold" }), "Here warm leads.")
+    assert.match(sentence({ verdict: "firm_winner", copy_id: "warm", p_best: 0.97 }), /^Firm winner: warm\. .* 97 %\.$/)
+    assert.include(sentence({ verdict: "firm_winner", copy_id: "cold" }), "Here warm leads.")
   })
 
   it("says when it does not matter", () => {
     assert.strictEqual(
-      sentence({ state: "no_difference" }),
+      sentence({ verdict: "no_difference" }),
       "No meaningful difference: whichever variant is chosen, less than 1.0 % of its rate can be lost.",
     )
   })

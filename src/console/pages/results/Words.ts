@@ -111,10 +111,10 @@ export const verdictOf = (results: Judged): Verdict => {
   const { variants, winner } = results
   const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""
   const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
-  switch (winner.state) {
-    case "firm":
+  switch (winner.verdict) {
+    case "firm_winner":
     case "winner": {
-      const isFirm = winner.state === "firm"
+      const isFirm = winner.verdict === "firm_winner"
       const now = winner.leader === winner.copy_id ? liftText(results) : `Here ${nameOf(winner.leader)} leads.`
       return {
         kind: "good",

@@ -127,7 +127,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const ask: PreviewAsk = { vars, formats, copyId: undefined, ...sample }
     const first = yield* show(ask)
     if (first.faults.length === 0) return { vars: first.preview?.vars ?? {}, faults: [] }
-    // What is in order is shown all the same.
+    // The variables without a fault are shown.
     const faulty = new Set(
       first.faults.map(({ pointer }) => pointer.slice("/vars/".length).replaceAll("~1", "/").replaceAll("~0", "~")),
     )
