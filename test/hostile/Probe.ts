@@ -14,7 +14,10 @@ export interface Waits {
    * rise on a busy machine. NaN where the system has no such figure. Unit: milliseconds.
    */
   readonly longestWorkMillis: number
-  /** Resident memory of the service and its child processes: at the start of the period, and the most in it. Unit: bytes. */
+  /**
+   * Resident memory of the service and its child processes, without the pages of the executable that they share: at the
+   * start of the period, and the most in it. Unit: bytes.
+   */
   readonly memoryBefore: number
   readonly memoryPeak: number
 }

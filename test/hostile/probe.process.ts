@@ -15,10 +15,11 @@ const workMillis = (): number => {
   }
 }
 
+/** Without the pages of the executable, which all processes share. */
 const residentOf = (of: number): number => {
   try {
-    const resident = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${of}/status`, "utf8"))
-    return Number(resident?.[1] ?? 0) * 1024
+    const own = readFileSync(`/proc/${of}/status`, "utf8").matchAll(/^Rss(?:Anon|Shmem):\s+(\d+)/gm)
+    return [...own].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1024, 0)
   } catch {
     return 0
   }
