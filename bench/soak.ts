@@ -1,8 +1,8 @@
 // Whether the service stays as it is: idle, then at half load with events, deliveries and console reads.
 //
-//   deno task bench soak [--minutes 30] [--every 3] [--embedded]
+//   deno task bench soak [--minutes 30] [--every 3] [--phase idle|load] [--embedded]
 //
-// `--minutes`: length of each phase; `--every`: minutes between samples.
+// `--minutes`: length of each phase; `--every`: minutes between samples; `--phase`: this phase alone.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,6 +18,7 @@ const { values: flags } = parseArgs({
   options: {
     minutes: { type: "string", default: "30" },
     every: { type: "string", default: "3" },
+    phase: { type: "string", default: "both" },
     embedded: { type: "boolean", default: false },
   },
 })
@@ -74,8 +75,8 @@ try {
   const samples = await soak({
     environment,
     intervalSeconds,
-    idle: intervals,
-    loaded: intervals,
+    idle: flags.phase === "load" ? 0 : intervals,
+    loaded: flags.phase === "idle" ? 0 : intervals,
     rate: 0,
     onSample: (sample) =>
       console.error(
@@ -84,8 +85,8 @@ try {
         }`,
       ),
   })
-  print("idle", samples)
-  print("load", samples)
+  if (flags.phase !== "load") print("idle", samples)
+  if (flags.phase !== "idle") print("load", samples)
 } finally {
   if ("stop" in postgres) await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
