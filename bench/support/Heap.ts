@@ -52,7 +52,9 @@ export const heapCensus = async (inspectorPort: number): Promise<HeapCensus> => 
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data)
       if (message.method === "HeapProfiler.addHeapSnapshotChunk") chunks.push(message.params.chunk)
-      if (message.id === 3) resolve()
+      // V8 would go on to track where each object moves, which makes collections ten times longer.
+      if (message.id === 3) send(4, "HeapProfiler.disable")
+      if (message.id === 4) resolve()
     }
   })
   socket.close()
