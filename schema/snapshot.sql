@@ -138,7 +138,8 @@ CREATE TABLE decisions (
   policy text NOT NULL,
   lookback_days double precision,
   offset_days double precision,
-  decided_at timestamp with time zone NOT NULL
+  decided_at timestamp with time zone NOT NULL,
+  holdout text
 );
 CREATE INDEX decisions_by_time ON ONLY public.decisions USING brin (decided_at);
 CREATE INDEX decisions_by_user ON ONLY public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
@@ -157,6 +158,7 @@ CREATE TABLE decisions_first (
   lookback_days double precision,
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
+  holdout text,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_first_by_time ON public.decisions_first USING brin (decided_at);
@@ -176,6 +178,7 @@ CREATE TABLE decisions_other (
   lookback_days double precision,
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
+  holdout text,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_other_decided_at_idx ON public.decisions_other USING brin (decided_at);
@@ -344,6 +347,21 @@ CREATE TABLE fold_attempts (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE holdout_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  holdout text NOT NULL,
+  control boolean NOT NULL,
+  people smallint NOT NULL,
+  decisions integer NOT NULL,
+  open integer NOT NULL,
+  click integer NOT NULL,
+  conversion integer NOT NULL,
+  negative integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, holdout, control, people)
+);
+
 CREATE TABLE idempotency_keys (
   org_slug text NOT NULL,
   key text NOT NULL,
@@ -497,6 +515,7 @@ CREATE TABLE organizations (
   inbox_retention_days integer NOT NULL DEFAULT 30,
   webhook_daily_bytes bigint,
   require_second_factor boolean NOT NULL DEFAULT false,
+  holdout jsonb NOT NULL DEFAULT '{"share": 0, "content": "even"}'::jsonb,
   PRIMARY KEY (slug)
 );
 
@@ -612,6 +631,7 @@ CREATE TABLE sticky_choices (
   copy_id text NOT NULL,
   tracking_id text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  control boolean NOT NULL DEFAULT false,
   PRIMARY KEY (org_slug, template_id, user_id)
 );
 
@@ -666,6 +686,7 @@ CREATE TABLE templates (
   updated_at timestamp with time zone NOT NULL,
   link_domains text[] NOT NULL DEFAULT '{}'::text[],
   archived_at timestamp with time zone,
+  holdout jsonb,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { formatBytes, parseBytes } from "../domain/Bytes.ts"
 import type { Organization } from "../domain/Organization.ts"
@@ -11,12 +12,13 @@ import { table } from "./Table.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
-    ["slug", "name", "time zone", "floor", "horizon", "quiet", "days", "kept", "second factor", "created"],
+    ["slug", "name", "time zone", "floor", "holdout", "horizon", "quiet", "days", "kept", "second factor", "created"],
     organizations.map((org) => [
       org.slug,
       org.name,
       org.time_zone,
       org.exploration_floor,
+      holdoutText(org.holdout),
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
       org.allowed_days === null ? "all" : org.allowed_days.join(),
@@ -85,6 +87,12 @@ const update = Command.make(
       Flag.withDescription("Share of traffic chosen uniformly, 0 to 0.2"),
       Flag.optional,
     ),
+    holdout: Flag.String("holdout").pipe(
+      Flag.withDescription(
+        'Share of the people held out, 0 to 0.5, and what they get: "0.05 even" or "0.05 no_message"; 0: nobody',
+      ),
+      Flag.optional,
+    ),
     horizon: Flag.Finite("delay-horizon-hours").pipe(
       Flag.withDescription("How far from now a send time lies at most, 1 to 168"),
       Flag.optional,
@@ -111,13 +119,14 @@ const update = Command.make(
     ),
   },
   Effect.fnUntraced(function* (
-    { days, floor, horizon, inboxRetention, name, quiet, retention, secondFactor, slug, timeZone },
+    { days, floor, holdout, horizon, inboxRetention, name, quiet, retention, secondFactor, slug, timeZone },
   ) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
       ...(Option.isSome(name) ? { name: name.value } : {}),
       ...(Option.isSome(timeZone) ? { time_zone: timeZone.value } : {}),
       ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
+      ...(Option.isSome(holdout) ? { holdout: holdoutInput(holdout.value) } : {}),
       ...(Option.isSome(horizon) ? { delay_horizon_hours: horizon.value } : {}),
       ...(Option.isSome(quiet) ? { quiet_hours: quietHoursOf(quiet.value) } : {}),
       ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),

@@ -1,6 +1,7 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
+import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
@@ -32,7 +33,7 @@ const objectiveText = (objective: Objective) =>
 
 const describe = (templates: ReadonlyArray<Template>) =>
   table(
-    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "updated", "archived"],
+    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "holdout", "updated", "archived"],
     templates.map((template) => [
       template.id,
       template.name,
@@ -41,6 +42,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.strict,
       template.sticky_hours,
       objectiveText(template.objective),
+      template.holdout === null ? "organization" : holdoutText(template.holdout),
       template.updated_at,
       template.archived_at ?? "no",
     ]),
@@ -58,6 +60,13 @@ const settings = {
     Flag.withDescription("The outcome that is learned from"),
     Flag.optional,
   ),
+  holdout: Flag.String("holdout").pipe(
+    Flag.withDescription(
+      'Share of the people held out, 0 to 0.5, and what they get: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
+        "for a variant; organization: as the organization",
+    ),
+    Flag.optional,
+  ),
   linkDomains: Flag.String("link-domain").pipe(
     Flag.withDescription(
       'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
@@ -70,11 +79,15 @@ const settingsOf = (flags: {
   readonly strict: Option.Option<boolean>
   readonly stickyHours: Option.Option<number>
   readonly objective: Option.Option<string>
+  readonly holdout: Option.Option<string>
   readonly linkDomains: ReadonlyArray<string>
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
   ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
   ...(Option.isSome(flags.objective) ? { objective: flags.objective.value } : {}),
+  ...(Option.isSome(flags.holdout)
+    ? { holdout: flags.holdout.value === "organization" ? null : holdoutInput(flags.holdout.value) }
+    : {}),
   ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
 })
 

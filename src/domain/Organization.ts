@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { OrganizationHoldout } from "./Holdout.ts"
 import { DisplayName, OrgSlug } from "./Ids.ts"
 import { DayOfWeek } from "./Season.ts"
 
@@ -78,6 +79,7 @@ export const OrganizationPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   time_zone: Schema.optionalKey(TimeZone),
   exploration_floor: Schema.optionalKey(ExplorationFloor),
+  holdout: Schema.optionalKey(OrganizationHoldout),
   delay_horizon_hours: Schema.optionalKey(DelayHorizonHours),
   quiet_hours: Schema.optionalKey(Schema.NullOr(QuietHours)),
   allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
@@ -93,6 +95,7 @@ export const Organization = Schema.Struct({
   name: Schema.String,
   time_zone: Schema.String,
   exploration_floor: Schema.Finite,
+  holdout: OrganizationHoldout,
   delay_horizon_hours: Schema.Finite,
   quiet_hours: Schema.NullOr(QuietHours),
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { isStorable } from "./Attributes.ts"
+import { TemplateHoldout } from "./Holdout.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
@@ -98,6 +99,7 @@ const templateSettings = {
   strict: Schema.optionalKey(Schema.Boolean),
   sticky_hours: Schema.optionalKey(StickyHours),
   objective: Schema.optionalKey(Objective),
+  holdout: Schema.optionalKey(Schema.NullOr(TemplateHoldout)),
   link_domains: Schema.optionalKey(LinkDomains),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
     description: "True: nobody gets the template any more; it keeps its content and its results. False unless said",
@@ -138,6 +140,7 @@ export const Template = Schema.Struct({
   strict: Schema.Boolean,
   sticky_hours: Schema.Finite,
   objective: Objective,
+  holdout: Schema.NullOr(TemplateHoldout),
   link_domains: Schema.Array(Schema.String),
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,

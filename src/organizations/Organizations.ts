@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AlreadyExists, OrganizationNotFound } from "../domain/Errors.ts"
+import type { OrganizationHoldout } from "../domain/Holdout.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type {
   AllowedDays,
@@ -18,6 +19,7 @@ interface Row {
   readonly name: string
   readonly timeZone: string
   readonly explorationFloor: number
+  readonly holdout: OrganizationHoldout
   readonly delayHorizonHours: number
   readonly quietHours: QuietHours | null
   readonly allowedDays: AllowedDays | null
@@ -33,6 +35,7 @@ const fromRow = (row: Row): Organization => ({
   name: row.name,
   time_zone: row.timeZone,
   exploration_floor: row.explorationFloor,
+  holdout: row.holdout,
   delay_horizon_hours: row.delayHorizonHours,
   quiet_hours: row.quietHours,
   allowed_days: row.allowedDays,
@@ -99,6 +102,9 @@ export class Organizations extends Context.Service<Organizations, {
             name = coalesce(${patch.name ?? null}::text, o.name),
             time_zone = coalesce(${patch.time_zone ?? null}::text, o.time_zone),
             exploration_floor = coalesce(${patch.exploration_floor ?? null}::float8, o.exploration_floor),
+            holdout = coalesce(${
+            patch.holdout === undefined ? null : JSON.stringify(patch.holdout)
+          }::text::jsonb, o.holdout),
             delay_horizon_hours = coalesce(${patch.delay_horizon_hours ?? null}::float8, o.delay_horizon_hours),
             quiet_hours = ${limit("quiet_hours")},
             allowed_days = ${limit("allowed_days")},

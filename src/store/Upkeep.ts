@@ -14,6 +14,7 @@ export const tables: ReadonlyArray<string> = [
   "send_times",
   "send_advice",
   "timing_tallies",
+  "holdout_tallies",
   "models",
   "bandit_states",
   "fold_attempts",

@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from "node:util"
 import { type Difference, difference } from "../domain/Difference.ts"
 import { CopyId, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, Variant, VariantInput } from "../domain/Template.ts"
+import { holdoutFault } from "../domain/Holdout.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 
 /** The content of a variant, all defaults filled in. */
 export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
 /** The content of a template, all defaults filled in, without its variants. */
-export interface TemplateContent extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective"> {
+export interface TemplateContent
+  extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective" | "holdout"> {
   readonly link_domains: ReadonlyArray<string>
   readonly archived: boolean
 }
@@ -26,6 +28,8 @@ export type TemplatePlan =
     readonly variantCount: number
     /** Whether an existing template learns from another outcome than before. */
     readonly relearns: boolean
+    /** Why the template cannot have its holdout. */
+    readonly holdoutFault: string | undefined
     readonly difference: Difference
   }
 
@@ -66,6 +70,7 @@ const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => 
   strict: input.strict ?? false,
   sticky_hours: input.sticky_hours ?? 0,
   objective: input.objective ?? "click",
+  holdout: input.holdout ?? null,
   link_domains: input.link_domains ?? [],
   archived: input.archived ?? false,
 })
@@ -76,6 +81,7 @@ const storedContent = (template: Template): TemplateContent => ({
   strict: template.strict,
   sticky_hours: template.sticky_hours,
   objective: template.objective,
+  holdout: template.holdout,
   link_domains: template.link_domains,
   archived: template.archived_at !== null,
 })
@@ -95,6 +101,7 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
       variants: given,
       variantCount: given.length,
       relearns: false,
+      holdoutFault: holdoutFault(template.holdout, given),
       difference: room.of(undefined, fields(template, given)),
     }
   }
@@ -110,6 +117,7 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
     template,
     variants,
     variantCount: before.variants.length + variants.length - replaced.length,
+    holdoutFault: holdoutFault(template.holdout, [...before.variants, ...variants]),
     relearns: !isDeepStrictEqual(stored.objective, template.objective),
     difference: room.of(fields(stored, replaced), fields(template, variants)),
   }

@@ -8,7 +8,7 @@ const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
 
 type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
-type Settings = Pick<Template, "name" | "objective" | "sticky_hours" | "strict" | "link_domains">
+type Settings = Pick<Template, "name" | "objective" | "sticky_hours" | "strict" | "link_domains" | "holdout">
 
 /** The fields of a variant, below `at`. */
 export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
@@ -30,6 +30,7 @@ export const fieldsOfTemplate = (
   "/sticky_hours": template.sticky_hours,
   "/strict": template.strict,
   "/link_domains": template.link_domains,
+  ...(template.holdout === null ? {} : { "/holdout": template.holdout }),
   ...Object.assign(
     {},
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),

@@ -183,6 +183,7 @@ const decode = Schema.decodeUnknownResult(File)
  *     strict: false
  *     sticky_hours: 0
  *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
+ *     holdout: {share: 0.05, content: even}     # that of the organization when absent
  *     variants:
  *       - id: welcome-warm
  *         name: Warm         # its id when absent
@@ -271,6 +272,7 @@ export const inputOf = (template: Template): TemplateInput => ({
   ...(template.strict ? { strict: true } : {}),
   ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
   ...(template.objective === "click" ? {} : { objective: template.objective }),
+  ...(template.holdout === null ? {} : { holdout: template.holdout }),
   ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
 })

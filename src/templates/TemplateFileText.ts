@@ -38,6 +38,9 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
       ? template.objective
       : inline(ordered(template.objective, ["click", "open", "conversion", "negative"])),
   }),
+  ...(template.holdout === undefined ? {} : {
+    holdout: template.holdout === null ? null : inline(ordered(template.holdout, ["share", "content", "copy_id"])),
+  }),
   ...(template.link_domains === undefined ? {} : { link_domains: inline(template.link_domains) }),
   ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),
 })

@@ -103,12 +103,19 @@ export class TemplateImports extends Context.Service<TemplateImports, {
 
       const execute = Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>, now: Date) {
         const { plans, revisions } = yield* plan(org, inputs)
-        const faults = plans.flatMap((one, index): ReadonlyArray<Fault> =>
-          one.outcome === "unchanged" || one.variantCount <= maxVariantsOfOne ? [] : [{
-            pointer: `/templates/${index}/variants`,
-            detail: `would give the template ${one.variantCount} variants, and one takes at most ${maxVariantsOfOne}`,
-          }]
-        )
+        const faults = plans.flatMap((one, index): ReadonlyArray<Fault> => {
+          if (one.outcome === "unchanged") return []
+          return [
+            ...(one.variantCount <= maxVariantsOfOne ? [] : [{
+              pointer: `/templates/${index}/variants`,
+              detail: `would give the template ${one.variantCount} variants, and one takes at most ${maxVariantsOfOne}`,
+            }]),
+            ...(one.holdoutFault === undefined ? [] : [{
+              pointer: `/templates/${index}/holdout/copy_id`,
+              detail: one.holdoutFault,
+            }]),
+          ]
+        })
         if (faults.length > 0) return yield* new InvalidInput({ faults })
         const created = plans.flatMap((one) => one.outcome === "created" ? [one] : [])
         const updated = plans.flatMap((one) => one.outcome === "updated" ? [one] : [])

@@ -11,6 +11,7 @@ export interface TemplateRow {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Objective
+  readonly holdout: Template["holdout"]
   readonly linkDomains: ReadonlyArray<string>
   readonly archivedAt: Date | null
   readonly revision: number
@@ -51,6 +52,7 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     strict: row.strict,
     sticky_hours: row.stickyHours,
     objective: row.objective,
+    holdout: row.holdout,
     link_domains: row.linkDomains,
     archived_at: row.archivedAt?.toISOString() ?? null,
     revision: row.revision,
@@ -74,8 +76,8 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.link_domains, t.archived_at, t.revision::float8 AS revision,
-      t.created_at, t.updated_at
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains, t.archived_at,
+      t.revision::float8 AS revision, t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`

@@ -9,6 +9,7 @@ import {
   TemplateNotFound,
   VariantNotFound,
 } from "../domain/Errors.ts"
+import { holdoutFault } from "../domain/Holdout.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
@@ -21,6 +22,8 @@ import { variantContent } from "./ImportPlan.ts"
 import { putVariants } from "./ImportRows.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
 import { insertVariant, isOf, maxVariantsOfOne, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
+
+const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
 
 /**
  * Templates and their variants as their authors write them. A variant whose Liquid does not parse cannot be saved: that
@@ -37,7 +40,12 @@ export class Templates extends Context.Service<Templates, {
     page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
-  readonly update: (org: OrgSlug, id: string, patch: TemplatePatch) => Effect.Effect<Template, TemplateNotFound>
+  /** Fails with `InvalidInput` for a holdout whose fixed variant the template does not have. */
+  readonly update: (
+    org: OrgSlug,
+    id: string,
+    patch: TemplatePatch,
+  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput>
   /** Removes the template with its variants. Decisions already made of it stay. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, TemplateNotFound>
   readonly createVariant: (
@@ -128,13 +136,23 @@ export class Templates extends Context.Service<Templates, {
       const refuse = (faults: ReadonlyArray<Fault>) =>
         faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
 
+      const holdoutFaults = (
+        holdout: TemplatePatch["holdout"],
+        variants: ReadonlyArray<{ readonly id?: string }>,
+      ): ReadonlyArray<Fault> => {
+        const detail = holdoutFault(holdout, variants)
+        return detail === undefined ? [] : [{ pointer: "/holdout/copy_id", detail }]
+      }
+
       const insert = Effect.fnUntraced(function* (org: OrgSlug, input: TemplateInput, now: Date) {
         const id = input.id ?? TemplateId.make(randomId("t"))
         const rows = yield* sql`
           INSERT INTO templates AS t
-            (org_slug, id, name, strict, sticky_hours, objective, link_domains, archived_at, created_at, updated_at)
+            (org_slug, id, name, strict, sticky_hours, objective, holdout, link_domains, archived_at, created_at,
+              updated_at)
           VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
-            ${JSON.stringify(input.objective ?? "click")}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
+            ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
+            ${jsonOrNull(input.holdout)}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
             ${input.archived === true ? now : null}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
         if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
@@ -152,6 +170,7 @@ export class Templates extends Context.Service<Templates, {
             objective = coalesce(${
           patch.objective === undefined ? null : JSON.stringify(patch.objective)
         }::text::jsonb, t.objective),
+            holdout = ${patch.holdout === undefined ? sql`t.holdout` : sql`${jsonOrNull(patch.holdout)}::text::jsonb`},
             link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
             archived_at = CASE ${patch.archived ?? null}::boolean
               WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
@@ -162,7 +181,8 @@ export class Templates extends Context.Service<Templates, {
       })
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
-        yield* refuse(yield* faultsOf(org, input.variants ?? []))
+        const variants = input.variants ?? []
+        yield* refuse([...holdoutFaults(input.holdout, variants), ...yield* faultsOf(org, variants)])
         const now = yield* DateTime.nowAsDate
         return yield* write(
           org,
@@ -201,6 +221,7 @@ export class Templates extends Context.Service<Templates, {
           org,
           Effect.gen(function* () {
             const before = yield* held(org, id)
+            yield* refuse(holdoutFaults(patch.holdout, before.variants))
             yield* change(org, id, patch, now)
             const after = yield* read(org, id)
             yield* tellTemplate(before, after)

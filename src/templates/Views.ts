@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Attributes } from "../domain/Attributes.ts"
+import type { OrganizationHoldout, TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import type { Budget } from "../rendering/Budget.ts"
@@ -29,6 +30,8 @@ export interface TemplateView {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Template["objective"]
+  /** Its own, or that of its organization. */
+  readonly holdout: TemplateHoldout
   /** Domains whose links carry the tracking id. */
   readonly linkDomains: ReadonlyArray<string>
   /** True: nobody gets it. It is learned from what comes in late all the same. */
@@ -46,6 +49,8 @@ export interface OrganizationView {
   readonly localTime: LocalTime.LocalTime
   /** Share of traffic chosen uniformly, 0 to 0.2. */
   readonly explorationFloor: number
+  /** Holds for templates without one of their own. */
+  readonly holdout: OrganizationHoldout
   /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
   readonly delayHorizonHours: number
   /** When nothing is sent, on the recipient's clocks; null: never quiet. */
@@ -95,6 +100,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     strict: template.strict,
     stickyHours: template.sticky_hours,
     objective: template.objective,
+    holdout: template.holdout ?? org.holdout,
     linkDomains: template.link_domains,
     archived: template.archived_at !== null,
     revision: template.revision,
@@ -133,7 +139,7 @@ export class Views extends Context.Service<Views, {
 
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
         const [row] = yield* sql<Omit<OrganizationView, "slug" | "localTime">>`
-          SELECT o.time_zone, o.exploration_floor, o.delay_horizon_hours, o.quiet_hours, o.allowed_days
+          SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days
           FROM organizations o WHERE o.slug = ${slug}`
         const settings = JSON.stringify(row)
         const before = organizations.get(slug)

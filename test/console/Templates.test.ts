@@ -16,6 +16,9 @@ describeShop("Templates in the console", (shop) => {
       negative: "-2",
       open: "",
       sticky_hours: "24",
+      holdout: "even",
+      holdout_share: "0.05",
+      holdout_copy_id: "left over",
       strict: "strict",
       link_domains: "shop.example\r\nmail.example",
     })
@@ -24,6 +27,7 @@ describeShop("Templates in the console", (shop) => {
     assert.deepInclude(made, {
       objective: { click: 1, conversion: 5, negative: -2 },
       sticky_hours: 24,
+      holdout: { share: 0.05, content: "even" },
       strict: true,
       link_domains: ["shop.example", "mail.example"],
     })
@@ -145,10 +149,12 @@ describeShop("Templates in the console", (shop) => {
       objective: "mix",
       click: "x",
       sticky_hours: "-1",
+      holdout: "fixed",
+      holdout_share: "half",
       link_domains: "https://shop.example",
     })
     assert.strictEqual(template.status, 400)
-    for (const id of ["id", "name", "click", "sticky_hours", "link_domains"]) {
+    for (const id of ["id", "name", "click", "sticky_hours", "holdout_share", "link_domains"]) {
       assert.include(template.text, `id="${id}-error"`)
     }
 

@@ -87,7 +87,12 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"slug":@,"name":@,"time_zone":@}`,
     `{"slug":"fuzz","name":"x","time_zone":@}`,
   ],
-  "PATCH /console/api/organizations/fuzz": [`{"name":@}`, `{"time_zone":@}`, `{"exploration_floor":@}`],
+  "PATCH /console/api/organizations/fuzz": [
+    `{"name":@}`,
+    `{"time_zone":@}`,
+    `{"exploration_floor":@}`,
+    `{"holdout":@}`,
+  ],
   "POST /console/api/organizations/fuzz/keys": [`{"name":@}`, `{"name":"k","scopes":@}`, `{"name":"k","expires_at":@}`],
   "POST /console/api/organizations/fuzz/templates": [
     `@`,
@@ -108,7 +113,12 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"templates":[@]}`,
     `{"templates":[{"name":@}]}`,
   ],
-  "PATCH /console/api/organizations/fuzz/templates/scratch": [`@`, `{"name":@}`, `{"sticky_hours":@}`],
+  "PATCH /console/api/organizations/fuzz/templates/scratch": [
+    `@`,
+    `{"name":@}`,
+    `{"sticky_hours":@}`,
+    `{"holdout":{"share":@,"content":@}}`,
+  ],
   "POST /console/api/organizations/fuzz/templates/scratch/variants": [
     `{"id":@,"vars":{}}`,
     `{"vars":{"s":"x"},"name":@}`,

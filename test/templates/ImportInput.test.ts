@@ -102,6 +102,7 @@ describe("planTemplate", () => {
     strict: false,
     sticky_hours: 0,
     objective: "click",
+    holdout: null,
     link_domains: [],
     archived_at: null,
     revision: 1,

@@ -100,6 +100,7 @@ const anyTemplate = fc.record({
     fc.constantFrom("click", "open", "conversion"),
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
   ),
+  holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
 }, { requiredKeys: ["name"] })
@@ -121,6 +122,7 @@ describe("TemplateFile.format", () => {
     strict: true
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2 }
+    holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
     link_domains: [ shop.example, on ]
     variants:
       - id: welcome-en-warm
@@ -238,6 +240,7 @@ describe("TemplateFile.inputOf", () => {
     strict: false,
     sticky_hours: 0,
     objective: "click",
+    holdout: null,
     link_domains: [],
     archived_at: null,
     revision: 3,
@@ -271,6 +274,7 @@ describe("TemplateFile.inputOf", () => {
       strict: true,
       sticky_hours: 1,
       objective: { click: 1 },
+      holdout: { share: 0.1, content: "no_message" },
       link_domains: ["shop.example"],
       variants: [{
         ...stored.variants[0],

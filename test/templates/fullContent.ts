@@ -13,6 +13,7 @@ export const fullContent = [
     strict: true,
     sticky_hours: 12.5,
     objective: { click: 1, conversion: 5, negative: -2 },
+    holdout: { share: 0.05, content: "fixed", copy_id: "welcome-en-warm" },
     link_domains: ["shop.example", "on"],
     variants: [
       {

@@ -9,11 +9,12 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { dayNames } from "../charts/HeatMap.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { Choices, Field } from "../components/Field.tsx"
+import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Time } from "../components/Time.tsx"
+import { holdoutWords } from "./templates/Words.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodePatch = decoder(OrganizationPatch)
@@ -29,6 +30,8 @@ const labels = {
   name: "Name",
   time_zone: "Time zone",
   exploration_floor: "Share always chosen at random",
+  holdout_share: "Share of the people held out",
+  holdout_content: "What they get",
   delay_horizon_hours: "How far ahead a send time lies at most",
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
@@ -42,6 +45,8 @@ const fieldsOf = (org: Organization): Fields => ({
   name: org.name,
   time_zone: org.time_zone,
   exploration_floor: String(org.exploration_floor),
+  holdout_share: String(org.holdout.share),
+  holdout_content: org.holdout.content,
   delay_horizon_hours: String(org.delay_horizon_hours),
   "quiet_hours-from": org.quiet_hours?.from ?? "",
   "quiet_hours-to": org.quiet_hours?.to ?? "",
@@ -67,6 +72,9 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       name: fields["name"] ?? "",
       time_zone: fields["time_zone"] ?? "",
       exploration_floor: numberOf(floor),
+      ...(fields["holdout_share"] === undefined ? {} : {
+        holdout: { share: numberOf(fields["holdout_share"]), content: fields["holdout_content"] },
+      }),
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
       allowed_days: isEveryDay ? null : chosen,
@@ -77,6 +85,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       faults.map((fault) =>
         fault.pointer.startsWith("/quiet_hours/")
           ? { ...fault, pointer: fault.pointer.replace("/quiet_hours/", "/quiet_hours-") }
+          : fault.pointer.startsWith("/holdout/")
+          ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
           : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
           ? { pointer: "/allowed_days", detail: "choose at least one, or nothing could be sent" }
           : fault
@@ -117,6 +127,23 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                       {...field("exploration_floor")}
                       type="number"
                       hint="From 0 to 0.2. This share of the traffic is spread evenly over the variants whatever is known, so that a change of taste is noticed."
+                    />
+                  </div>
+                </Card>
+                <Card
+                  title="Holdout"
+                  lead="People who are held out show what the service brings: results compare them with everybody else. The same people are held out of all templates without a holdout of their own."
+                >
+                  <div class="fields">
+                    <Field
+                      {...field("holdout_share")}
+                      type="number"
+                      hint="From 0 (nobody) to 0.5. Small shares need much traffic before they show anything."
+                    />
+                    <SelectField
+                      {...field("holdout_content")}
+                      hint="Where they get no message, Generate answers without content and `held_out`: send no fallback either."
+                      options={[["even", "An even choice among the variants"], ["no_message", "No message"]]}
                     />
                   </div>
                 </Card>
@@ -185,6 +212,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <dd>{org.time_zone}</dd>
                   <dt>{labels.exploration_floor}</dt>
                   <dd>{org.exploration_floor}</dd>
+                  <dt>Holdout</dt>
+                  <dd>{holdoutWords(org.holdout)}</dd>
                   <dt>{labels.delay_horizon_hours}</dt>
                   <dd>{org.delay_horizon_hours} hours</dd>
                   <dt>Quiet hours</dt>

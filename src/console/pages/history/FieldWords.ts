@@ -1,10 +1,11 @@
 import { Option, Schema } from "effect"
 import { type FieldChange, pointerParts } from "../../../domain/Difference.ts"
+import { TemplateHoldout } from "../../../domain/Holdout.ts"
 import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective } from "../../../domain/Template.ts"
 import { conditionText } from "../templates/Draft.ts"
-import { counted, dayNames, objectiveText, seasonText } from "../templates/Words.ts"
+import { counted, dayNames, holdoutWords, objectiveText, seasonText } from "../templates/Words.ts"
 
 // What a field of the audit log is called, and what its values say, as people read them.
 
@@ -14,6 +15,7 @@ const labels: Readonly<Record<string, string>> = {
   archived: "Archived",
   objective: "Learns from",
   sticky_hours: "Same variant again",
+  holdout: "Holdout",
   strict: "Unknown variables",
   link_domains: "Links tracked",
   targeting: "Whom it is for",
@@ -68,6 +70,7 @@ const spoken: Readonly<Record<string, Words>> = {
   archived: yesNo("archived", "in use"),
   strict: yesNo("an error (strict)", "render as nothing"),
   objective: decoding(Objective, objectiveText),
+  holdout: decoding(TemplateHoldout, holdoutWords),
   sticky_hours: (value) => value === 0 ? Option.some("chosen anew") : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),

@@ -15,6 +15,9 @@ export const settingsLabels = {
   conversion: "Weight of a conversion",
   negative: "Weight of a negative signal",
   sticky_hours: "Sticky hours",
+  holdout: "Holdout",
+  holdout_share: "Share held out",
+  holdout_copy_id: "Fixed variant",
   strict: "Strictness",
   link_domains: "Link domains",
 }
@@ -24,6 +27,18 @@ const weightNames = { click: "Click", open: "Open", conversion: "Conversion", ne
 
 /** An empty text is no number, though JavaScript takes it for 0. */
 const number = (text: string): unknown => text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
+
+/** The holdout of the form, as the API takes it: null as the organization. */
+const holdoutOf = (fields: Fields) => {
+  if (fields["holdout"] === "organization") return null
+  const copyId = (fields["holdout_copy_id"] ?? "").trim()
+  return {
+    share: number(fields["holdout_share"] ?? ""),
+    content: fields["holdout"],
+    // Of another content it is not asked for.
+    ...(fields["holdout"] === "fixed" && copyId !== "" ? { copy_id: copyId } : {}),
+  }
+}
 
 /** What the form says, as the API takes it. */
 export const settingsInput = (fields: Fields) => ({
@@ -35,21 +50,29 @@ export const settingsInput = (fields: Fields) => ({
       weights.filter((name) => (fields[name] ?? "").trim() !== "").map((name) => [name, number(fields[name]!)]),
     )
     : fields["objective"],
+  ...(fields["holdout"] === undefined ? {} : { holdout: holdoutOf(fields) }),
   link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
 })
 
-/** Faults at the controls of the form: those of a weight at the weight. */
+/** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map(({ detail, pointer }) =>
-    reworded({ pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1"), detail })
+    reworded({
+      pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1")
+        .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout"),
+      detail,
+    })
   )
 
 /** The form of a stored template. */
-export const settingsOf = ({ link_domains, name, objective, sticky_hours, strict }: Template): Fields => ({
+export const settingsOf = ({ holdout, link_domains, name, objective, sticky_hours, strict }: Template): Fields => ({
   name,
   sticky_hours: String(sticky_hours),
   ...(strict ? { strict: "strict" } : {}),
   link_domains: link_domains.join("\n"),
+  holdout: holdout?.content ?? "organization",
+  ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
+  ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
   objective: typeof objective === "string" ? objective : "mix",
   ...(typeof objective === "string"
     ? {}
@@ -100,6 +123,39 @@ export const SettingsFields = ({ faults, fields }: {
         faults={faults}
         hint="For so long a reader keeps the variant received before. 0: every message is chosen anew."
       />
+      <SelectField
+        name="holdout"
+        label={settingsLabels.holdout}
+        value={fields["holdout"] ?? "organization"}
+        faults={faults}
+        hint="People who are held out show what the service brings: results compare them with everybody else."
+        options={[
+          ["organization", "As the organization"],
+          ["even", "Own: an even choice among the variants"],
+          ["fixed", "Own: a fixed variant"],
+          ["no_message", "Own: no message"],
+        ]}
+      />
+      <fieldset class="quarters">
+        <legend class="small muted">Only for a holdout of its own</legend>
+        <Field
+          name="holdout_share"
+          label={settingsLabels.holdout_share}
+          type="number"
+          required={false}
+          value={fields["holdout_share"] ?? ""}
+          faults={faults}
+          hint="From 0 (nobody) to 0.5."
+        />
+        <Field
+          name="holdout_copy_id"
+          label={settingsLabels.holdout_copy_id}
+          required={false}
+          value={fields["holdout_copy_id"] ?? ""}
+          faults={faults}
+          hint="The id of the variant."
+        />
+      </fieldset>
       <Choices
         name="strict"
         label={settingsLabels.strict}

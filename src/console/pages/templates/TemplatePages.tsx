@@ -26,7 +26,7 @@ import { sampleFields } from "./SampleFields.ts"
 import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
-import { counted, objectiveText } from "./Words.ts"
+import { counted, holdoutWords, objectiveText } from "./Words.ts"
 
 const variantsPerPage = 12
 const changesShown = 8
@@ -220,6 +220,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 <dd>
                   {template.sticky_hours === 0 ? "chosen anew" : `kept for ${counted(template.sticky_hours, "hour")}`}
                 </dd>
+              </div>
+              <div>
+                <dt>Holdout</dt>
+                <dd>{holdoutWords(template.holdout)}</dd>
               </div>
               <div>
                 <dt>Unknown variables</dt>

@@ -1,3 +1,4 @@
+import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
 import type { Objective } from "../../../domain/Template.ts"
 
@@ -16,6 +17,15 @@ export const objectiveText = (objective: Objective): string =>
     const weight = objective[outcome as keyof typeof objective]
     return weight === undefined || weight === 0 ? [] : [`${outcomes[outcome]} × ${String(weight).replace("-", "−")}`]
   }).join(", ")
+
+/** Who is held out of a template, such as `5 % get an even choice`; of null: as the organization. */
+export const holdoutWords = (holdout: TemplateHoldout | null): string => {
+  if (holdout === null) return "as the organization"
+  const { content, copy_id, share } = holdout
+  if (share === 0) return "nobody"
+  const get = content === "even" ? "an even choice" : content === "fixed" ? `always ${copy_id}` : "no message"
+  return `${Number((100 * share).toPrecision(6))} % of the people get ${get}`
+}
 
 export const dayNames = {
   mon: "Monday",
