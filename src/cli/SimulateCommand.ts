@@ -71,10 +71,11 @@ const readDecisions = Effect.fnUntraced(function* (options: {
     after = page.next ?? undefined
     for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
       const at = Date.parse(decided_at)
-      // A forced choice was nobody's draw, and where there was one variant there was nothing to choose.
+      // A forced choice was nobody's draw, nor is what a holdout names; with one variant there was nothing to choose.
       if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
       if (at < options.since) continue
-      read.push({ at, cell: segment, copyId: copy_id, propensity, weights, ...outcomeOf(options.objective, outcomes) })
+      const choice = { at, cell: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
+      read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
     }
   } while (after !== undefined && asked < options.limit)
   return read
@@ -100,7 +101,9 @@ export const replayLog = Effect.fnUntraced(
           `${reachHours} hours, when 99 % of their outcomes have come; below ${smallestSample} nothing can be said.`,
       })
     }
-    const asLogged = logged(log)!
+    const asLogged = logged(log)
+    const own = perThousand(asLogged ?? undefined)
+    const ownChoices = log.filter(({ control }) => control !== true).length
     const evaluations = yield* Effect.forEach(
       [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours],
       (policy) =>
@@ -125,7 +128,7 @@ export const replayLog = Effect.fnUntraced(
         table(
           ["policy", "effective sample", "SNIPS", "IPS", "doubly robust"],
           [
-            ["as logged", log.length, perThousand(asLogged), perThousand(asLogged), perThousand(asLogged)],
+            ["as logged", ownChoices, own, own, own],
             ...evaluations.map(({ effectiveSample, estimates, policy }) => [
               policy,
               Math.round(effectiveSample),
@@ -137,6 +140,9 @@ export const replayLog = Effect.fnUntraced(
         ),
         "",
         "Each policy learned from the log in the order of time and was asked for its weights at every decision.",
+        ...(ownChoices === log.length
+          ? []
+          : [`"as logged" is without the ${log.length - ownChoices} decisions for people held out.`]),
         `${
           drawn.length - log.length
         } decisions younger than ${reachHours} hours are left out: less than 99 % of their outcomes ` +

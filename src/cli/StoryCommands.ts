@@ -19,7 +19,9 @@ const textOf = (story: Story): string => {
   for (const decision of story.decisions) {
     const weights = Object.entries(decision.weights ?? {}).map(([name, share]) => `${name} ${percent(share)}`)
     parts.push(
-      `${decision.decided_at}  ${decision.template_id} / ${decision.copy_id}, tracking id ${decision.tracking_id}`,
+      `${decision.decided_at}  ${decision.template_id} / ${
+        decision.copy_id || "no message"
+      }, tracking id ${decision.tracking_id}`,
       `  ${decision.mode}, chosen with ${percent(decision.propensity)}${
         weights.length === 0 ? "" : ` of ${weights.join(", ")}`
       }; segment ${decision.segment === "" ? "(all)" : decision.segment}; model ${decision.policy}`,

@@ -143,13 +143,15 @@ const preview = Command.make(
     variant: Argument.String("variant").pipe(Argument.optional),
     fields: json("fields"),
     attrs: json("attrs"),
+    user: Flag.String("user").pipe(Flag.withDescription("Tell whether this user is held out"), Flag.optional),
   },
-  Effect.fnUntraced(function* ({ attrs, fields, template, variant }) {
+  Effect.fnUntraced(function* ({ attrs, fields, template, user, variant }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(PreviewBody, {
       ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),
       fields: yield* readJson("--fields", fields),
       attrs: yield* readJson("--attrs", attrs),
+      ...(Option.isSome(user) ? { user_id: user.value } : {}),
     })
     const seen = yield* client.variants.preview({ params: { org: yield* organization, template }, payload })
     const rendered = Object.entries(seen.vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`)
@@ -157,7 +159,8 @@ const preview = Command.make(
       ["variant", "eligible", "reason"],
       seen.variants.map((one) => [one.id, one.eligible, one.reason ?? ""]),
     )
-    yield* print(seen, [...rendered, eligible].join("\n"))
+    const heldOut = seen.held_out === undefined ? [] : [`The user is ${seen.held_out ? "" : "not "}held out`]
+    yield* print(seen, [...rendered, eligible, ...heldOut].join("\n"))
   }),
 ).pipe(Command.withDescription("Render a variant for sample fields, and tell who would get it"))
 

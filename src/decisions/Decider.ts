@@ -4,15 +4,17 @@ import { Profiles } from "../profiles/Profiles.ts"
 import type { Policy } from "../bandit/Policy.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
+import { holdoutText } from "../domain/Holdout.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import { type TemplateView, Views } from "../templates/Views.ts"
-import type { Decision, Window } from "./Decision.ts"
+import { type Decision, noMessage, type Window } from "./Decision.ts"
 import { DecisionLog, type Recorded } from "./DecisionLog.ts"
+import { armOf } from "./Holdout.ts"
 import * as Selection from "./Selection.ts"
 import { type StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
-import { chosen, type Outcome, targetingLimit } from "./Outcome.ts"
+import { chosen, heldOut, type Outcome, targetingLimit } from "./Outcome.ts"
 import { counted } from "./OutcomeCount.ts"
 import { makeTrackingId } from "./TrackingId.ts"
 import { Turn } from "./Turn.ts"
@@ -47,7 +49,7 @@ interface Prepared extends Ask {
   readonly budget: Budget
   /** The policy that was prepared; without one: the policy as it stands. */
   readonly policy?: Policy | undefined
-  /** How the decision is recorded; by the decision log unless said. */
+  /** How the decision on a variant is recorded; by the decision log unless said. */
   readonly recorder?: Recorder | undefined
 }
 
@@ -66,7 +68,7 @@ interface Planned {
   readonly view: TemplateView
   readonly ask: Prepared
   readonly decision: Decision
-  readonly first: Outcome & { readonly _tag: "Chosen" }
+  readonly first: Outcome & { readonly _tag: "Chosen" | "HeldOut" }
 }
 
 /** The choice a user of a sticky template had before, still eligible. */
@@ -84,7 +86,7 @@ const planned = (
   decidedAtMillis: number,
   segment: string,
   policy: string,
-  choice: Pick<Decision, "mode" | "propensity" | "weights">,
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "holdout">,
 ): Planned => ({
   _tag: "Planned",
   view,
@@ -95,7 +97,6 @@ const planned = (
     templateId: view.id,
     trackingId: first.trackingId,
     trackingIdGiven: ask.trackingId !== undefined,
-    copyId: first.copyId,
     userId: ask.userId,
     segment,
     policy,
@@ -104,6 +105,21 @@ const planned = (
     ...choice,
   },
 })
+
+/** The answer that a choice stands for; undefined if its variant has been removed. */
+const answerTo = (
+  view: TemplateView,
+  ask: Prepared,
+  copyId: CopyId,
+  trackingId: string,
+  now: number,
+  durable: boolean,
+  trace: unknown,
+): Outcome | undefined => {
+  if (copyId === noMessage) return heldOut(trackingId, durable, trace)
+  const variant = view.variantsById.get(copyId)
+  return variant === undefined ? undefined : chosen(view, variant, ask, now, trackingId, durable, trace)
+}
 
 /** Chooses a variant, renders it and records the decision: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
@@ -152,23 +168,15 @@ export class Decider extends Context.Service<Decider, {
         view: TemplateView,
         ask: Prepared,
         decision: Decision,
-        first: Outcome & { readonly _tag: "Chosen" },
+        first: Planned["first"],
         { copyId, durable }: Recorded,
       ): Outcome => {
         if (copyId === decision.copyId) return durable ? first : { ...first, durable }
         // A retry: what was chosen then is given again. If its variant has been removed there is nothing to give.
-        const variant = view.variantsById.get(copyId)
-        return variant === undefined
-          ? { _tag: "None", trackingId: decision.trackingId, reason: "no-candidate" }
-          : chosen(
-            view,
-            variant,
-            ask,
-            decision.decidedAtMillis,
-            decision.trackingId,
-            durable,
-            Selection.retraced(first.trace, copyId),
-          )
+        const { decidedAtMillis, trackingId } = decision
+        const trace = Selection.retraced(first.trace, copyId)
+        return answerTo(view, ask, copyId, trackingId, decidedAtMillis, durable, trace) ??
+          { _tag: "None", trackingId, reason: "no-candidate" }
       }
 
       /**
@@ -186,10 +194,9 @@ export class Decider extends Context.Service<Decider, {
         Effect.matchEffect(log.find(view.org.slug, view.id, trackingId), {
           onFailure: () => otherwise,
           onSuccess: (copyId) => {
-            const variant = copyId === undefined ? undefined : view.variantsById.get(copyId)
-            return variant === undefined ? otherwise : Effect.succeed(
-              chosen(view, variant, ask, now, trackingId, true, Selection.retraced(trace, variant.id)),
-            )
+            if (copyId === undefined) return otherwise
+            const answer = answerTo(view, ask, copyId, trackingId, now, true, Selection.retraced(trace, copyId))
+            return answer === undefined ? otherwise : Effect.succeed(answer)
           },
         })
 
@@ -221,9 +228,11 @@ export class Decider extends Context.Service<Decider, {
         if (first._tag !== "Chosen") return first
         const segment = policies.segment(view, policy, cell, ask, hourOfWeek, now)
         return planned(view, ask, first, now, segment, policy.model.version, {
+          copyId,
           mode: "forced",
           propensity: null,
           weights: null,
+          holdout: undefined,
         })
       }
 
@@ -239,15 +248,17 @@ export class Decider extends Context.Service<Decider, {
         const hourOfWeek = Selection.hourOfWeek(view, now)
         const cell = policy.cellOf(ask.attrs, hourOfWeek)
         const set = Selection.eligible(view, ask.attrs, now, ask.budget)
+        const arm = armOf(view.holdout, set.ids, { org: view.org.slug, userId: ask.userId, trackingId })
+        const epsilon = arm === "control" && view.holdout.content === "even" ? 1 : ask.epsilon
         const traced = (copyId: CopyId | null, mode: string, propensity: number | null) =>
           ask.trace === true
             ? Selection.traceOf(view, policy, cell, set, {
               attributes: ask.attrs,
               nowMillis: now,
               budget: ask.budget,
-              epsilon: ask.epsilon,
+              epsilon,
               useCache: ask.useCache ?? true,
-              chosen: copyId,
+              chosen: copyId === noMessage ? null : copyId,
               mode,
               propensity,
             })
@@ -255,33 +266,19 @@ export class Decider extends Context.Service<Decider, {
         if (set.ids.length === 0) {
           return { _tag: "None", trackingId, reason: "no-candidate", trace: traced(null, "none", null) }
         }
-        if (standing !== undefined && set.ids.includes(standing.copyId)) {
+        if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
           return { _tag: "Repeated", standing, trace: traced(standing.copyId, "sticky", null) }
         }
-        const { choice, propensity, variant } = Selection.draw(
-          view,
-          policy,
-          cell,
-          set,
-          ask.epsilon,
-          random.nextDoubleUnsafe(),
-        )
-        const first = chosen(
-          view,
-          variant,
-          ask,
-          now,
-          trackingId,
-          true,
-          traced(variant.id, choice.mode, propensity),
-        )
-        if (first._tag !== "Chosen") return first
+        const u = random.nextDoubleUnsafe()
+        const choice = Selection.choose(view, policy, cell, set, { arm, epsilon, u })
+        const trace = traced(choice.copyId, choice.mode, choice.propensity)
+        const first = answerTo(view, ask, choice.copyId, trackingId, now, true, trace)!
+        if (first._tag !== "Chosen" && first._tag !== "HeldOut") return first
         policies.observe(view, ask.attrs, now)
         const segment = policies.segment(view, policy, cell, ask, hourOfWeek, now)
         return planned(view, ask, first, now, segment, policy.model.version, {
-          mode: choice.mode,
-          propensity,
-          weights: Selection.weightsText(choice),
+          ...choice,
+          holdout: arm === undefined ? undefined : holdoutText(view.holdout),
         })
       }
 
@@ -295,8 +292,10 @@ export class Decider extends Context.Service<Decider, {
         trace: unknown,
       ): Effect.Effect<Outcome> => {
         const given = ask.trackingId === undefined ? standing.trackingId : trackingId
-        const answer = chosen(view, view.variantsById.get(standing.copyId)!, ask, now, given, true, trace)
-        if (given === standing.trackingId || answer._tag !== "Chosen") return Effect.succeed(answer)
+        const answer = answerTo(view, ask, standing.copyId, given, now, true, trace)!
+        if (given === standing.trackingId || (answer._tag !== "Chosen" && answer._tag !== "HeldOut")) {
+          return Effect.succeed(answer)
+        }
         return sticky.alias(view.org.slug, view.id, given, standing.trackingId).pipe(
           Effect.as(answer),
           Effect.catch(() => Effect.succeed({ ...answer, durable: false })),
@@ -321,7 +320,9 @@ export class Decider extends Context.Service<Decider, {
 
       const record = ({ ask, decision, first, view }: Planned): Effect.Effect<Outcome, BufferFull> =>
         Effect.map(
-          ask.recorder === undefined ? log.record(decision) : ask.recorder(decision, first.vars),
+          ask.recorder === undefined || first._tag === "HeldOut"
+            ? log.record(decision)
+            : ask.recorder(decision, first.vars),
           (recorded) => settled(view, ask, decision, first, recorded),
         )
 

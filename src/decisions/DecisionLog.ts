@@ -8,7 +8,7 @@ import { leastRetentionDays } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { step } from "../telemetry/Tracing.ts"
-import type { Decision } from "./Decision.ts"
+import { type Decision, noMessage } from "./Decision.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** What became of a decision that was to be recorded. */
@@ -75,6 +75,7 @@ const toRow = (decision: Decision) => ({
   policy: decision.policy,
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
+  holdout: decision.holdout,
   decided_at: decision.decidedAtMillis,
   ...(decision.trackingIdGiven
     ? { ...toGiven(decision), awaited_since: decision.decidedAtMillis - awaitedDays * dayMillis }
@@ -102,23 +103,24 @@ const unkeyed = "decisions without keys"
 const staleDays = leastRetentionDays - 1
 
 const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, policy,
-  lookback_days, offset_days, decided_at`
+  lookback_days, offset_days, holdout, decided_at`
 
 const values = `g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
-  g.segment, g.policy, g.lookback_days, g.offset_days, to_timestamp(g.decided_at / 1000.0)`
+  g.segment, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0)`
 
 /** Decisions as they are given to a statement, and what those that were inserted add to the ledger. */
 const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => ({
   given: sql`given AS MATERIALIZED (
       SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text,
         template_id text, copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
-        lookback_days float8, offset_days float8, decided_at float8, key uuid, made_at float8, awaited_since float8)
+        lookback_days float8, offset_days float8, holdout text, decided_at float8, key uuid, made_at float8, awaited_since float8)
     )`,
   counted: sql`counted AS (
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
       SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
-        CASE i.mode WHEN 'forced' THEN 'forced' ELSE 'learned' END, json_build_object('decisions', count(*))
-      FROM inserted i GROUP BY 1, 2, 3, 4, 5, 6
+        CASE WHEN i.mode = 'forced' OR (i.mode = 'control' AND i.propensity IS NULL) THEN 'forced' ELSE 'learned' END,
+        json_build_object('decisions', count(*))
+      FROM inserted i WHERE i.copy_id <> ${noMessage} GROUP BY 1, 2, 3, 4, 5, 6
     )`,
 })
 
@@ -135,7 +137,7 @@ const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
       WITH ${given}, inserted AS (
         INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM given g
         ON CONFLICT DO NOTHING
-        RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
+        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at
       ), ${counted}
       SELECT (SELECT count(*)::int FROM inserted) AS count, NULL::json AS awaited`,
     ([result]) => result!,
@@ -179,7 +181,7 @@ const insertGiven = (
         INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM fresh g
         WHERE g.key IS NULL OR g.key IN (SELECT c.key FROM claimed c)
         ON CONFLICT DO NOTHING
-        RETURNING org_slug, template_id, copy_id, segment, mode, decided_at
+        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at
       ), ${counted}
       SELECT (SELECT count(*)::int FROM inserted) AS count,
         (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g

@@ -31,6 +31,14 @@ export type Outcome =
     readonly trace?: unknown
   }
   | {
+    /** The user is held out and gets no message, which is recorded. */
+    readonly _tag: "HeldOut"
+    readonly trackingId: string
+    /** As above. */
+    readonly durable: boolean
+    readonly trace?: unknown
+  }
+  | {
     readonly _tag: "NotRendered"
     readonly trackingId: string
     readonly error: NotRendered
@@ -100,6 +108,14 @@ const render = (
   const linked = withLinks(view, variant, rendered.success, trackingId, budget)
   return Result.isSuccess(linked) ? Result.succeed(linked.success) : refuse([linked.failure])
 }
+
+/** The answer to somebody who is held out and gets no message. */
+export const heldOut = (trackingId: string, durable: boolean, trace?: unknown): Outcome => ({
+  _tag: "HeldOut",
+  trackingId,
+  durable,
+  trace,
+})
 
 /** The outcome of a variant that was chosen, with its words as of `now`, or why they cannot be rendered. */
 export const chosen = (

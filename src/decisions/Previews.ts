@@ -9,6 +9,7 @@ import type { Formats, Vars } from "../domain/Template.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { SourceFault } from "../rendering/Renderer.ts"
 import { Views, whyNotEligible } from "../templates/Views.ts"
+import { armOf } from "./Holdout.ts"
 import { NotRendered, targetingLimit } from "./Outcome.ts"
 
 /** What to show: sources as written, or a stored variant, or neither to see only who is eligible. */
@@ -18,11 +19,15 @@ export interface PreviewAsk {
   readonly copyId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
+  /** Whose place in the holdout to tell; undefined: nobody's. */
+  readonly userId?: string | undefined
 }
 
 export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
+  /** Whether the user is held out; absent where none was named. */
+  readonly held_out?: boolean
 }
 
 /** How sample content is rendered. */
@@ -97,17 +102,23 @@ export class Previews extends Context.Service<Previews, {
             error instanceof LimitReached ? Effect.fail(targetingLimit(view, error)) : Effect.die(error)
           ),
         )
+        const { userId } = ask
+        const eligible = variants.flatMap(({ eligible, id }) => eligible ? [id] : [])
+        const about = userId === undefined ? { variants } : {
+          variants,
+          held_out: armOf(view.holdout, eligible, { org, userId, trackingId: "" }) === "control",
+        }
         const stored = ask.copyId === undefined ? undefined : view.variantsById.get(ask.copyId)
         if (ask.copyId !== undefined && stored === undefined) return yield* new VariantNotFound({ id: ask.copyId })
         const vars = ask.vars ?? stored?.vars
-        if (vars === undefined) return { variants }
+        if (vars === undefined) return about
         const formats = ask.formats ?? stored?.formats ?? {}
         const [rendered] = yield* render(org, [{ vars, formats }], {
           fields: JSON.stringify(ask.fields),
           strict: view.strict,
           timeZone: view.org.timeZone,
         })
-        if ("vars" in rendered!) return { vars: rendered.vars, variants }
+        if ("vars" in rendered!) return { ...about, vars: rendered.vars }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })
         return yield* new NotRendered({
           templateId: view.id,

@@ -5,6 +5,8 @@ import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
+import { type Decision, noMessage } from "./Decision.ts"
+import type { Arm } from "./Holdout.ts"
 import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
 
 // The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
@@ -91,11 +93,48 @@ export const weightsText = (choice: Choice): string => {
   return text
 }
 
+/**
+ * The choice for somebody on a side of the holdout (undefined: there is none): the policy's, an even one, a fixed
+ * variant, or no message. `set` is not empty.
+ */
+export const choose = (
+  view: TemplateView,
+  policy: Policy,
+  cell: Cell,
+  set: EligibleSet,
+  asked: { readonly arm: Arm | undefined; readonly epsilon: number | undefined; readonly u: number },
+): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
+  const isControl = asked.arm === "control"
+  if (isControl && view.holdout.content !== "even") {
+    return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
+  }
+  const { choice, propensity, variant } = draw(view, policy, cell, set, isControl ? 1 : asked.epsilon, asked.u)
+  return {
+    copyId: variant.id,
+    mode: isControl ? "control" : choice.mode,
+    propensity,
+    weights: weightsText(choice),
+  }
+}
+
+/** Whether a choice that a user has had may be given again on this side of the holdout. */
+export const mayRepeat = (
+  { holdout }: Pick<TemplateView, "holdout">,
+  arm: Arm | undefined,
+  { copyId, control }: { readonly copyId: CopyId; readonly control: boolean },
+  set: EligibleSet,
+): boolean => {
+  if (control !== (arm === "control")) return false
+  return control && holdout.content !== "even" ? copyId === (holdout.copy_id ?? noMessage) : set.ids.includes(copyId)
+}
+
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
 /** The trace of a request that turned out to be a retry: what was chosen then, beside the numbers of now. */
 export const retraced = (trace: unknown, chosen: CopyId): unknown =>
-  trace !== null && typeof trace === "object" ? { ...trace, mode: "retry", chosen, propensity: null } : undefined
+  trace !== null && typeof trace === "object"
+    ? { ...trace, mode: "retry", chosen: chosen === noMessage ? null : chosen, propensity: null }
+    : undefined
 
 /**
  * What `trace: true` shows: the numbers the decision used, and why each other variant was out. Throws `LimitReached` past
@@ -134,7 +173,7 @@ export const traceOf = (
       to: iso(trace.window.to),
     },
     cache_used: options.useCache,
-    epsilon: trace.epsilon,
+    epsilon: options.mode === "control" ? null : trace.epsilon,
     kappa: trace.kappa,
     floor: trace.floor,
     half_life_days: trace.halfLifeDays,

@@ -11,18 +11,22 @@ export interface StickyChoice {
   readonly copyId: CopyId
   readonly trackingId: string
   readonly expiresAtMillis: number
+  /** Whether it was made while the user was held out. */
+  readonly control: boolean
 }
 
 interface Row {
   readonly copyId: CopyId
   readonly trackingId: string
   readonly expiresAt: Date
+  readonly control: boolean
 }
 
 const fromRow = (row: Row): StickyChoice => ({
   copyId: row.copyId,
   trackingId: row.trackingId,
   expiresAtMillis: row.expiresAt.getTime(),
+  control: row.control,
 })
 
 // Users remembered in memory at most; others cost one read of the store.
@@ -41,7 +45,8 @@ export class StickyChoices extends Context.Service<StickyChoices, {
   ) => Effect.Effect<StickyChoice | undefined, SqlError>
   /**
    * Records `decision` as its user's choice until `expiresAtMillis`, choice and decision in one transaction, and answers
-   * the choice that stands. `replaces` is a choice that may be overruled, as its variant is no longer eligible.
+   * the choice that stands. `replaces` is a choice that may be overruled, as its variant is no longer eligible, or its
+   * user has joined or left the holdout.
    */
   readonly claim: (
     decision: Decision & { readonly userId: string },
@@ -74,7 +79,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
       const read = (org: OrgSlug, template: TemplateId, user: string) =>
         Effect.map(
           sql<Row>`
-            SELECT s.copy_id, s.tracking_id, s.expires_at FROM sticky_choices s
+            SELECT s.copy_id, s.tracking_id, s.expires_at, s.control FROM sticky_choices s
             WHERE s.org_slug = ${org} AND s.template_id = ${template} AND s.user_id = ${user}`,
           (rows) => rows[0] === undefined ? undefined : fromRow(rows[0]),
         )
@@ -94,17 +99,19 @@ export class StickyChoices extends Context.Service<StickyChoices, {
         replaces: StickyChoice | undefined,
       ) {
         const { org, templateId, userId } = decision
+        const control = decision.mode === "control"
         let isRecorded = false
         const standing = yield* sql.withTransaction(Effect.gen(function* () {
           const won = yield* sql<Row>`
-            INSERT INTO sticky_choices AS s (org_slug, template_id, user_id, copy_id, tracking_id, expires_at)
+            INSERT INTO sticky_choices AS s (org_slug, template_id, user_id, copy_id, tracking_id, expires_at, control)
             VALUES (${org}, ${templateId}, ${userId}, ${decision.copyId}, ${decision.trackingId},
-              ${new Date(expiresAtMillis)})
+              ${new Date(expiresAtMillis)}, ${control})
             ON CONFLICT (org_slug, template_id, user_id) DO UPDATE SET
-              copy_id = EXCLUDED.copy_id, tracking_id = EXCLUDED.tracking_id, expires_at = EXCLUDED.expires_at
+              copy_id = EXCLUDED.copy_id, tracking_id = EXCLUDED.tracking_id, expires_at = EXCLUDED.expires_at,
+                control = EXCLUDED.control
               WHERE s.expires_at <= ${new Date(decision.decidedAtMillis)}
                 OR s.tracking_id = ${replaces?.trackingId ?? decision.trackingId}
-            RETURNING s.copy_id, s.tracking_id, s.expires_at`
+            RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
           if (won[0] === undefined) return yield* read(org, templateId, userId)
           const { copyIds: [copyId] } = yield* insertDecisions(sql, [decision])
           isRecorded = true
@@ -115,7 +122,8 @@ export class StickyChoices extends Context.Service<StickyChoices, {
             WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
           return { ...fromRow(won[0]), copyId: copyId! }
         }))
-        const choice = standing ?? { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis }
+        const choice = standing ??
+          { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis, control }
         // Inside a caller's transaction nobody knows yet whether it will stand.
         const isOpen = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
         if (isOpen) {

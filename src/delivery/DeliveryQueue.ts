@@ -52,6 +52,16 @@ export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate"
   }
 }
 
+/** The recipient is held out and gets no message; nothing was queued, and the decision is recorded. */
+export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { templateId: Schema.String }) {
+  override get message() {
+    return `The recipient is held out of the template ${
+      JSON.stringify(this.templateId)
+    } and gets no message. Nothing ` +
+      "was queued: send nothing instead."
+  }
+}
+
 /** The key was used for another request in the last 24 hours; nothing was queued. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
   override get message() {
@@ -63,6 +73,7 @@ export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { ke
 export type EnqueueError =
   | NotEnabled
   | NoCandidate
+  | HeldOut
   | KeyReused
   | NotRendered
   | TemplateNotFound
@@ -326,6 +337,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
 
       const refusal = (ask: DeliverAsk, outcome: Exclude<Outcome, { readonly _tag: "Chosen" }>) => {
         if (outcome._tag === "NotRendered") return outcome.error
+        if (outcome._tag === "HeldOut") return new HeldOut({ templateId: ask.templateId })
         switch (outcome.reason) {
           case "no-candidate":
             return new NoCandidate({ templateId: ask.templateId })
@@ -372,6 +384,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         const uncommitted = { decisions: 0 }
         return sql.withTransaction(Effect.gen(function* () {
           const outcome = yield* decider.decideInto(org, decided, () => new GroupCommit.BufferFull())
+          // Refused after the commit: that the recipient is held out is recorded.
+          if (outcome._tag === "HeldOut") return "held-out" as const
           if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
           if (!outcome.durable) return yield* new GroupCommit.BufferFull()
           const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
@@ -402,6 +416,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
           id,
           traceparent: yield* carried,
         })
+        if (result === "held-out") return yield* new HeldOut({ templateId: ask.templateId })
         if (result === "reused") return yield* new KeyReused({ key: ask.idempotency!.key })
         if (result === "repeated") return { id: (yield* standing(org, ask.idempotency!)) ?? id, repeated: true }
         yield* Metric.update(queued, 1)

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
+import { noMessage } from "../decisions/Decision.ts"
 import { type Claim, isByUser } from "./Claim.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
@@ -16,6 +17,9 @@ const recentDays = 31
 
 /** Templates decided under one tracking id that an event is credited to at most. */
 const templatesPerTrackingId = 100
+
+/** What a reference is made of. */
+const refColumns = "d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at"
 
 interface Row extends DecisionRow {
   readonly place: number
@@ -56,15 +60,16 @@ const byTrackingId = (
 ) => {
   const wanted = sql`json_to_recordset(${JSON.stringify(ids)}::text::json) AS r(place int, org_slug text,
     tracking_id text, template_id text, since float8)`
+  const columns = sql.literal(refColumns)
   return sql<Row>`
-    SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM ${wanted}
+    SELECT r.place, ${columns} FROM ${wanted}
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d
       WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
         AND (r.template_id IS NULL OR d.template_id = r.template_id) AND ${when}
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
     UNION ALL
-    SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM ${wanted}
+    SELECT r.place, ${columns} FROM ${wanted}
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_aliases a
       WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
@@ -88,7 +93,7 @@ const byTrackingId = (
  *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
  * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion
  *    that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
- *    around.
+ *    around. Of somebody who is held out and got no message, only conversions are attributed so.
  */
 export const attribute = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -123,20 +128,22 @@ export const attribute = Effect.fnUntraced(function* (
         user_id: claim.user,
         template_id: claim.templateId ?? null,
         occurred_at: claim.occurredAt,
+        converts: claim.event === "conversion",
       }]
       : []
   )
   if (users.length > 0) {
+    const columns = sql.literal(refColumns)
     const rows = yield* sql<Row>`
-      SELECT r.place, d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at
+      SELECT r.place, ${columns}
       FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
-        template_id text, occurred_at float8)
+        template_id text, occurred_at float8, converts boolean)
       CROSS JOIN LATERAL (
-        SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM decisions d
+        SELECT ${columns} FROM decisions d
         WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
           AND d.decided_at <= to_timestamp(r.occurred_at / 1000.0) + ${`${toleranceHours} hours`}::interval
           AND d.decided_at > to_timestamp(r.occurred_at / 1000.0) - ${`${windowDays} days`}::interval
-          AND (r.template_id IS NULL OR d.template_id = r.template_id)
+          AND (r.template_id IS NULL OR d.template_id = r.template_id) AND (r.converts OR d.copy_id <> ${noMessage})
         ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
         LIMIT 1
       ) d`

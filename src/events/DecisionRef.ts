@@ -3,8 +3,10 @@ export interface DecisionRef {
   readonly org: string
   readonly trackingId: string
   readonly templateId: string
+  /** `noMessage` where somebody who is held out got none. */
   readonly copyId: string
   readonly segment: string
+  /** Its variant was named, by the caller or by the holdout, and not drawn: it is reported and never learned from. */
   readonly forced: boolean
   /** The caller's name for the end user; undefined where none was given. */
   readonly user: string | undefined
@@ -19,6 +21,7 @@ export interface DecisionRow {
   readonly copyId: string
   readonly segment: string
   readonly mode: string
+  readonly propensity: number | null
   readonly userId: string | null
   readonly decidedAt: Date
 }
@@ -30,7 +33,7 @@ export const refOf = (org: string, row: DecisionRow): DecisionRef => ({
   templateId: row.templateId,
   copyId: row.copyId,
   segment: row.segment,
-  forced: row.mode === "forced",
+  forced: row.mode === "forced" || (row.mode === "control" && row.propensity === null),
   user: row.userId ?? undefined,
   decidedAt: row.decidedAt.getTime(),
 })

@@ -2,6 +2,7 @@ import { Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { noMessage } from "../decisions/Decision.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/Histories.ts"
 import { touchOf } from "../delay/Touch.ts"
@@ -212,7 +213,8 @@ export const countEvents = Effect.fnUntraced(function* (
     if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
     entry.keys.add(`${source}\0${key}`)
   }
-  const list = [...decisions.values()]
+  // Who is held out and gets no message has nothing to learn from; `Settling` counts it for the holdout.
+  const list = [...decisions.values()].filter(({ decision }) => decision.copyId !== noMessage)
   const events = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
   const sum = new LedgerSum()
   list.forEach(({ decision, keys }, place) => {

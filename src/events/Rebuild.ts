@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
 import { type HistoriesRebuilt, rebuildHistories } from "../delay/HistoryRebuild.ts"
+import { noMessage } from "../decisions/Decision.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { HourDelays } from "../learning/Engine.ts"
 import * as FoldAttempts from "../learning/FoldAttempts.ts"
@@ -99,9 +100,11 @@ export class Rebuild extends Context.Service<Rebuild, {
         let after = { trackingId: "", templateId: "" }
         while (true) {
           const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
-            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.decided_at FROM decisions d
+            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id,
+              d.decided_at FROM decisions d
             WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
-              AND d.decided_at >= ${since} AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
+              AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+              AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
             ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
           const refs = rows.map((row) => refOf(org, row))
           const events = yield* readEvents(sql, refs)

@@ -177,14 +177,19 @@ const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): Readon
       link: link ?? undefined,
     })),
   )
-  return rows.map((row, place): StoryEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision.mode) }))
+  return rows.map((row, place): StoryEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision) }))
 }
 
-const effectOf = ({ effect, reason }: ReturnType<typeof effectsOf>[number], mode: string) => ({
+const effectOf = (
+  { effect, reason }: ReturnType<typeof effectsOf>[number],
+  { mode, propensity }: Pick<DecisionRow, "mode" | "propensity">,
+) => ({
   effect,
-  reason: effect === "counted" && mode === "forced"
+  reason: effect !== "counted" || (mode !== "forced" && (mode !== "control" || propensity !== null))
+    ? reason ?? null
+    : mode === "forced"
     ? "Counted apart: the variant was asked for by name, so nothing is learned from it"
-    : reason ?? null,
+    : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
 })
 
 const shown = ({ automated, event, key, link, occurredAt, receivedAt, source }: EventRow) => ({

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ApiKey, RateLimit, Scope } from "../domain/ApiKey.ts"
-import { DisplayName } from "../domain/Ids.ts"
+import { DisplayName, UserId } from "../domain/Ids.ts"
 import { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import {
   Formats,
@@ -46,11 +46,16 @@ const generated = {
     vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   }),
   message: Schema.optionalKey(Schema.String).annotate({
-    description: "Present only when no variant is found or rendered",
+    description: "Present only when no variant is found or rendered, or the user is held out",
+  }),
+  held_out: Schema.optionalKey(Schema.Literal(true)).annotate({
+    description:
+      "Present only for a user who is held out and gets no message (holdout with the content `no_message`). " +
+      "Send nothing, no fallback either: the effect of messages is measured against people who get none",
   }),
 }
 
-/** What Generate answers. `copy` is empty and `message` present when no variant can be had. */
+/** What Generate answers. `copy` is empty and `message` present when there is no variant for the user. */
 export const Generated = Schema.Struct(generated)
 
 /** What Batch generate answers for an item. */
@@ -160,6 +165,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
         Problems.TemplateArchived,
         Problems.VariantNotFound,
         Problems.IdempotencyKeyReused,
+        Problems.HeldOut,
         Problems.Unprocessable,
       ],
     }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }] } }))
@@ -332,6 +338,7 @@ export const PreviewBody = Schema.Struct({
   copy_id: Schema.optionalKey(Schema.String),
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  user_id: Schema.optionalKey(UserId).annotate({ description: "Asks whether this user is held out" }),
 })
 
 /** `variants` tells of every variant of the template whether it is eligible for these `attrs` now, and why not. */
@@ -342,6 +349,9 @@ export const Preview = Schema.Struct({
     eligible: Schema.Boolean,
     reason: Schema.optionalKey(Schema.String),
   })),
+  held_out: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
+  }),
 })
 
 class VariantsGroup extends HttpApiGroup.make("variants")

@@ -8,7 +8,7 @@ import { step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { deliverBody } from "./DeliverWire.ts"
 import { authorize } from "./KeyRequired.ts"
-import { IdempotencyKeyReused, Unauthorized, Unavailable, Unprocessable } from "./Problems.ts"
+import { HeldOut, IdempotencyKeyReused, Unauthorized, Unavailable, Unprocessable } from "./Problems.ts"
 import { invalid, toProblems } from "./Requests.ts"
 
 /** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
@@ -53,6 +53,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.catchTags({
           NotEnabled: ({ message }) => new Unprocessable({ detail: message }),
           NoCandidate: ({ message }) => new Unprocessable({ detail: message }),
+          HeldOut: ({ message }) => new HeldOut({ detail: message }),
           KeyReused: ({ message }) => new IdempotencyKeyReused({ detail: message }),
           BufferFull: () =>
             new Unavailable({

@@ -27,6 +27,14 @@ const toWire = (outcome: Outcome) => {
         copy: { id: outcome.copyId, vars: outcome.vars },
         ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
       }
+    case "HeldOut":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: "Held out: send no message",
+        held_out: true,
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
     case "None":
       return {
         tracking_id: outcome.trackingId,
@@ -55,7 +63,7 @@ const contentType = "application/json; charset=utf-8"
 /** Values that templates render: of any shape, and not decoded. */
 const opaque = ["fields"]
 
-const isDurable = (outcome: Outcome) => outcome._tag !== "Chosen" || outcome.durable
+const isDurable = (outcome: Outcome) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
 
 /** Generate by POST and GET, and Batch generate. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {

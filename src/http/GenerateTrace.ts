@@ -21,9 +21,9 @@ const Excluded = Schema.Struct({
 
 const Trace = Schema.Struct({
   mode: described(
-    Schema.Literals(["bandit", "epsilon", "single", "forced", "sticky", "retry", "none"]),
-    "`single`: nothing to choose from; `forced`: by `copy_id`; `sticky`: the user had it before; `retry`: chosen under " +
-      "this tracking id before; `none`: no candidate",
+    Schema.Literals(["bandit", "epsilon", "single", "forced", "control", "sticky", "retry", "none"]),
+    "`single`: nothing to choose from; `forced`: by `copy_id`; `control`: the user is held out; `sticky`: the user had " +
+      "it before; `retry`: chosen under this tracking id before; `none`: no candidate",
   ),
   policy_version: described(Schema.String, "The model that decided"),
   cell: described(Schema.Record(Schema.String, Schema.String), "The segment: attributes that are learned from"),

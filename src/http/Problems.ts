@@ -296,6 +296,18 @@ export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
   { errors: Schema.optionalKey(Schema.Array(Fault)) },
 ) {}
 
+/** 422: the recipient is held out and gets no message. */
+export class HeldOut extends HttpApiError.Problem<HeldOut>()(
+  "HeldOut",
+  declare(
+    "held-out",
+    422,
+    "The recipient is held out and gets no message",
+    "Send nothing instead: the effect of the messages is measured against people who get none. The decision has been " +
+      "recorded. The holdout is a setting of the template or its organization.",
+  ),
+) {}
+
 /** 429: too many attempts at a password, a code or the admin token. */
 export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
   "TooManyAttempts",

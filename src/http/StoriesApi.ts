@@ -37,7 +37,11 @@ export const StoryDecision = Schema.Struct({
     "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. The model that " +
       "decided may have used fewer",
   ),
-  mode: Schema.Literals(["bandit", "epsilon", "single", "forced"]),
+  mode: described(
+    Schema.Literals(["bandit", "epsilon", "single", "forced", "control"]),
+    "`control`: the user is held out. Without a propensity the holdout named the variant, or, with an empty `copy_id`, " +
+      "the user got no message",
+  ),
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),
   policy: described(Schema.String, "The model that decided"),

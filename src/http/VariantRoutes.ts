@@ -60,6 +60,7 @@ export const layer = HttpApiBuilder.group(
                 copyId: ask.copy_id,
                 fields: ask.fields ?? {},
                 attrs: ask.attrs,
+                userId: ask.user_id,
               }),
           ).pipe(toProblems),
       )

@@ -30,6 +30,8 @@ export interface LoggedDecision {
   readonly propensity: number
   /** The weights of all the variants it was chosen among, the chosen one included. */
   readonly weights: Readonly<Record<string, number>>
+  /** Made for somebody who is held out: no choice of the logging policy, though its propensity is known. */
+  readonly control?: boolean
   /** 1 for a click, 0 for none; any number for other objectives. */
   readonly outcome: number
   /** When the outcome came; null for none. */
@@ -143,8 +145,9 @@ export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: Policy, see
   }
 }
 
-/** What the logging policy itself brought: the mean outcome. Null without at least 1,000 decisions. */
-export const logged = (log: ReadonlyArray<LoggedDecision>): Estimate | null => {
+/** What the logging policy itself brought: the mean outcome of its choices. Null without at least 1,000 of them. */
+export const logged = (decisions: ReadonlyArray<LoggedDecision>): Estimate | null => {
+  const log = decisions.filter(({ control }) => control !== true)
   const count = log.length
   if (count < smallestSample) return null
   const mean = log.reduce((sum, { outcome }) => sum + outcome, 0) / count

@@ -33,6 +33,8 @@ export const decide = Effect.fnUntraced(function* (
     readonly segment?: string
     readonly user?: string
     readonly mode?: Mode
+    readonly propensity?: number | null
+    readonly holdout?: string
     /** Milliseconds before now. */
     readonly ago?: number
     readonly at?: number
@@ -47,11 +49,12 @@ export const decide = Effect.fnUntraced(function* (
     copyId: (options.copy ?? "a") as CopyId,
     userId: options.user,
     mode: options.mode ?? "bandit",
-    propensity: 0.5,
+    propensity: options.propensity === undefined ? 0.5 : options.propensity,
     weights: null,
     segment: options.segment ?? "plan=pro",
     policy: "t:0",
     window: undefined,
+    holdout: options.holdout,
     decidedAtMillis: options.at ?? Date.now() - (options.ago ?? 0),
   }
   yield* log.record(decision)

@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import { placeOf } from "../../src/decisions/Holdout.ts"
 import { adminToken, waitUntil } from "../support/service.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
 import { type Answer, assertProblem, type Json, parallel, pointersOf, read } from "./harness.ts"
@@ -51,6 +52,31 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual(rows.length, 3)
     assert.notInclude(rows.map(({ id }) => id), "mine", "the id of a delivery is ours")
     assert.strictEqual(rows.filter(({ due_at }) => due_at === full.send_at).length, 1)
+  })
+
+  it("refuses recipients who are held out and get no message, which is recorded", async () => {
+    const holdout = { share: 0.5, content: "no_message" }
+    for (const sticky_hours of [0, 1]) {
+      const slug = `held-out-${sticky_hours}`
+      const org = await bench.sender(slug, { template: { holdout, sticky_hours } })
+      const isHeldOut = (email: string) => placeOf({ org: slug, userId: email, trackingId: "" }).draw < 0.5
+      const people = Array.from({ length: 40 }, (_, i) => `p${i}@example.com`)
+      const email = people.find(isHeldOut)!
+      for (let i = 0; i < 2; i++) {
+        const answer = await org.deliver({ ...message, email })
+        assertProblem(answer, 422, "held-out")
+      }
+      assert.deepStrictEqual(await org.deliveries(), [])
+      const { json } = await org.manage("GET", "/templates/t/decisions")
+      assert.deepStrictEqual(
+        json.decisions.map(({ copy_id, mode }: Json) => [copy_id, mode]),
+        Array(sticky_hours === 0 ? 2 : 1).fill(["", "control"]),
+      )
+      const other = await org.deliver({ ...message, email: people.find((one) => !isHeldOut(one)) })
+      assert.strictEqual(other.status, 200, other.text)
+      const forced = await org.deliver({ ...message, email, copy_id: "a" })
+      assert.strictEqual(forced.status, 200, forced.text)
+    }
   })
 
   it("takes the key in X-Api-Key only, and tells who sends it as Bearer so", async () => {

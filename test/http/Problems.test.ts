@@ -29,6 +29,7 @@ const problems = {
   "headers-too-large": 431,
   "unsupported-media-type": 415,
   unprocessable: 422,
+  "held-out": 422,
   "too-many-attempts": 429,
   "rate-limited": 429,
   "too-many-connections": 429,

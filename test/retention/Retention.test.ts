@@ -71,6 +71,7 @@ describeOnStores("Growth", (_, environment) => {
           segment: "",
           policy: "",
           window: undefined,
+          holdout: undefined,
           decidedAtMillis: Date.now() - 100 * day,
         })
         // Of the release before, which knows no keys.

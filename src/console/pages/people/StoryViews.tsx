@@ -26,6 +26,7 @@ const modes: Readonly<Record<string, string>> = {
   epsilon: "Drawn evenly, because the request asked for it",
   single: "The only variant that could be chosen",
   forced: "Asked for by name",
+  control: "Held out: given without regard to what has been learned",
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
@@ -147,7 +148,8 @@ export const DecisionCard = ({ decision, org, withLink }: {
       <div class="pad stack">
         <div class="source-head">
           <h2>
-            <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>: {decision.copyId}
+            <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>:{" "}
+            {decision.copyId === "" ? "no message (held out)" : decision.copyId}
           </h2>
           {delivery === null ? null : <DeliveryBadge state={delivery.state} />}
           <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />

@@ -117,7 +117,9 @@ export const Variants = ({ results, series }: {
             ? `: ${list(machines)}`
             : ""}.
           {results.forced.decisions > 0
-            ? ` ${count(results.forced.decisions)} decisions whose variant the caller named are not in the table.`
+            ? ` ${
+              count(results.forced.decisions)
+            } decisions whose variant the caller or a holdout named are not in the table.`
             : ""}
         </p>
       </div>
