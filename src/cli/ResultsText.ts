@@ -250,9 +250,34 @@ export const timingText = (
   ]
 }
 
+/** What deciding brought against people who are held out, a sentence an outcome; nothing where nobody is or was. */
+export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): ReadonlyArray<string> => {
+  if (holdout === null) return []
+  const { content, control, copy_id, outcomes, running, share, treated } = holdout
+  const about = `Holdout of ${percent(share)}${running ? "" : ", which has ended"}, ${
+    content === "even" ? "with an even choice" : content === "fixed" ? `with ${copy_id}` : "without a message"
+  }`
+  if (treated + control === 0) return [`${about}: no decision of it is four days old yet.`]
+  const points = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(2)}`
+  const rate = ({ rate }: typeof outcomes[number]["treated"], decisions: number) =>
+    rate === null ? "none" : `${percent(rate)} of ${decisions}`
+  return [
+    `${about}:`,
+    ...outcomes.map((one) =>
+      `  ${one.outcome}: ${rate(one.treated, treated)} treated, ${rate(one.control, control)} held out${
+        one.difference === null || one.interval === null
+          ? ""
+          : `; difference ${points(one.difference)} points (${points(one.interval[0])} to ${points(one.interval[1])})${
+            one.needed === null || one.needed === 0 ? "" : `, ${one.needed} more decisions to tell one of this size`
+          }`
+      }.`
+    ),
+  ]
+}
+
 /** All of it; with `segments` a table for each of them. */
 export const resultsText = (
-  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing">>,
+  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing" | "holdout">>,
   options: { readonly segments: boolean },
 ): string => {
   const { decisions, objective, segment, segments, template_id, variants, window } = results
@@ -275,6 +300,7 @@ export const resultsText = (
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
     ...(results.timing === undefined ? [] : timingText(results.timing)),
+    ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
   ]
   if (options.segments) {
     for (const one of segments) {

@@ -2,7 +2,9 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { noMessage } from "../decisions/Decision.ts"
 import { lockEvents } from "../events/EventLock.ts"
+import { countHoldouts, type HoldoutDecision } from "../events/HoldoutTallies.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
@@ -32,6 +34,8 @@ export const followedAfterMillis = 30 * 60_000
 /** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
 const keptDays = 10
 
+type Row = DecisionRow & HoldoutDecision
+
 interface Tally {
   readonly org_slug: string
   readonly template_id: string
@@ -49,7 +53,8 @@ type Mark = "counted_until" | "settled_until"
 /**
  * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
  * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
- * what became of it. Each happens once, in the transaction that moves the organization's mark on.
+ * what became of it, as are decisions under a holdout. Each happens once, in the transaction that moves the organization's
+ * mark on.
  */
 export class Settling extends Context.Service<Settling, {
   /** Settles what is due in all organizations; answers how many decisions that were. */
@@ -116,8 +121,9 @@ export class Settling extends Context.Service<Settling, {
       /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
         const until = Math.max(from, Math.min(horizon, from + spanMillis))
-        const rows = yield* sql<DecisionRow>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
+        const rows = yield* sql<Row>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.decided_at
+          FROM decisions d
           WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
           ORDER BY d.decided_at LIMIT ${page + 1}`
         const last = rows[page]?.decidedAt.getTime()
@@ -126,8 +132,9 @@ export class Settling extends Context.Service<Settling, {
           return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
         }
         // More of one moment than a page holds are all taken: the rest of them would never be reached.
-        const decisions = yield* sql<DecisionRow>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
+        const decisions = yield* sql<Row>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.decided_at
+          FROM decisions d
           WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(last + 1)}`
         return { decisions, until: last + 1 }
       })
@@ -170,8 +177,12 @@ export class Settling extends Context.Service<Settling, {
           yield* lockEvents(sql, [org])
           const { from, isNew } = yield* startOf(org, mark, horizon)
           if (from >= horizon && !isNew) return { count: 0, more: false }
-          const { decisions, until } = yield* readSpan(org, from, horizon)
-          const events = yield* eventsOf(sql, org, decisions)
+          const { decisions: found, until } = yield* readSpan(org, from, horizon)
+          const foundEvents = yield* eventsOf(sql, org, found)
+          // Who is held out and gets no message cannot look at it.
+          const isMessage = (_: unknown, place: number) => found[place]!.copyId !== noMessage
+          const decisions = found.filter(isMessage)
+          const events = foundEvents.filter(isMessage)
           yield* putTouches(org, decisions, events)
           if (mark === "counted_until") {
             yield* sql`
@@ -182,11 +193,12 @@ export class Settling extends Context.Service<Settling, {
               decisions,
               decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
             )
+            yield* countHoldouts(sql, org, found, foundEvents)
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
               ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`
           }
-          return { count: decisions.length, more: until < horizon }
+          return { count: found.length, more: until < horizon }
         }))
 
       /** Moves a mark of all organizations on to the horizon; answers how many decisions lay between. */

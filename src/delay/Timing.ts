@@ -42,7 +42,8 @@ export const wilson = (engaged: number, sends: number): readonly [number, number
   return [Math.max(0, middle - half), Math.min(1, middle + half)]
 }
 
-const countOf = ({ engaged, sends }: { readonly engaged: number; readonly sends: number }): TimingCount => ({
+/** Messages with the rate of those engaged with and its interval. */
+export const countOf = ({ engaged, sends }: { readonly engaged: number; readonly sends: number }): TimingCount => ({
   sends,
   engaged,
   rate: sends === 0 ? null : engaged / sends,

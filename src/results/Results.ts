@@ -6,11 +6,13 @@ import { bucketAt, windowBounds } from "../bandit/Window.ts"
 import { timing } from "../delay/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { readHoldouts } from "../events/HoldoutTallies.ts"
 import type { DecisionWindow } from "../learning/DecisionWindow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { segmentText } from "../learning/SegmentKey.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
+import { holdoutResults } from "./HoldoutResults.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
 import type { TimedTemplateResults } from "./TemplateResults.ts"
@@ -26,6 +28,9 @@ export const firstBucketFrom = (time: number, now: number): number => {
   const { end, start } = bucketAt(time, now)
   return start >= time ? start : end
 }
+
+/** The holdout of a template that this node has not seen yet. */
+const nobody = { share: 0, content: "even" } as const
 
 // The measures are ours, so that nothing of a request gets into the text of the query.
 const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
@@ -95,9 +100,15 @@ export class Results extends Context.Service<Results, {
           segment: options.segment ?? new Map(),
           nowMillis,
         })
+        const window = [new Date(from), new Date(to)] as const
         return {
           ...composed,
-          timing: yield* Effect.orDie(timing(sql, org, template.id, new Date(from), new Date(to))),
+          timing: yield* Effect.orDie(timing(sql, org, template.id, ...window)),
+          holdout: holdoutResults(
+            view?.holdout ?? template.holdout ?? nobody,
+            yield* Effect.orDie(readHoldouts(sql, org, template.id, ...window)),
+            template.objective,
+          ),
         }
       })
 

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
 
@@ -34,7 +35,8 @@ const apart = {
   automated: described(OutcomeCounts, "Events of machines, such as prefetching proxies and link scanners; not learned"),
   forced: described(
     Schema.Struct(counts),
-    "Decisions whose variant the caller named (`copy_id`), with their outcomes; reported, never learned from",
+    "Decisions whose variant the caller (`copy_id`) or a holdout (`fixed`) named, with their outcomes; reported, never " +
+      "learned from",
   ),
 }
 
@@ -190,6 +192,17 @@ export const TemplateResults = Schema.Struct({
 })
 export type TemplateResults = typeof TemplateResults.Type
 
-/** The same with what keeping to advised send times gained, of decisions of the window that are four days old or older. */
-export const TimedTemplateResults = Schema.Struct({ ...TemplateResults.fields, timing: TimingResults })
+/**
+ * The same with what keeping to advised send times gained and with the comparison with people who are held out, both of
+ * decisions of the window that are four days old or older, and whatever the segment.
+ */
+export const TimedTemplateResults = Schema.Struct({
+  ...TemplateResults.fields,
+  timing: TimingResults,
+  holdout: described(
+    Schema.NullOr(HoldoutResults),
+    "What the decisions of the service bring beyond what people get who are held out, whatever the segment; null where " +
+      "nobody is or was held out",
+  ),
+})
 export type TimedTemplateResults = typeof TimedTemplateResults.Type

@@ -23,6 +23,7 @@ import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime } from "./Pictures.tsx"
+import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
 import { Variants } from "./Variants.tsx"
 import { segmentText, verdictOf } from "./Words.ts"
@@ -245,6 +246,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 {over.hours.length === 0 ? null : <Hours {...shown} />}
               </>
             )}
+          <div data-live="holdout">
+            <Holdout holdout={found.holdout} />
+          </div>
           <div data-live="timing">
             <Timing timing={found.timing} more={`${base}/send-times`} />
           </div>

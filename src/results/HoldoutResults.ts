@@ -1,0 +1,97 @@
+import { Schema } from "effect"
+import { described } from "../domain/described.ts"
+import { holdoutText, parseHoldout, type TemplateHoldout } from "../domain/Holdout.ts"
+import { type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import type { Objective } from "../domain/Template.ts"
+import type { HoldoutCounts, PeopleCounts } from "../events/HoldoutTallies.ts"
+import { compare } from "./HoldoutComparison.ts"
+
+// What the decisions of the service bring beyond what people get who are held out, as the API answers it.
+
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+const HoldoutSide = Schema.Struct({
+  outcomes: described(Schema.Finite, "Decisions with the outcome"),
+  rate: described(Schema.NullOr(Schema.Finite), "Share of the decisions with the outcome; null without decisions"),
+  interval: described(Schema.NullOr(Interval), "95 % interval of `rate` (Wilson), widened by the design effect"),
+})
+
+export const HoldoutOutcome = Schema.Struct({
+  outcome: Schema.Literals(valuedOutcomes),
+  treated: HoldoutSide,
+  control: HoldoutSide,
+  difference: described(
+    Schema.NullOr(Schema.Finite),
+    "The rate of `treated` less that of `control`; null without decisions on one of the sides",
+  ),
+  interval: described(
+    Schema.NullOr(Interval),
+    "95 % interval of `difference` (Newcombe's hybrid of Wilson's intervals), widened by the design effect",
+  ),
+  design_effect: described(
+    Schema.Finite,
+    "How many times the variance is that of independent decisions, 1 or more: one person has several decisions. " +
+      "Estimated from 32 groups of people",
+  ),
+  needed: described(
+    Schema.NullOr(Schema.Finite),
+    "Decisions still needed to tell a difference of this size from none, with a probability of 80 % and divided as " +
+      "those so far; 0: no more. The difference found is itself uncertain, and so is this number. Null without a difference",
+  ),
+})
+export type HoldoutOutcome = typeof HoldoutOutcome.Type
+
+export const HoldoutResults = Schema.Struct({
+  share: Schema.Finite,
+  content: Schema.Literals(["even", "fixed", "no_message"]),
+  copy_id: described(Schema.NullOr(Schema.String), "The variant of `fixed` content"),
+  running: described(Schema.Boolean, "Whether this holdout is in force now; if not, it was the last one"),
+  from: described(
+    Schema.NullOr(Schema.String),
+    "The first day (UTC) with decisions that are counted, ISO 8601; null before that. Decisions are counted once they " +
+      "are four days old, with the outcomes they have had by then, bounces included. Only those under this share and " +
+      "content are counted, so that a change of either begins anew",
+  ),
+  treated: described(Schema.Finite, "Decisions for people who are not held out"),
+  control: described(Schema.Finite, "Decisions for people who are held out"),
+  outcomes: described(
+    Schema.Array(HoldoutOutcome),
+    "One comparison for each outcome of the objective; in each the interval is one of its own",
+  ),
+})
+export type HoldoutResults = typeof HoldoutResults.Type
+
+const decisionsOf = (side: ReadonlyArray<PeopleCounts>) => side.reduce((sum, [decisions = 0]) => sum + decisions, 0)
+
+const groupsOf = (side: ReadonlyArray<PeopleCounts>, outcome: ValuedOutcome) =>
+  side.map((counts) => ({ decisions: counts[0]!, outcomes: counts[1 + valuedOutcomes.indexOf(outcome)]! }))
+
+/**
+ * The comparison under the holdout in force, or under the last one where none is; null where there is none to show.
+ * `counted` is as `readHoldouts` answers it.
+ */
+export const holdoutResults = (
+  current: TemplateHoldout,
+  counted: ReadonlyArray<HoldoutCounts>,
+  objective: Objective,
+): HoldoutResults | null => {
+  const running = current.share > 0
+  const counts = running ? counted.find(({ holdout }) => holdout === holdoutText(current)) : counted[0]
+  if (!running && counts === undefined) return null
+  const { content, copy_id, share } = counts === undefined ? current : parseHoldout(counts.holdout)
+  const { control, treated } = counts ?? { control: [], treated: [] }
+  const weights = weightsOf(objective)
+  return {
+    share,
+    content,
+    copy_id: copy_id ?? null,
+    running,
+    from: counts?.first.toISOString() ?? null,
+    treated: decisionsOf(treated),
+    control: decisionsOf(control),
+    outcomes: valuedOutcomes.filter((outcome) => weights[outcome] !== 0).map((outcome) => ({
+      outcome,
+      ...compare(groupsOf(treated, outcome), groupsOf(control, outcome)),
+    })),
+  }
+}

@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+import { holdoutLines } from "../../src/cli/ResultsText.ts"
+import { comparisonText } from "../../src/console/pages/results/Holdout.tsx"
+import { holdoutWords } from "../../src/console/pages/templates/Words.ts"
+import { peopleGroups } from "../../src/decisions/Holdout.ts"
+import type { CopyId } from "../../src/domain/Ids.ts"
+import { holdoutResults } from "../../src/results/HoldoutResults.ts"
+
+const side = (decisions: number, click: number) =>
+  Array.from({ length: peopleGroups }, () => [decisions, click, 0, 0, 0])
+
+const resultsOf = (clicks: number) =>
+  holdoutResults({ share: 0.1, content: "even" }, [{
+    holdout: "0.1 even",
+    first: new Date(0),
+    last: new Date(0),
+    treated: side(900, clicks),
+    control: side(100, 5),
+  }], "click")!
+
+describe("A holdout in words", () => {
+  it("says a difference with its interval, and how many decisions it still takes", () => {
+    const within = comparisonText(resultsOf(48).outcomes[0]!)
+    assert.match(within, /^The click rate is \+0\.33 percentage points against the holdout .* within chance so far: /)
+    assert.match(within, /takes about \d[^a-z]* more decisions\.$/)
+    assert.match(comparisonText(resultsOf(90).outcomes[0]!), /^The click rate is \+5\.00 .* to \+\d\.\d\d\)\.$/)
+    const none = holdoutResults({ share: 0.1, content: "even" }, [], "click")!
+    assert.include(comparisonText(none.outcomes[0]!), "nothing to be compared with yet")
+  })
+
+  it("says the same on a terminal", () => {
+    const [about, line] = holdoutLines(resultsOf(48))
+    assert.strictEqual(about, "Holdout of 10 %, with an even choice:")
+    assert.match(line!, /^ {2}click: 5\.3 % of 28800 treated, 5\.0 % of 3200 held out; difference \+0\.33 points \(/)
+    assert.deepStrictEqual(holdoutLines(null), [])
+    assert.match(
+      holdoutLines(holdoutResults({ share: 0.1, content: "no_message" }, [], "click"))[0]!,
+      /without a message: no decision of it is four days old yet/,
+    )
+  })
+
+  it("says who gets what", () => {
+    assert.strictEqual(holdoutWords(null), "as the organization")
+    assert.strictEqual(holdoutWords({ share: 0, content: "even" }), "nobody")
+    assert.strictEqual(holdoutWords({ share: 0.05, content: "even" }), "5 % of the people get an even choice")
+    const fixed = { share: 0.07, content: "fixed", copy_id: "warm" as CopyId } as const
+    assert.strictEqual(holdoutWords(fixed), "7 % of the people get always warm")
+  })
+})
