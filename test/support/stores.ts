@@ -1,7 +1,7 @@
 import { describe } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { randomUUID } from "node:crypto"
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
@@ -15,9 +15,13 @@ import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 /** The stores a service can run on. */
 export type StoreName = "embedded" | "postgres"
 
-/** A new folder that goes with the scope. */
+/** A new folder that goes with the scope. Every user may pass through it: a database server has a user of its own. */
 export const temporaryFolder = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "parlance-test-"))),
+  Effect.sync(() => {
+    const folder = mkdtempSync(join(tmpdir(), "parlance-test-"))
+    chmodSync(folder, 0o711)
+    return folder
+  }),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
