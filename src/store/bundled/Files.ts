@@ -1,0 +1,77 @@
+import { Effect, Schema } from "effect"
+import { chownSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { type Folders, giveTo, type User, versionIn } from "./Folders.ts"
+import type { Programs } from "./Programs.ts"
+import * as ServerLog from "./ServerLog.ts"
+import { failureOf, type ServerFailed, spawnIn } from "./Spawn.ts"
+
+/** The files of the database were made by another major version of PostgreSQL. */
+export class OtherPostgresVersion extends Schema.TaggedError<OtherPostgresVersion>()("OtherPostgresVersion", {
+  folder: Schema.String,
+  found: Schema.Int,
+  needed: Schema.Int,
+}) {
+  override get message() {
+    return `The embedded database in ${this.folder} was made by PostgreSQL ${this.found}, and this release comes with ` +
+      `${this.needed}. Make a backup with the release that made it and restore that into another DATA_DIR.`
+  }
+}
+
+/** Runs a program of PostgreSQL to its end. Fails with `ServerFailed` when it does not succeed. */
+const run = (folders: Folders, programs: Programs, args: ReadonlyArray<string>) =>
+  Effect.callback<void, ServerFailed>((resume) => {
+    const log = ServerLog.make()
+    const fail = (lines: ReadonlyArray<string>) => resume(Effect.fail(failureOf(folders, lines, programs.major)))
+    const child = spawnIn(folders, "/bin/sh", ["-c", `exec "$0" "$@"`, programs.initdb, ...args])
+    createInterface({ input: child.stderr! }).on("line", log.add)
+    child.on("error", ({ message }) => fail([message]))
+    child.on("close", (code) => code === 0 ? resume(Effect.void) : fail(log.lines()))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** The account that `initdb` runs as in the place of root: unlike the server it wants one that exists. */
+const accountFor = (): User => {
+  const [, , uid, gid] = readFileSync("/etc/passwd", "utf8").split("\n").find((line) => line.startsWith("nobody:"))
+    ?.split(":") ?? []
+  return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
+}
+
+/**
+ * Makes the files of an empty database in `data`. They are written elsewhere first, so that `data` is complete if it exists,
+ * also after a power cut. Fails with `ServerFailed`.
+ */
+const create = (folders: Folders, programs: Programs): Effect.Effect<void, ServerFailed> =>
+  Effect.gen(function* () {
+    const { data, root, user } = folders
+    const unfinished = join(root, "unfinished")
+    const account = user === undefined ? undefined : accountFor()
+    rmSync(unfinished, { recursive: true, force: true })
+    if (account !== undefined) chownSync(root, account.uid, account.gid)
+    yield* run({ ...folders, user: account }, programs, [
+      ...["--pgdata", unfinished, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8"],
+      // No library of the operating system decides how texts are sorted, so the files work on another machine.
+      ...["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"],
+      "--no-instructions",
+    ])
+    renameSync(unfinished, data)
+  })
+
+/**
+ * Makes the files of an empty database where there are none, and the server's user their owner: a copy that root made without
+ * keeping owners is root's. The caller holds the lock of the folder. Fails with `OtherPostgresVersion` for files of another major
+ * version, and with `ServerFailed` when they cannot be made.
+ */
+export const ensure = (
+  folders: Folders,
+  programs: Programs,
+): Effect.Effect<void, ServerFailed | OtherPostgresVersion> =>
+  Effect.gen(function* () {
+    const found = versionIn(folders.data)
+    if (found === undefined) yield* create(folders, programs)
+    else if (found !== programs.major) {
+      return yield* new OtherPostgresVersion({ folder: folders.root, found, needed: programs.major })
+    }
+    if (folders.user !== undefined) giveTo(folders.user, folders.root)
+  })

@@ -1,0 +1,68 @@
+/** Lines that say why a server ended or does not start. */
+const faults = /^(?:FATAL|PANIC|initdb: error|postgres: error|.*error while loading shared libraries)/
+
+/** The same words, of the end of one connection. */
+const ofOneClient = /^FATAL: +(?:terminating connection|the database system is)/
+
+/** The most lines that are kept of what a server printed. */
+const kept = 40
+
+/** The end of what a PostgreSQL program printed, and what it says about the server's state. */
+export interface ServerLog {
+  readonly add: (line: string) => void
+  readonly lines: () => ReadonlyArray<string>
+}
+
+export const make = (): ServerLog => {
+  const lines: Array<string> = []
+  return {
+    add: (line) => {
+      if (line.trim() === "") return
+      lines.push(line)
+      if (lines.length > kept) lines.shift()
+    },
+    lines: () => lines,
+  }
+}
+
+/** Whether a line says that the server takes connections. */
+export const isReady = (line: string): boolean => line.includes("database system is ready to accept connections")
+
+/** What the server does before it takes connections, for people who wait; undefined where a line says nothing of it. */
+export const progressOf = (line: string): string | undefined => {
+  if (line.includes("automatic recovery in progress")) return "The database was not shut down and recovers"
+  if (line.includes("redo in progress")) return "The database goes through its write-ahead log"
+  return undefined
+}
+
+/** Whether a line is worth the attention of whoever runs the service. */
+export const isFault = (line: string): boolean => faults.test(line) && !ofOneClient.test(line)
+
+/** Whether a server did not start because processes of the one before it, which was killed, are still ending. */
+export const isPassing = (lines: ReadonlyArray<string>): boolean =>
+  lines.some((line) => line.includes("pre-existing shared memory block"))
+
+/**
+ * Why a program ended, for people, out of what it printed: what to do where that is known, else the last line that names a
+ * fault, else the last line.
+ */
+export const reasonOf = (lines: ReadonlyArray<string>, major: number): string => {
+  const has = (text: string) => lines.some((line) => line.includes(text))
+  const fault = lines.findLast(isFault) ?? lines.at(-1)
+  if (has("No space left on device")) {
+    return "the disk is full. Free some space, or set DATA_DIR to a folder on another disk"
+  }
+  if (has("Read-only file system")) return "the file system is read-only. Set DATA_DIR to a folder that can be written"
+  if (has("database files are incompatible with server")) {
+    return `its files were made by another release of PostgreSQL than ${major} or on a machine of another kind`
+  }
+  if (has("could not look up effective user ID")) {
+    return "the user it runs as has no entry in /etc/passwd, which PostgreSQL wants to make a database. " +
+      "Run as a user that has one, or set DATABASE_URL"
+  }
+  if (isPassing(lines)) return "processes of an earlier server are still ending. Try again"
+  if (has("could not create shared memory") || has("could not resize shared memory")) {
+    return `the machine has too little shared memory (${fault})`
+  }
+  return fault ?? "it printed nothing"
+}

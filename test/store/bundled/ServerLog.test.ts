@@ -1,0 +1,67 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as ServerLog from "../../../src/store/bundled/ServerLog.ts"
+
+describe("What PostgreSQL prints", () => {
+  const reasons: ReadonlyArray<readonly [name: string, lines: ReadonlyArray<string>, expected: RegExp]> = [
+    [
+      "a full disk",
+      [
+        'PANIC:  could not write to file "pg_wal/xlogtemp.42": No space left on device',
+        "LOG:  startup process was aborted",
+      ],
+      /^the disk is full/,
+    ],
+    [
+      "a file system that only reads",
+      ['FATAL:  could not open file "postmaster.pid": Read-only file system'],
+      /read-only/,
+    ],
+    [
+      "files of another release",
+      [
+        "FATAL:  database files are incompatible with server",
+        "DETAIL:  The database cluster was initialized with PG_CONTROL_VERSION 1300",
+      ],
+      /another release of PostgreSQL than 18/,
+    ],
+    [
+      "a user without an account",
+      ["initdb: error: could not look up effective user ID 4711: user does not exist"],
+      /passwd/,
+    ],
+    [
+      "anything else that is fatal",
+      ["LOG:  starting", "FATAL:  something else", "LOG:  bye"],
+      /^FATAL: {2}something else$/,
+    ],
+    ["a last word", ["LOG:  starting", "LOG:  bye"], /^LOG: {2}bye$/],
+    ["nothing", [], /^it printed nothing$/],
+  ]
+  for (const [name, lines, expected] of reasons) {
+    it(`names ${name} as the reason`, () => assert.match(ServerLog.reasonOf(lines, 18), expected))
+  }
+
+  it("says when the server is ready, and what it does before", () => {
+    assert.isTrue(ServerLog.isReady("LOG:  database system is ready to accept connections"))
+    assert.isFalse(ServerLog.isReady("LOG:  starting PostgreSQL 18.4"))
+    assert.match(
+      ServerLog.progressOf("LOG:  database system was not properly shut down; automatic recovery in progress") ?? "",
+      /recovers/,
+    )
+    assert.isUndefined(ServerLog.progressOf("LOG:  listening on Unix socket"))
+  })
+
+  it("is a fault of the server, not the end of one connection", () => {
+    assert.isTrue(ServerLog.isFault("PANIC:  could not write"))
+    assert.isFalse(ServerLog.isFault("FATAL:  terminating connection due to administrator command"))
+    assert.isFalse(ServerLog.isFault("LOG:  checkpoint starting"))
+  })
+
+  it("is kept to its last lines", () => {
+    const log = ServerLog.make()
+    for (let n = 0; n < 100; n++) log.add(`line ${n}`)
+    log.add(" ")
+    assert.lengthOf(log.lines(), 40)
+    assert.strictEqual(log.lines().at(-1), "line 99")
+  })
+})
