@@ -1,0 +1,113 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { Deferred, Effect, Layer, Schedule, String } from "effect"
+import { join } from "node:path"
+import { Settings } from "../Settings.ts"
+import * as Files from "./bundled/Files.ts"
+import { type Folders, prepare, sharedFolder, socketName } from "./bundled/Folders.ts"
+import * as Lock from "./bundled/Lock.ts"
+import { find, type Programs } from "./bundled/Programs.ts"
+import * as ServerProcess from "./bundled/ServerProcess.ts"
+import type { ServerFailed } from "./bundled/Spawn.ts"
+import { columnTypes } from "./ColumnTypes.ts"
+import { tighten } from "./PrivateFiles.ts"
+import { Store } from "./Store.ts"
+
+/** Logs `text` when `effect` takes over a second, and every ten seconds after that. */
+const announceSlow = (text: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.raceFirst(
+    effect,
+    Effect.sleep("1 second").pipe(
+      Effect.andThen(Effect.forever(Effect.andThen(Effect.logInfo(text), Effect.sleep("10 seconds")))),
+    ),
+  )
+
+const connectionTo = ({ sockets }: Folders) => ({
+  path: join(sockets, socketName),
+  username: "postgres",
+  database: "postgres",
+  applicationName: "parlance",
+  ssl: false,
+  connectTimeout: "3 seconds",
+} as const)
+
+/** Whether the server takes connections. */
+const answers = (folders: Folders): Effect.Effect<boolean> =>
+  PgConnection.make(connectionTo(folders)).pipe(Effect.scoped, Effect.as(true), Effect.orElseSucceed(() => false))
+
+/** Starts the server, making its files when there are none. It ends with the scope. */
+const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
+  yield* ServerProcess.endLeftover(folders)
+  yield* Files.ensure(folders, programs).pipe(announceSlow("Making the files of the embedded database"))
+  return yield* ServerProcess.start(folders, programs).pipe(
+    Effect.retry({ while: ({ isPassing }) => isPassing, times: 50, schedule: Schedule.spaced("100 millis") }),
+    announceSlow("Starting the embedded database"),
+  )
+})
+
+/** How often a process that uses the server of another one looks whether that has ended. */
+const guestInterval = "250 millis"
+
+const serverEnded = (reason: string) => Effect.logError(`The embedded database ended and is started again: ${reason}`)
+
+/**
+ * Keeps a server running on the folder until the scope closes, and returns once it takes connections. The process that holds
+ * the lock runs the server. Other processes on the folder connect to that server; when the holder ends, one of them takes
+ * the lock and starts a server in turn. A server that ends is started again, after a pause that grows to five seconds.
+ */
+const keepRunning = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
+  const lock = yield* Lock.open(folders.root)
+  const ready = yield* Deferred.make<
+    void,
+    ServerFailed | Files.OtherPostgresVersion
+  >()
+  let pauseMillis = 100
+
+  const serve = Effect.scoped(Effect.gen(function* () {
+    const { ended } = yield* startServer(folders, programs)
+    yield* Deferred.succeed(ready, undefined)
+    pauseMillis = 100
+    yield* serverEnded(yield* ended)
+  })).pipe(
+    Effect.catch((error) =>
+      Effect.flatMap(Deferred.fail(ready, error), (isFirst) => isFirst ? Effect.void : Effect.logError(error.message))
+    ),
+    Effect.andThen(Effect.suspend(() => Effect.sleep(pauseMillis))),
+    Effect.andThen(Effect.sync(() => void (pauseMillis = Math.min(pauseMillis * 2, 5_000)))),
+  )
+
+  const visit = Effect.gen(function* () {
+    if (!(yield* Deferred.isDone(ready)) && (yield* answers(folders))) yield* Deferred.succeed(ready, undefined)
+    yield* Effect.sleep(guestInterval)
+  })
+  const turn = Effect.suspend(() => lock.take() ? serve : visit)
+  yield* Effect.forkScoped(Effect.forever(turn))
+  yield* Deferred.await(ready).pipe(announceSlow("Waiting for the embedded database"))
+})
+
+/**
+ * `SqlClient` and `Store` over a PostgreSQL server of this service's own in `DATA_DIR`. Several processes may use one folder:
+ * see `keepRunning`. Fails with `DataDirUnusable`, `NoPrograms`, `ServerFailed` or `OtherPostgresVersion`.
+ */
+export const layer = Layer.unwrap(Effect.gen(function* () {
+  const { databasePoolSize, dataDir } = yield* Settings
+  const folders = yield* prepare(dataDir)
+  yield* tighten(dataDir)
+  const programs = yield* find({
+    forAnotherUser: folders.user !== undefined,
+    installations: folders.user === undefined ? folders.root : sharedFolder,
+  })
+  yield* keepRunning(folders, programs)
+  const client = PgClient.layer({
+    ...connectionTo(folders),
+    maxConnections: databasePoolSize,
+    startupParameters: { idle_in_transaction_session_timeout: "8s" },
+    transformResultNames: String.snakeToCamel,
+    transformQueryNames: String.camelToSnake,
+    transformJson: false,
+    types: columnTypes,
+  })
+  return Layer.merge(
+    client,
+    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, announce: () => {}, look: undefined })),
+  )
+}))
