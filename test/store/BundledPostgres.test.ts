@@ -34,47 +34,55 @@ const serverOn = (dataDir: string): number => Number.parseInt(readFileSync(pidFi
 const eventually = <A, E>(effect: Effect.Effect<A, E>) => Effect.eventually(Effect.andThen(Effect.sleep(20), effect))
 
 describe("The bundled PostgreSQL", () => {
-  it.live("keeps what was committed over a restart and after its server was killed, and calls fsync", () =>
-    Effect.scoped(Effect.gen(function* () {
-      const dataDir = yield* newDataDir
-      const first = yield* opened(dataDir)
-      yield* first.sql`CREATE TABLE kept (n integer PRIMARY KEY)`
-      yield* first.sql`INSERT INTO kept VALUES (1)`
-      const [server] = yield* first.sql<{ fsync: string; major: number }>`
+  it.live(
+    "keeps what was committed over a restart and after its server was killed, and calls fsync",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const dataDir = yield* newDataDir
+        const first = yield* opened(dataDir)
+        yield* first.sql`CREATE TABLE kept (n integer PRIMARY KEY)`
+        yield* first.sql`INSERT INTO kept VALUES (1)`
+        const [server] = yield* first.sql<{ fsync: string; major: number }>`
         SELECT current_setting('fsync') AS fsync, current_setting('server_version_num')::int / 10000 AS major`
-      assert.deepStrictEqual(server, { fsync: "on", major: 18 })
-      const pid = serverOn(dataDir)
-      process.kill(pid, "SIGKILL")
-      yield* eventually(first.sql`INSERT INTO kept VALUES (2)`)
-      assert.notStrictEqual(serverOn(dataDir), pid)
-      yield* first.close
-      assert.isFalse(existsSync(pidFileOf(dataDir)))
-      const second = yield* opened(dataDir)
-      assert.deepStrictEqual(
-        (yield* second.sql<{ n: number }>`SELECT k.n FROM kept k ORDER BY k.n`).map(({ n }) => n),
-        [1, 2],
-      )
-    })), 120_000)
-
-  it.live("has one server for all that use a folder, which goes on when the first of them ends", () =>
-    Effect.scoped(Effect.gen(function* () {
-      const dataDir = yield* newDataDir
-      const [first, second] = yield* Effect.all([opened(dataDir), opened(dataDir)], { concurrency: 2 })
-      const started = (one: typeof first) =>
-        Effect.map(
-          one.sql<{ at: string }>`SELECT pg_postmaster_start_time()::text AS at`,
-          ([row]) => row!.at,
+        assert.deepStrictEqual(server, { fsync: "on", major: 18 })
+        const pid = serverOn(dataDir)
+        process.kill(pid, "SIGKILL")
+        yield* eventually(first.sql`INSERT INTO kept VALUES (2)`)
+        assert.notStrictEqual(serverOn(dataDir), pid)
+        yield* first.close
+        assert.isFalse(existsSync(pidFileOf(dataDir)))
+        const second = yield* opened(dataDir)
+        assert.deepStrictEqual(
+          (yield* second.sql<{ n: number }>`SELECT k.n FROM kept k ORDER BY k.n`).map(({ n }) => n),
+          [1, 2],
         )
-      const before = yield* started(first)
-      assert.strictEqual(yield* started(second), before)
-      // One of them runs the server, so one of these ends is that of its server.
-      yield* first.close
-      yield* eventually(started(second))
-      const third = yield* opened(dataDir)
-      yield* second.close
-      yield* eventually(started(third))
-      assert.notStrictEqual(yield* started(third), before)
-    })), 120_000)
+      })),
+    120_000,
+  )
+
+  it.live(
+    "has one server for all that use a folder, which goes on when the first of them ends",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const dataDir = yield* newDataDir
+        const [first, second] = yield* Effect.all([opened(dataDir), opened(dataDir)], { concurrency: 2 })
+        const started = (one: typeof first) =>
+          Effect.map(
+            one.sql<{ at: string }>`SELECT pg_postmaster_start_time()::text AS at`,
+            ([row]) => row!.at,
+          )
+        const before = yield* started(first)
+        assert.strictEqual(yield* started(second), before)
+        // One of them runs the server, so one of these ends is that of its server.
+        yield* first.close
+        yield* eventually(started(second))
+        const third = yield* opened(dataDir)
+        yield* second.close
+        yield* eventually(started(third))
+        assert.notStrictEqual(yield* started(third), before)
+      })),
+    120_000,
+  )
 
   it.live("refuses the files of another release of PostgreSQL", () =>
     Effect.scoped(Effect.gen(function* () {

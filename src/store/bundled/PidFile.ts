@@ -29,8 +29,9 @@ const commandLineOf = (pid: number): string =>
 export const signal = (pid: number, name: "INT" | "QUIT"): void => void shell(`kill -${name} $0 || true`, pid)
 
 /**
- * The process that `postmaster.pid` in `data` names, and whether that is a server on `data`, another program or gone. After a crash of the machine, or in a
- * new container, another program may have the number of the process that died; PostgreSQL would take it for a server.
+ * The process that `postmaster.pid` in `data` names, and whether that is a server on `data`, another program or gone. After a
+ * crash of the machine, or in a new container, another program may have the number of a server that died, and PostgreSQL
+ * would take that program for a server.
  */
 export const read = (
   data: string,

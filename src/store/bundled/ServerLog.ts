@@ -48,7 +48,7 @@ export const isPassing = (lines: ReadonlyArray<string>): boolean =>
  */
 export const reasonOf = (lines: ReadonlyArray<string>, major: number): string => {
   const has = (text: string) => lines.some((line) => line.includes(text))
-  const fault = lines.findLast(isFault) ?? lines.at(-1)
+  const fault = lines.findLast(isFault) ?? lines.findLast((line) => !ofOneClient.test(line))
   if (has("No space left on device")) {
     return "the disk is full. Free some space, or set DATA_DIR to a folder on another disk"
   }
