@@ -10,8 +10,9 @@ RUN deno eval 'const { devDependencies: _, ...rest } = JSON.parse(Deno.readTextF
 COPY src src
 COPY schema schema
 COPY examples examples
-# Compiled once here, so that the container starts without writing anything.
-RUN deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \
+# Compiled once here, and the libraries of the bundled PostgreSQL linked, so that the container starts without writing anything.
+RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/store/bundled/Programs.ts"; await Effect.runPromise(find({ forAnotherUser: false, installations: "/nowhere" }))' \
+  && deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \
   # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
   && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
 
@@ -29,6 +30,6 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["deno", "eval", "Deno.exit((await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`)).ok ? 0 : 1)"]
 STOPSIGNAL SIGTERM
 # SMTP greets with the name of the host. Deno itself is run once more for the processes that check Liquid
-# and compose e-mails, which get no permissions.
-ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno", "src/main.ts"]
+# and compose e-mails, which get no permissions. The shell runs the bundled PostgreSQL, which is used without DATABASE_URL.
+ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces,uid", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno,/bin/sh", "src/main.ts"]
 CMD ["serve"]

@@ -5,12 +5,11 @@
 //
 // Servers run on core 0, load and platforms on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway
 // databases instead of one started for this run.
-import { mkdtempSync, rmSync } from "node:fs"
-import { loadavg, tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
+import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { freePort } from "../test/support/service.ts"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, startServer } from "./support/Bench.ts"
 import { createDatabase, type Environment } from "./support/Databases.ts"
 import { type Enqueued, measureEnqueue, measureOthers } from "./support/deliverEnqueue.ts"
@@ -129,37 +128,33 @@ const sendAll = async (store: string, fresh: () => Promise<Environment>) => {
 if (wanted("enqueue") || wanted("send") || wanted("rows")) {
   const given = flags["postgres-url"]
   const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
-  if ("url" in postgres) {
-    const databases: Array<() => Promise<void>> = []
-    const fresh = async (): Promise<Environment> => {
-      const { drop, url } = await createDatabase(postgres.url)
-      databases.push(drop)
-      return { DATABASE_URL: url }
+  const databases: Array<() => Promise<void>> = []
+  const fresh = async (): Promise<Environment> => {
+    const { drop, url } = await createDatabase(postgres.url)
+    databases.push(drop)
+    return { DATABASE_URL: url }
+  }
+  try {
+    if (wanted("enqueue")) {
+      const others = await measureOthers((await fresh())["DATABASE_URL"]!, size.seconds)
+      printEnqueue("Postgres", await measureEnqueue(await fresh(), nowhere, size.seconds), others)
     }
-    try {
-      if (wanted("enqueue")) {
-        const others = await measureOthers((await fresh())["DATABASE_URL"]!, size.seconds)
-        printEnqueue("Postgres", await measureEnqueue(await fresh(), nowhere, size.seconds), others)
-      }
-      if (wanted("send")) await sendAll("Postgres", fresh)
-      if (wanted("rows")) {
-        const environment = await fresh()
-        const server = await startServer(["src/main.ts", "serve"], await freePort(), environmentOf(environment))
-        await setUp(server.url, nowhere).finally(server.stop)
-        printRows(await measureRows(environment, size.rows, size.seconds))
-      }
-    } finally {
-      for (const drop of databases) await drop()
-      await postgres.stop()
+    if (wanted("send")) await sendAll("Postgres", fresh)
+    if (wanted("rows")) {
+      const environment = await fresh()
+      const server = await startServer(["src/main.ts", "serve"], await freePort(), environmentOf(environment))
+      await setUp(server.url, nowhere).finally(server.stop)
+      printRows(await measureRows(environment, size.rows, size.seconds))
     }
-  } else {
-    console.log(`Postgres is left out: ${postgres.join("; ")}`)
+  } finally {
+    for (const drop of databases) await drop()
+    await postgres.stop()
   }
 }
 if (wanted("embedded")) {
   const folders: Array<string> = []
   const fresh = () => {
-    const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+    const folder = openFolder("parlance-bench-")
     folders.push(folder)
     return Promise.resolve({ DATA_DIR: folder })
   }

@@ -2,13 +2,11 @@
 // bare handler and an empty Effect route in the same run.
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
 import * as StoreFromSettings from "../src/store/StoreFromSettings.ts"
 import { layerSettings } from "../test/support/settings.ts"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { measure, type Measured, printTable, startServer } from "./support/Bench.ts"
 
 const fields = { name: "Ann", city: "Oslo", product: "boots" }
@@ -76,11 +74,12 @@ for (const [name, mode] of [["bare Deno.serve", "bare"], [baseline, "effect"]] a
   await server.stop()
 }
 
-const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+const folder = openFolder("parlance-bench-")
 const postgres = await startPostgres()
-const stores: Array<readonly [string, Readonly<Record<string, string>>]> = [["embedded", { DATA_DIR: folder }]]
-if ("url" in postgres) stores.unshift(["Postgres", { DATABASE_URL: postgres.url }])
-else console.log(`Postgres is left out: ${postgres.join("; ")}`)
+const stores: ReadonlyArray<readonly [string, Readonly<Record<string, string>>]> = [
+  ["Postgres", { DATABASE_URL: postgres.url }],
+  ["embedded", { DATA_DIR: folder }],
+]
 
 for (const [store, environment] of stores) {
   const server = await startServer(["src/main.ts", "serve"], await freePort(), {
@@ -123,7 +122,7 @@ for (const [store, environment] of stores) {
   await again.stop()
 }
 
-if ("stop" in postgres) await postgres.stop()
+await postgres.stop()
 rmSync(folder, { recursive: true, force: true })
 printTable("Closed loop, 64 connections, server on one core", rows, baseline)
 printTable("Open loop, 2,000 requests a second", more, baseline)

@@ -4,10 +4,8 @@
 //
 // Servers run on core 0, load on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway databases instead
 // of one started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { rmSync } from "node:fs"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, printTable } from "./support/Bench.ts"
 import { createDatabase, type Environment } from "./support/Databases.ts"
 import { type Acknowledged, measureEventBaseline } from "./support/eventBaseline.ts"
@@ -111,23 +109,19 @@ if (wanted("postgres") || wanted("embedded")) {
   if (wanted("postgres")) {
     const given = postgresUrl
     const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
-    if ("url" in postgres) {
+    try {
+      const database = await createDatabase(postgres.url)
       try {
-        const database = await createDatabase(postgres.url)
-        try {
-          await measureOn("Postgres", { DATABASE_URL: database.url })
-        } finally {
-          await database.drop()
-        }
+        await measureOn("Postgres", { DATABASE_URL: database.url })
       } finally {
-        await postgres.stop()
+        await database.drop()
       }
-    } else {
-      console.log(`Postgres is left out: ${postgres.join("; ")}`)
+    } finally {
+      await postgres.stop()
     }
   }
   if (wanted("embedded")) {
-    const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+    const folder = openFolder("parlance-bench-")
     try {
       await measureOn("embedded", { DATA_DIR: folder })
     } finally {

@@ -1,12 +1,10 @@
 // More than the service can do: Generate in a closed loop finds what it sustains, then an open loop asks for one, two and
 // three times that; then the same with batches, of which one core asks for three times what another can do:
 // deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10] [--connections 4000].
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, measure, printColumns, runLoad, startServer } from "./support/Bench.ts"
 
 const { values: flags } = parseArgs({
@@ -54,13 +52,10 @@ const template = (id: string) => ({
   })),
 })
 
-const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+const folder = openFolder("parlance-bench-")
 const postgres = flags.only === "embedded" ? undefined : await startPostgres()
 const stores: Array<readonly [string, Readonly<Record<string, string>>]> = []
-if (postgres !== undefined) {
-  if ("url" in postgres) stores.push(["Postgres", { DATABASE_URL: postgres.url }])
-  else console.log(`Postgres is left out: ${postgres.join("; ")}`)
-}
+if (postgres !== undefined) stores.push(["Postgres", { DATABASE_URL: postgres.url }])
 if (flags.only !== "postgres") stores.push(["embedded", { DATA_DIR: folder }])
 
 for (const [store, environment] of stores) {
@@ -139,5 +134,5 @@ for (const [store, environment] of stores) {
   await server.stop()
 }
 
-if (postgres !== undefined && "stop" in postgres) await postgres.stop()
+await postgres?.stop()
 rmSync(folder, { recursive: true, force: true })

@@ -3,11 +3,9 @@
 //   deno task bench soak [--minutes 30] [--every 3] [--phase idle|load] [--embedded]
 //
 // `--minutes`: length of each phase; `--every`: minutes between samples; `--phase`: this phase alone.
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import { parseArgs } from "node:util"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns } from "./support/Bench.ts"
 import { risersOf } from "./support/Heap.ts"
 import { slopeOf, soak, type SoakSample } from "./support/Soak.ts"
@@ -68,9 +66,9 @@ const print = (phase: SoakSample["phase"], samples: ReadonlyArray<SoakSample>) =
   )
 }
 
-const folder = mkdtempSync(join(tmpdir(), "parlance-soak-"))
-const postgres = flags.embedded ? [] : await startPostgres()
-const environment = "url" in postgres ? { DATABASE_URL: postgres.url } : { DATA_DIR: folder }
+const folder = openFolder("parlance-soak-")
+const postgres = flags.embedded ? undefined : await startPostgres()
+const environment = postgres !== undefined ? { DATABASE_URL: postgres.url } : { DATA_DIR: folder }
 try {
   const samples = await soak({
     environment,
@@ -88,7 +86,7 @@ try {
   if (flags.phase !== "load") print("idle", samples)
   if (flags.phase !== "idle") print("load", samples)
 } finally {
-  if ("stop" in postgres) await postgres.stop()
+  await postgres?.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 Deno.exit(0)

@@ -4,14 +4,12 @@
 //
 // Iterable and Customer.io send one event in a request, the others ten here. Servers run on core 0, load on core 1,
 // Postgres where it likes. `--postgres-url`: a server for throwaway databases instead of one started for this run.
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import { platforms, type Segment } from "../src/domain/Source.ts"
 import { verify } from "../src/events/signatures/Verify.ts"
 import { normalizer } from "../src/events/Sources.ts"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
-import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, printColumns, runLoad, startServer } from "./support/Bench.ts"
 import { createDatabase, type Environment } from "./support/Databases.ts"
 import { flagsOf } from "./support/Flags.ts"
@@ -266,23 +264,19 @@ if (wanted("postgres") || wanted("embedded")) {
   if (wanted("postgres")) {
     const given = postgresUrl
     const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
-    if ("url" in postgres) {
+    try {
+      const database = await createDatabase(postgres.url)
       try {
-        const database = await createDatabase(postgres.url)
-        try {
-          await measureStore("Postgres", { DATABASE_URL: database.url }, baseline)
-        } finally {
-          await database.drop()
-        }
+        await measureStore("Postgres", { DATABASE_URL: database.url }, baseline)
       } finally {
-        await postgres.stop()
+        await database.drop()
       }
-    } else {
-      console.log(`Postgres is left out: ${postgres.join("; ")}`)
+    } finally {
+      await postgres.stop()
     }
   }
   if (wanted("embedded")) {
-    const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+    const folder = openFolder("parlance-bench-")
     try {
       await measureStore("the embedded store", { DATA_DIR: folder }, baseline)
     } finally {

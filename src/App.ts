@@ -85,7 +85,6 @@ import { TemplateImports } from "./templates/TemplateImports.ts"
 import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
 import * as ServerWatch from "./store/ServerWatch.ts"
-import * as Upkeep from "./store/Upkeep.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import * as LoopWatch from "./telemetry/LoopWatch.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
@@ -175,7 +174,6 @@ export const layerJobs = Layer.mergeAll(
   LoopWatch.layer,
   Intake.layerRunning,
   Sweep.layer,
-  Upkeep.layer,
   ServerWatch.layer,
   Expired.layerRunning,
   Dispatcher.layer,

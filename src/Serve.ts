@@ -5,7 +5,6 @@ import * as FirstRun from "./FirstRun.ts"
 import { Drain } from "./http/Drain.ts"
 import * as Server from "./http/Server.ts"
 import { Settings } from "./Settings.ts"
-import { durabilityNote } from "./store/Embedded.ts"
 import { Store } from "./store/Store.ts"
 
 const isLoopback = (host: string) => host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
@@ -21,10 +20,7 @@ const announce = Effect.gen(function* () {
     onNone: () => localUrl,
     onSome: ({ href }) => href.replace(/\/$/, ""),
   })
-  const reachableLocally = settings.host === "0.0.0.0" || settings.host === "::" ? `http://127.0.0.1:${port}` : localUrl
-  store.announce({ pid: Deno.pid, url: reachableLocally })
   yield* Effect.logInfo(`Parlance answers at ${url}`, { store: store.kind, pid: Deno.pid })
-  if (store.kind === "embedded") yield* Effect.logWarning(durabilityNote)
   if (store.kind === "embedded" && isLoopback(settings.host)) {
     const greeting = yield* FirstRun.greeting(url)
     if (greeting !== undefined) yield* Console.log(greeting)

@@ -149,7 +149,7 @@ const config = {
   host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
-  /** `DATABASE_URL`: `postgres://` URL. Unset: the embedded store in `DATA_DIR`. */
+  /** `DATABASE_URL`: `postgres://` URL. Unset: a PostgreSQL of the service's own in `DATA_DIR`. */
   databaseUrl: secret("DATABASE_URL"),
   /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which everybody knows. Default: refused. */
   isDemo: checked("PARLANCE_DEMO", (text) => text === "0" || text === "1", "must be 1, or 0 which is the same as unset")
@@ -322,7 +322,9 @@ const clusterFaults = (
   }
   return [
     ...(Option.isNone(databaseUrl)
-      ? ["CLUSTER_ADDRESS: needs DATABASE_URL, the Postgres that all nodes share; the embedded store is one process's"]
+      ? [
+        "CLUSTER_ADDRESS: needs DATABASE_URL, the Postgres that all nodes share; the embedded store is for one machine",
+      ]
       : []),
     ...(Option.isNone(clusterSecret)
       ? [

@@ -1,15 +1,13 @@
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import { changed, replaceHistories } from "../../src/delay/Histories.ts"
 import { encode, epochMillis, noEngagement, quarterMillis, variantCode } from "../../src/delay/Touch.ts"
 import { chance } from "../../src/simulation/Chance.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../../test/support/service.ts"
 import { layerSettings } from "../../test/support/settings.ts"
-import { startPostgres } from "../../test/support/throwawayPostgres.ts"
+import { openFolder, startPostgres } from "../../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, measure, type Measured, printTable, runLoad, startServer } from "./Bench.ts"
 
 const baseline = "empty Effect route"
@@ -58,11 +56,12 @@ export const delaySpeed = async (quick: boolean): Promise<void> => {
   await empty.stop()
   console.error(`${baseline}: ${rows[0]!.perSecond.toFixed(0)} a second, ${rows[0]!.cpuMicros.toFixed(0)} µs each`)
 
-  const folder = mkdtempSync(join(tmpdir(), "parlance-bench-"))
+  const folder = openFolder("parlance-bench-")
   const postgres = await startPostgres()
-  const stores: Array<readonly [string, Readonly<Record<string, string>>]> = [["embedded", { DATA_DIR: folder }]]
-  if ("url" in postgres) stores.unshift(["Postgres", { DATABASE_URL: postgres.url }])
-  else console.log(`Postgres is left out: ${postgres.join("; ")}`)
+  const stores: ReadonlyArray<readonly [string, Readonly<Record<string, string>>]> = [
+    ["Postgres", { DATABASE_URL: postgres.url }],
+    ["embedded", { DATA_DIR: folder }],
+  ]
 
   for (const [store, environment] of stores) {
     const serve = async () =>
@@ -102,7 +101,7 @@ export const delaySpeed = async (quick: boolean): Promise<void> => {
     console.error(`memory ${memoryOf(server.pid).toFixed(0)} MB (${store})`)
     await server.stop()
   }
-  if ("stop" in postgres) await postgres.stop()
+  await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
   printTable("Delay, closed loop, 64 connections, server on one core", rows, baseline)
 }

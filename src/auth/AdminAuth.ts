@@ -27,8 +27,8 @@ export const AdminGuessLimits = Context.Reference<GuessLimits>("parlance/auth/Ad
 
 const fileOf = (dataDir: string) => join(dataDir, "admin-token")
 
-/** The admin token that an embedded store keeps for the CLI on the same machine; undefined where there is none. */
-export const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined => {
+/** The admin token kept beside an embedded store; undefined where there is none. */
+const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined => {
   try {
     return Redacted.make(readFileSync(fileOf(dataDir), "utf8").trim())
   } catch {
@@ -40,7 +40,7 @@ const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
 
 /**
  * Knows the admin token: that of `ADMIN_TOKEN`, and on the embedded store one of its own in `DATA_DIR/admin-token`
- * (readable by its owner alone, like the data beside it), so that the CLI works without any set-up.
+ * (readable by its owner alone, like the data beside it), so that the API can be called without any set-up.
  */
 export class AdminAuth extends Context.Service<AdminAuth, {
   /**

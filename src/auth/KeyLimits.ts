@@ -4,7 +4,6 @@ import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { type RateLimit, windowMillis } from "../domain/ApiKey.ts"
 import { defaultKeyLimit, Settings } from "../Settings.ts"
-import { Store } from "../store/Store.ts"
 import { RateWindow } from "./RateWindow.ts"
 
 /** Interval in which nodes exchange their counts. Unit: milliseconds. */
@@ -59,7 +58,6 @@ export class KeyLimits extends Context.Service<KeyLimits, {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const { keyRateLimit } = yield* Settings
-      const { kind } = yield* Store
       const node = randomUUID()
       const counted = new Map<string, Counted>()
       let nodes = 1
@@ -127,32 +125,29 @@ export class KeyLimits extends Context.Service<KeyLimits, {
         )
       })
 
-      // The embedded store has one process, and nothing to exchange.
-      if (kind === "postgres") {
-        const [row] = yield* sql<{ nodes: number }>`
-          SELECT count(*)::int AS nodes FROM key_uses u
-          WHERE u.key_id = '' AND u.reported_at > now() - interval '3 seconds'`
-        nodes = 1 + row!.nodes
-        yield* exchange.pipe(
-          // The last division stays in force while the store is away.
-          Effect.catch((error) => Effect.logDebug("Uses of keys were not exchanged", error.message)),
-          Effect.delay(exchangeMillis),
-          Effect.forever,
-          Effect.forkScoped,
+      const [row] = yield* sql<{ nodes: number }>`
+        SELECT count(*)::int AS nodes FROM key_uses u
+        WHERE u.key_id = '' AND u.reported_at > now() - interval '3 seconds'`
+      nodes = 1 + row!.nodes
+      yield* exchange.pipe(
+        // The last division stays in force while the store is away.
+        Effect.catch((error) => Effect.logDebug("Uses of keys were not exchanged", error.message)),
+        Effect.delay(exchangeMillis),
+        Effect.forever,
+        Effect.forkScoped,
+      )
+      const forget = Effect.suspend(() =>
+        counted.size === 0
+          ? Effect.void
+          : Effect.ignore(sql`DELETE FROM key_uses u WHERE u.reported_at < now() - interval '1 minute'`)
+      )
+      yield* forget.pipe(Effect.delay("1 minute"), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() =>
+        counted.size === 0 ? Effect.void : sql`DELETE FROM key_uses u WHERE u.node_id = ${node}`.pipe(
+          Effect.timeoutOption("1 second"),
+          Effect.ignore,
         )
-        const forget = Effect.suspend(() =>
-          counted.size === 0
-            ? Effect.void
-            : Effect.ignore(sql`DELETE FROM key_uses u WHERE u.reported_at < now() - interval '1 minute'`)
-        )
-        yield* forget.pipe(Effect.delay("1 minute"), Effect.forever, Effect.forkScoped)
-        yield* Effect.addFinalizer(() =>
-          counted.size === 0 ? Effect.void : sql`DELETE FROM key_uses u WHERE u.node_id = ${node}`.pipe(
-            Effect.timeoutOption("1 second"),
-            Effect.ignore,
-          )
-        )
-      }
+      )
 
       return KeyLimits.of({ windowOf, exchange })
     }),

@@ -3,10 +3,8 @@ import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer 
 import { HttpApiClient } from "effect/http-api"
 import { randomBytes } from "node:crypto"
 import { layerRoutes, layerServices } from "../App.ts"
-import { readLocalToken } from "../auth/AdminAuth.ts"
 import { Api } from "../http/Api.ts"
 import { Settings } from "../Settings.ts"
-import * as DataDirLock from "../store/DataDirLock.ts"
 
 /** A command cannot be carried out as it stands; the message says what to do. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
@@ -34,10 +32,6 @@ const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: ty
         : FetchHttpClient.layer.pipe(Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))),
     ),
   )
-
-/** Address of the service that runs on `DATA_DIR` of this machine; undefined where none does, or `DATABASE_URL` is set. */
-export const urlOnDataDir = ({ databaseUrl, dataDir }: Settings["Service"]): string | undefined =>
-  Option.isNone(databaseUrl) && DataDirLock.isHeld(dataDir) ? DataDirLock.readHolder(dataDir)?.url : undefined
 
 /** Answers the API within this process, on the store of the settings. */
 const inProcess = Effect.gen(function* () {
@@ -73,8 +67,8 @@ const inProcess = Effect.gen(function* () {
 })
 
 /**
- * Where commands are carried out: at `PARLANCE_URL` with `ADMIN_TOKEN`; else within this process on the Postgres of
- * `DATABASE_URL`; else by the service that runs on `DATA_DIR` of this machine; else within this process on `DATA_DIR`.
+ * Where commands are carried out: at `PARLANCE_URL` with `ADMIN_TOKEN`; else within this process on the store of the settings,
+ * which a running service uses as well.
  */
 export const layer = Layer.effect(
   ManagementClient,
@@ -89,8 +83,6 @@ export const layer = Layer.effect(
       }
       return yield* clientFor(url.value.href.replace(/\/$/, ""), settings.adminToken.value)
     }
-    const local = urlOnDataDir(settings)
-    const token = local === undefined ? undefined : readLocalToken(settings.dataDir)
-    return yield* local !== undefined && token !== undefined ? clientFor(local, token) : inProcess
+    return yield* inProcess
   }),
 )

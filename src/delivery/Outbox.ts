@@ -87,8 +87,7 @@ export class Outbox extends Context.Service<Outbox, {
       const sql = yield* SqlClient.SqlClient
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
-      // A lease that ends now has ended: the embedded store's clock tells milliseconds only, and a lane may be released
-      // and wanted within one of them.
+      // A lease that ends now has ended.
       const idle = Effect.map(
         sql<{ slug: OrgSlug }>`
           SELECT o.slug FROM organizations o

@@ -7,7 +7,6 @@ import { Learning } from "../learning/Learning.ts"
 import { Results } from "../results/Results.ts"
 import type { TemplateResults, VariantResults } from "../results/TemplateResults.ts"
 import { Settings } from "../Settings.ts"
-import { Store } from "../store/Store.ts"
 import * as Audience from "./Audience.ts"
 import * as Client from "./Client.ts"
 import * as FasterClock from "./FasterClock.ts"
@@ -95,7 +94,6 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     const port = address._tag === "UnixPathAddress" ? options.port : address.port
     const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
     const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
-    ;(yield* Store).announce({ pid: Deno.pid, url })
 
     const { key, variants } = yield* Shop.open
     const rates = Rates.draw(seed, variants.length)

@@ -1,7 +1,8 @@
 import { Effect, Schema } from "effect"
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as DataDirLock from "../store/DataDirLock.ts"
+import * as Lock from "../store/bundled/Lock.ts"
+import { removeDatabase } from "../store/bundled/Folders.ts"
 
 /** The folder cannot be the demo's: somebody else's data is in it, or a demo that still runs. */
 export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
@@ -26,13 +27,11 @@ export const prepare = (folder: string): Effect.Effect<void, FolderTaken> =>
   Effect.suspend(() => {
     const taken = (reason: string) => new FolderTaken({ folder, reason })
     try {
-      if (DataDirLock.isHeld(folder)) {
-        const holder = DataDirLock.readHolder(folder)
-        return taken(`another process (${holder === undefined ? "starting up" : `pid ${holder.pid}`}) is using it`)
-      }
+      if (Lock.isHeld(join(folder, "postgres"))) return taken("another process is using it")
       if (!isEmpty(folder) && !existsSync(join(folder, marker))) {
         return taken("it holds something that was not made by a demo, which empties its folder")
       }
+      removeDatabase(folder)
       rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       writeFileSync(join(folder, marker), "The next demo deletes everything in this folder.\n")

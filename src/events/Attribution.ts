@@ -51,7 +51,7 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
 
 /**
  * Decisions under tracking ids, or those that these stand for, made `when`. Laterals with a limit leave the planner no
- * choice but the index: a plan made while a table was empty is kept, and on the embedded store for long.
+ * choice but the index: a plan made while a table was empty is kept.
  */
 const byTrackingId = (
   sql: SqlClient.SqlClient,

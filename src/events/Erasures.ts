@@ -6,7 +6,6 @@ import { Inflow } from "../learning/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
-import { Store } from "../store/Store.ts"
 import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
 import { findKept } from "./erasure/Kept.ts"
 import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
@@ -89,7 +88,6 @@ export class Erasures extends Context.Service<Erasures, {
       const people = yield* People
       const inflow = yield* Inflow
       const clock = yield* Clock.Clock
-      const { kind } = yield* Store
       const scope = yield* Effect.scope
       // One pass at a time over the data for platforms, and one for people who wait.
       const turn = { management: yield* Semaphore.make(1), webhook: yield* Semaphore.make(1) }
@@ -145,7 +143,7 @@ export class Erasures extends Context.Service<Erasures, {
           sql,
           org,
           names,
-          sizes: stepSizes[kind],
+          sizes: stepSizes,
           now: clock.currentTimeMillisUnsafe(),
           isReported: rows[0]!.origin === "management",
           step: (step) => sql.withTransaction(Effect.andThen(lockEvents(sql, [org]), step)),

@@ -6,7 +6,6 @@ import { InboxEntryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
-import { Store } from "../store/Store.ts"
 
 /** A body as it came in. */
 export interface Received {
@@ -44,11 +43,8 @@ const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true
 
 const shownCharacters = 10_000
 
-/**
- * Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. Fewer on
- * the embedded store, where decisions wait while a batch is stored.
- */
-export const batchBytes = { postgres: 256 * 1024, embedded: 48 * 1024 }
+/** Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. */
+export const batchBytes = 256 * 1024
 
 /**
  * Webhook bodies, stored before they are answered: whatever becomes of them afterwards can be done again. Bodies that
@@ -76,7 +72,6 @@ export class Inbox extends Context.Service<Inbox, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const clock = yield* Clock.Clock
-      const { kind } = yield* Store
       const arrived = yield* Queue.sliding<void>(1)
       const arrivedLarge = yield* Queue.sliding<void>(1)
       // There from the start: an alert that nothing comes in has no rate of what is not there.
@@ -104,7 +99,7 @@ export class Inbox extends Context.Service<Inbox, {
             Effect.andThen(Metric.update(stored, entries.length)),
             Effect.map(() => {
               Queue.offerUnsafe(arrived, undefined)
-              if (entries.some(({ body }) => body.byteLength > batchBytes[kind])) {
+              if (entries.some(({ body }) => body.byteLength > batchBytes)) {
                 Queue.offerUnsafe(arrivedLarge, undefined)
               }
               return entries.map(() => undefined)

@@ -7,7 +7,6 @@ import { Inflow } from "../learning/Inflow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { bounded } from "../store/bounded.ts"
-import { Store } from "../store/Store.ts"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
@@ -23,8 +22,8 @@ import { WebhookSources } from "./WebhookSources.ts"
 /** Bodies that come in within this time are taken together, which halves the work per event. */
 const gathering = "25 millis"
 
-/** Events stored, and waiting events looked at, in one transaction: on the embedded store decisions wait as long as it lasts. */
-const sliceWeight = { postgres: 1_000, embedded: 200 }
+/** Events stored, and waiting events looked at, in one transaction. */
+const sliceWeight = 1_000
 
 /** From the receipt of a body until what it says is stored and counted. Unit: seconds. */
 const lag = Metric.histogram("parlance_event_lag_seconds", {
@@ -74,11 +73,10 @@ export class Intake extends Context.Service<Intake, {
       const profiles = yield* Profiles
       const erasures = yield* Erasures
       const reader = yield* BodyReader
-      const { kind } = yield* Store
       const learning = yield* Learning
       const share = yield* TraceShare
       const scope = yield* Effect.scope
-      const batches = IntakeBatches.make(sql, batchBytes[kind])
+      const batches = IntakeBatches.make(sql, batchBytes)
       const singleDue = yield* Queue.sliding<void>(1)
       const wokenAt = new Map<string, number>()
       // Verdicts that could not be stored when they were made, as the store was away.
@@ -87,8 +85,6 @@ export class Intake extends Context.Service<Intake, {
       yield* BodyStore.initializeMetrics
       yield* Metric.update(failedAttempts, 0)
       yield* Metric.update(setAside, 0)
-      // No other process uses this store: whoever was at these bodies is dead.
-      if (kind === "embedded") yield* batches.expireAll
 
       /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
       const wake = (templates: Templates): Effect.Effect<void> => {
@@ -115,7 +111,7 @@ export class Intake extends Context.Service<Intake, {
         const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
         let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
         const lane: Lane = isSingle ? "singles" : "batches"
-        let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight[kind])
+        let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
         while (true) {
           const { pieces } = slice
           let events = bodyStore.eventsOf(pieces)
@@ -233,7 +229,7 @@ export class Intake extends Context.Service<Intake, {
         let after: EventId | undefined
         do {
           const just = decided && { decided, after }
-          after = yield* matchWaiting(sql, clock.currentTimeMillisUnsafe(), sliceWeight[kind], just)
+          after = yield* matchWaiting(sql, clock.currentTimeMillisUnsafe(), sliceWeight, just)
         } while (after !== undefined)
       })
 

@@ -160,8 +160,5 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
     }
   }
 
-  /** Says of all batches that their node has died: right after start, where no other process can use the store. */
-  const expireAll = sql`UPDATE intake_batches b SET due_at = now()`
-
-  return { claimBatch, claimSingle, renew, finish, settle, expireAll }
+  return { claimBatch, claimSingle, renew, finish, settle }
 }

@@ -162,7 +162,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     }).annotate(OpenApi.Summary, "Recomputes what was learned").annotate(
       OpenApi.Description,
       "Recomputes tallies from decisions and events, of one template or all, and lists what had been counted otherwise. " +
-        "Without `template_id` also the histories that send times are learned from. With `check` nothing is written. On the embedded store decisions wait while it runs.",
+        "Without `template_id` also the histories that send times are learned from. With `check` nothing is written.",
     ),
   )
   .middleware(AdminRequired)

@@ -7,7 +7,6 @@ import { Buffer } from "node:buffer"
 import { Cluster } from "../cluster/Cluster.ts"
 import { DecisionLog } from "../decisions/DecisionLog.ts"
 import { bounded } from "../store/bounded.ts"
-import { durabilityNote } from "../store/Embedded.ts"
 import { Store } from "../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../telemetry/Exported.ts"
 import { Api, ServedApi } from "./Api.ts"
@@ -193,7 +192,6 @@ export const layer = HttpApiBuilder.group(
             status: reasons.length === 0 ? "ready" : isServing ? "answering from memory" : "not ready",
             ...(reasons.length === 0 ? {} : { reasons }),
             store: store.kind,
-            ...(store.kind === "embedded" ? { note: durabilityNote } : {}),
             decisions_pending: pending,
             // Never a reason: a node without the others answers as well as with them.
             ...(address === undefined ? {} : {

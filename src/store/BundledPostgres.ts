@@ -108,6 +108,6 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   })
   return Layer.merge(
     client,
-    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, announce: () => {}, look: undefined })),
+    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, look: undefined })),
   )
 }))

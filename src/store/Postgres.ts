@@ -54,7 +54,6 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
       Store.of({
         kind: "postgres",
         address: `${hostname}:${port || 5432}${pathname}`,
-        announce: () => {},
         look: watch?.look,
       }),
     ),

@@ -3,13 +3,12 @@ import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
 /** What the service keeps in its data directory. Other entries are somebody else's. */
-const ownEntries = ["db", "lock", "admin-token", "secret-key"]
+const ownEntries = ["postgres", "admin-token", "secret-key"]
 
 const forOthers = 0o077
 
 /**
- * Makes files that this process creates readable by their owner alone. PGlite sets the modes of its files itself, so that the
- * mode of their folder is what protects them. Without the permission to change the mask (Deno asks
+ * Makes files that this process creates readable by their owner alone. Without the permission to change the mask (Deno asks
  * for all of `--allow-sys`, which the container image does not have) the mode of the data directory alone protects them.
  */
 export const keepNewFilesPrivate = Effect.sync(() => {

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
-import * as Embedded from "./Embedded.ts"
+import * as BundledPostgres from "./BundledPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
@@ -21,9 +21,9 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
   })
 }
 
-/** The store that the settings name: Postgres with `DATABASE_URL`, the embedded one without. Not yet migrated. */
+/** The store that the settings name: that of `DATABASE_URL`, or without one the embedded one in `DATA_DIR`. Not yet migrated. */
 export const layer = Layer.unwrap(
-  Effect.map(Settings, ({ databaseUrl }) => Option.isSome(databaseUrl) ? Postgres.layer : Embedded.layer),
+  Effect.map(Settings, ({ databaseUrl }) => Option.isSome(databaseUrl) ? Postgres.layer : BundledPostgres.layer),
 ).pipe(
   Layer.tap((context) => Effect.sync(() => failInTransactions(Context.get(context, SqlClient.SqlClient)))),
 )

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { run, scopedProcess } from "../support/service.ts"
-import { type Environment, temporaryEnvironment } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment } from "../support/stores.ts"
 
 const parlance = (env: Environment, status: number, ...args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
@@ -17,7 +17,7 @@ describe("parlance account", () => {
     "creates, invites, resets, lists and removes accounts, without a service that runs",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = { ...(yield* temporaryEnvironment("embedded")), PUBLIC_URL: "https://words.example" }
+        const env = { ...(yield* embeddedEnvironment), PUBLIC_URL: "https://words.example" }
         yield* parlance(env, 0, "org", "create", "acme", "--name", "Acme")
         const created = yield* parlance(env, 0, "account", "create", "Ann@example.com", "--administrator")
         assert.match(created, /https:\/\/words\.example\/console\/password\?token=[\w-]{43}/)
@@ -46,7 +46,7 @@ describe("parlance account", () => {
     "prints links to the service that runs on the data directory, on whatever port that is",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("embedded")
+        const env = yield* embeddedEnvironment
         const { url } = yield* scopedProcess(env)
         assert.include(yield* parlance(env, 0, "account", "create", "ann@example.com"), `${url}/console/password?`)
         const known = { ...env, PUBLIC_URL: "https://words.example" }

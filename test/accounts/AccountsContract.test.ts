@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { SignIn } from "../../src/accounts/SignIn.ts"
 import { SignInLimits } from "../../src/accounts/SignInLimits.ts"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { layerAccounts } from "./layerAccounts.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")
@@ -23,7 +23,8 @@ const token = { kind: "token" } as const
 
 const begun = { method: "password" } as const
 
-describeOnStores("Accounts", (_, environment) => {
+describe("Accounts", () => {
+  const environment = temporaryEnvironment
   // The store opens by the real clock; what is tested runs on the test's own, from the epoch on.
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestClock.layer())

@@ -17,7 +17,7 @@ describe("Signing in with OpenID Connect", () => {
     const started = await Effect.runPromise(Scope.provide(
       Effect.gen(function* () {
         const { behaviour, issuer } = yield* provider("parlance", secret)
-        const { service } = yield* startWith("embedded", {
+        const { service } = yield* startWith({
           OIDC_ISSUER: issuer,
           OIDC_CLIENT_ID: "parlance",
           OIDC_CLIENT_SECRET: secret,

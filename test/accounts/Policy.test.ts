@@ -3,7 +3,7 @@ import { HttpApi } from "effect/http-api"
 import { policy } from "../../src/accounts/Policy.ts"
 import { Api } from "../../src/http/Api.ts"
 import { adminToken } from "../support/service.ts"
-import { type Answer, assertProblem, type Json, read, suiteOnStores } from "../http/harness.ts"
+import { type Answer, assertProblem, type Json, read, suiteOnService } from "../http/harness.ts"
 
 interface Endpoint {
   readonly name: string
@@ -33,7 +33,7 @@ it("has a rule for every management endpoint, and an action for every one that i
   }
 })
 
-suiteOnStores("Sessions at the management API", (bench) => {
+suiteOnService("Sessions at the management API", (bench) => {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> =>
     read(await bench.service.request(path, { redirect: "manual", ...init }))
   const manage = async (method: string, path: string, body?: unknown): Promise<Json> => {

@@ -12,7 +12,7 @@ import { Sessions } from "../../src/accounts/Sessions.ts"
 import { SignIn } from "../../src/accounts/SignIn.ts"
 import { limits } from "../../src/accounts/SignInLimits.ts"
 import * as Totp from "../../src/accounts/Totp.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { layerAccounts } from "./layerAccounts.ts"
 
 const password = "several unrelated words"
@@ -68,7 +68,8 @@ describe("Codes", () => {
   })
 })
 
-describeOnStores("Second factors", (store, environment) => {
+describe("Second factors", () => {
+  const environment = temporaryEnvironment
   const withKey = Effect.map(environment, (env) => ({ ...env, SECRET_KEY: "5e".repeat(32) }))
 
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(withKey))), { excludeTestServices: true })((it) => {
@@ -297,15 +298,13 @@ describeOnStores("Second factors", (store, environment) => {
       })))
   })
 
-  if (store === "postgres") {
-    layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
-      it.effect("say that they need SECRET_KEY where there is none", () =>
-        Effect.gen(function* () {
-          const factors = yield* SecondFactors
-          const account = yield* (yield* Accounts).create({ email: "keyless@example.com", name: "K", password })
-          const error = yield* Effect.flip(factors.begin(account))
-          assert.include(error.message, "SECRET_KEY")
-        }))
-    })
-  }
+  layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
+    it.effect("say that they need SECRET_KEY where there is none", () =>
+      Effect.gen(function* () {
+        const factors = yield* SecondFactors
+        const account = yield* (yield* Accounts).create({ email: "keyless@example.com", name: "K", password })
+        const error = yield* Effect.flip(factors.begin(account))
+        assert.include(error.message, "SECRET_KEY")
+      }))
+  })
 })

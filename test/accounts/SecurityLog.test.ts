@@ -9,7 +9,7 @@ import { SecurityLog } from "../../src/accounts/SecurityLog.ts"
 import { maxSubjects, type Occurrence, otherSubjects, SecurityTally } from "../../src/accounts/SecurityTally.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Changes } from "../../src/store/Changes.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const refusal = (subject: string): Occurrence => ({
   action: "API key refused",
@@ -58,7 +58,8 @@ const layerLog = SecurityLog.layer.pipe(
   Layer.provideMerge(Changes.layer),
 )
 
-describeOnStores("The security log", (_, environment) => {
+describe("The security log", () => {
+  const environment = temporaryEnvironment
   layer(layerLog.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const entries = (action: string) =>
       Effect.flatMap(

@@ -5,7 +5,7 @@ import { startWith } from "../support/servicesOf.ts"
 describe("The cookie of a session", () => {
   it.live("is for this host alone and for https where the public address is https", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith("embedded", { PUBLIC_URL: "https://parlance.example" })
+      const { service } = yield* startWith({ PUBLIC_URL: "https://parlance.example" })
       yield* Effect.promise(async () => {
         const password = "four unrelated words here"
         await service.manage("POST", "/accounts", { email: "a@example.com", name: "A", password })

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -6,12 +6,13 @@ import { Accounts } from "../../src/accounts/Accounts.ts"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { SignIn } from "../../src/accounts/SignIn.ts"
 import { limits, SignInLimits } from "../../src/accounts/SignInLimits.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { layerAccounts } from "./layerAccounts.ts"
 
 const password = "several unrelated words"
 
-describeOnStores("Limits of signing in", (_, environment) => {
+describe("Limits of signing in", () => {
+  const environment = temporaryEnvironment
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestClock.layer())
 

@@ -64,7 +64,7 @@ describe("Guesses at the admin token", () => {
 
   it.live("are answered 429 with Retry-After, by the client's address behind a trusted proxy", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith("embedded", { TRUSTED_PROXIES: "127.0.0.0/8" })
+      const { service } = yield* startWith({ TRUSTED_PROXIES: "127.0.0.0/8" })
       yield* Effect.promise(async () => {
         const ask = (address: string, token: string) =>
           service.request("/console/api/organizations", {

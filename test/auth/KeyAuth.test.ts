@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { KeyAuth } from "../../src/auth/KeyAuth.ts"
@@ -7,7 +7,7 @@ import { Keys } from "../../src/auth/Keys.ts"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Changes } from "../../src/store/Changes.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")
 
@@ -15,7 +15,8 @@ const layerKeys = Layer.mergeAll(KeyAuth.layer, Keys.layer, Organizations.layer)
   Layer.provideMerge(Layer.mergeAll(Changes.layer, KeyLimits.layer)),
 )
 
-describeOnStores("KeyAuth", (_, environment) => {
+describe("KeyAuth", () => {
+  const environment = temporaryEnvironment
   layer(layerKeys.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const rejected = (key: string) =>
       Effect.gen(function* () {

@@ -5,12 +5,12 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { SecretBox } from "../../src/auth/SecretBox.ts"
 import { Store } from "../../src/store/Store.ts"
-import { type Environment, layerSettings, type StoreName, temporaryFolder } from "../support/stores.ts"
+import { type Environment, layerSettings, temporaryFolder } from "../support/stores.ts"
 
 const newKey = () => randomBytes(32).toString("hex")
 
 /** Runs with a box of its own, on a store of which only the kind matters. */
-const withBox = <A, E>(kind: StoreName, env: Environment, effect: Effect.Effect<A, E, SecretBox>) =>
+const withBox = <A, E>(kind: "embedded" | "postgres", env: Environment, effect: Effect.Effect<A, E, SecretBox>) =>
   Effect.scoped(Effect.flatMap(
     Layer.build(
       SecretBox.layer.pipe(

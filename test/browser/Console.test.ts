@@ -7,7 +7,7 @@ import { startWith } from "../support/servicesOf.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 import { screenshot } from "../support/browser.ts"
 
-describeInBrowser("The console in a browser", startWith("embedded"), (tried) => {
+describeInBrowser("The console in a browser", startWith(), (tried) => {
   const { administrator, inEveryLook, manage, signIn, submit } = tried
 
   /** Every page of the console that needs no more than an organization, a member and a key. */
@@ -73,7 +73,7 @@ describeInBrowser("The console in a browser", startWith("embedded"), (tried) => 
   it("makes the first administrator by the one-time link, which then opens nothing", async () => {
     const own = await Effect.runPromise(Scope.make())
     try {
-      const { service, run } = await Effect.runPromise(Scope.provide(startWith("embedded"), own))
+      const { service, run } = await Effect.runPromise(Scope.provide(startWith(), own))
       const token = await run(Effect.flatMap(OneTimeLinks, (links) => links.create("first_run")))
       const context = await tried.browser().newContext()
       const page = await context.newPage()

@@ -19,7 +19,7 @@ const modulesOf = (page: Page) =>
     return { size, dark, isSquare: Math.abs(height - width) < 1, width }
   })
 
-describeInBrowser("The second factor in a browser", startWith("embedded"), (tried) => {
+describeInBrowser("The second factor in a browser", startWith(), (tried) => {
   const { administrator, inEveryLook, manage, signIn, submit } = tried
 
   it("is set up with a QR code, asked for at sign-in, and turned off, on pages without faults", async () => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe } from "vitest"
 import { adminToken, run, scopedProcess, type ServiceProcess } from "../support/service.ts"
-import { type Environment, hasPostgres, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 /** Runs commands in one of the places they can be carried out. */
 class Cli extends Context.Service<Cli, {
@@ -57,12 +57,10 @@ templates:
 
 // Each command is a process: what does not depend on the place is tried against a service elsewhere alone.
 const places: ReadonlyArray<readonly [string, () => Layer.Layer<Cli>]> = [
-  ["on an embedded store that nobody serves", () => layerIn(temporaryEnvironment("embedded"), { served: false })],
-  ["beside a service on the embedded store", () => layerIn(temporaryEnvironment("embedded"), { served: true })],
-  ["against a service elsewhere", () => layerIn(temporaryEnvironment("embedded"), { served: true, remote: true })],
-  ...(hasPostgres()
-    ? [["on Postgres", () => layerIn(temporaryEnvironment("postgres"), { served: false })] as const]
-    : []),
+  ["on an embedded store that nobody serves", () => layerIn(embeddedEnvironment, { served: false })],
+  ["beside a service on the embedded store", () => layerIn(embeddedEnvironment, { served: true })],
+  ["against a service elsewhere", () => layerIn(temporaryEnvironment, { served: true, remote: true })],
+  ["on the database of DATABASE_URL", () => layerIn(temporaryEnvironment, { served: false })],
 ]
 
 for (const [place, layerOf] of places) {

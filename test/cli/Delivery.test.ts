@@ -7,7 +7,7 @@ import { deliveryEnvironment, enqueue, furnish, layerQueue } from "../delivery/s
 import { makeOrg } from "../events/support.ts"
 import type { Services } from "../learning/support.ts"
 import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
-import { type Environment, temporaryEnvironment } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -43,7 +43,7 @@ describe("parlance connection and deliver", () => {
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
-        const env = { ...(yield* temporaryEnvironment("embedded")), OUTBOUND_ALLOW: "127.0.0.1/32" }
+        const env = { ...(yield* embeddedEnvironment), OUTBOUND_ALLOW: "127.0.0.1/32" }
         yield* during(env, makeOrg("acme"))
         const { fails, json, text } = commands(env)
         assert.include(yield* text(["connection", "list"]), "parlance connection set")
@@ -78,7 +78,7 @@ describe("parlance connection and deliver", () => {
     "list, show, cancel and count what is queued on the embedded store that nobody serves",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("embedded")
+        const env = yield* embeddedEnvironment
         const [first, second] = yield* during(
           env,
           Effect.gen(function* () {
@@ -112,7 +112,7 @@ describe("parlance connection and deliver", () => {
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
-        const env: Environment = yield* temporaryEnvironment("embedded") as Effect.Effect<
+        const env: Environment = yield* embeddedEnvironment as Effect.Effect<
           Environment,
           never,
           Scope.Scope

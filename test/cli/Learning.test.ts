@@ -7,7 +7,7 @@ import { Intake } from "../../src/events/Intake.ts"
 import { decide, layerQuiet, makeOrg, receive, tallies } from "../events/support.ts"
 import { day, makeTemplate, plant, type Services, settle } from "../learning/support.ts"
 import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
-import { type Environment, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -189,18 +189,18 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
   )
 }
 
-describe("parlance learning on an embedded store that nobody serves", () => suite(temporaryEnvironment("embedded")))
-describe.runIf(hasPostgres())(
+describe("parlance learning on an embedded store that nobody serves", () => suite(embeddedEnvironment))
+describe(
   "parlance learning on Postgres",
-  () => suite(temporaryEnvironment("postgres")),
+  () => suite(temporaryEnvironment),
 )
 
-describe.runIf(hasPostgres())("parlance learning beside a service", () => {
+describe("parlance learning beside a service", () => {
   it.live(
     "has the service take in again what it replays, and decide by what a rebuild mends",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("postgres")
+        const env = yield* temporaryEnvironment
         const service = yield* scopedProcess(env)
         const remote = commands({ PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken })
         yield* Effect.promise(() => service.manage("POST", "/organizations", { slug: "acme", name: "Acme" }))

@@ -9,7 +9,7 @@ import { Layer } from "effect"
 import { decide, layerQuiet, makeOrg, receive, settle } from "../events/support.ts"
 import type { Services } from "../learning/support.ts"
 import { run } from "../support/service.ts"
-import { type Environment, hasPostgres, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -124,11 +124,11 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
   )
 }
 
-describe("parlance webhook on an embedded store that nobody serves", () => suite(temporaryEnvironment("embedded")))
-describe.runIf(hasPostgres())("parlance webhook on Postgres", () => {
+describe("parlance webhook on an embedded store that nobody serves", () => suite(embeddedEnvironment))
+describe("parlance webhook on Postgres", () => {
   it.live("stores a secret only with a key to encrypt it", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       yield* during(env, makeOrg("acme"))
       const set = ["webhook", "set", "braze", "--secret-stdin"]
       const output = yield* commands(env).fails(set, secret)

@@ -1,9 +1,9 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Runner, RunnerAddress, RunnerStorage, ShardId } from "effect/cluster"
 import { SqlClient } from "effect/sql"
 import * as NodeStorage from "../../src/cluster/NodeStorage.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const shards = (...ids: ReadonlyArray<number>) => ids.map((id) => ShardId.make("default", id))
 const idsOf = (taken: ReadonlyArray<ShardId.ShardId>) => taken.map(({ id }) => id).sort((a, b) => a - b)
@@ -23,7 +23,8 @@ const startNode = Effect.fnUntraced(function* (host: number) {
   }
 })
 
-describeOnStores("The nodes of a cluster", (_, environment) => {
+describe("The nodes of a cluster", () => {
+  const environment = temporaryEnvironment
   it.live("share shards out, one to one, and take over those of who is dead, gone or started anew", () =>
     Effect.scoped(Effect.gen(function* () {
       const store = yield* Layer.build(layerMigrated(environment))

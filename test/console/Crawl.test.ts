@@ -7,7 +7,7 @@ import { provider } from "../accounts/provider.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
-import { temporaryEnvironment } from "../support/stores.ts"
+import { embeddedEnvironment } from "../support/stores.ts"
 import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
 import { connect, deliveryEnvironment, furnish, managed, password, receiver, script } from "./furnished.ts"
 
@@ -212,7 +212,7 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
 describe("The whole console, found by its links", () => {
   let service: Service
   let sink: string
-  aroundTests(startInProcess(temporaryEnvironment("embedded"), deliveryEnvironment), (started) => service = started)
+  aroundTests(startInProcess(embeddedEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
 
   /** Sends a form with some of its fields changed; answers what is wrong with the answer. */
@@ -350,7 +350,7 @@ describe("The whole console, found by its links", () => {
         Effect.gen(function* () {
           const { behaviour, issuer } = yield* provider("parlance", clientSecret)
           behaviour.email = "nobody@example.com"
-          const { run, service } = yield* startWith("embedded", {
+          const { run, service } = yield* startWith({
             OIDC_ISSUER: issuer,
             OIDC_CLIENT_ID: "parlance",
             OIDC_CLIENT_SECRET: clientSecret,

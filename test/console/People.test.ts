@@ -1,14 +1,15 @@
-import { assert } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { it } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } from "./furnished.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
 
-describeOnStores("People and messages", (_, environment) => {
+describe("People and messages", () => {
+  const environment = temporaryEnvironment
   let service: Service
   let sink: string
   aroundTests(startInProcess(environment, deliveryEnvironment), (started) => service = started)

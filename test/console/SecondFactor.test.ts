@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Secret, TOTP } from "otpauth"
-import { type Answer, assertProblem, type Json, read, suiteOnStores } from "../http/harness.ts"
+import { type Answer, assertProblem, type Json, read, suiteOnService } from "../http/harness.ts"
 import { password } from "./furnished.ts"
 
 const key = "5e".repeat(32)
@@ -12,7 +12,7 @@ const key = "5e".repeat(32)
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
 
-suiteOnStores("The second factor", (bench) => {
+suiteOnService("The second factor", (bench) => {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> =>
     read(await bench.service.request(path, { redirect: "manual", ...init }))
   const manage = async (method: string, path: string, body?: unknown): Promise<Json> => {

@@ -1,11 +1,11 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import { type BatchAsk, Decider } from "../../src/decisions/Decider.ts"
 import type { Outcome } from "../../src/decisions/Outcome.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { layerQuiet, makeOrg, org } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 /** The clock of the service under test: each reading may move it on by some milliseconds, or it stands still. */
 const time = {
@@ -76,7 +76,8 @@ const makeTemplates = Effect.fnUntraced(function* (slug: string, sources: Readon
   }
 })
 
-describeOnStores("Batches", (_, environment) => {
+describe("Batches", () => {
+  const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(
     Layer.provide(Layer.merge(layerClock, layerRandom)),
   )

@@ -1,13 +1,14 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { changed, replaceHistories } from "../../src/delay/Histories.ts"
 import { People } from "../../src/delay/People.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { layerQuiet } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
-describeOnStores("People", (_, environment) => {
+describe("People", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     const store = Effect.fnUntraced(
       function* (org: string, histories: Readonly<Record<string, ReadonlyArray<number>>>) {

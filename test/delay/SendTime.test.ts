@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AdviceLog } from "../../src/delay/AdviceLog.ts"
@@ -27,7 +27,7 @@ import { decide, layerQuiet, makeOrg, org, receive } from "../events/support.ts"
 import { day, hour, makeTemplate } from "../learning/support.ts"
 import { seeded } from "../support/load.ts"
 import { waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { shuffle } from "../process/storm.ts"
 import { advise, around, dayAt, drain, iso, oneTemplate, plantHabit, settled } from "./habits.ts"
 
@@ -46,7 +46,8 @@ const history = Effect.fnUntraced(function* (slug: string, user?: string) {
   )
 })
 
-describeOnStores("SendTime", (_, environment) => {
+describe("SendTime", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("keeps of each message when it was sent and first engaged with, whatever the order of events", () =>
       Effect.gen(function* () {

@@ -1,14 +1,15 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { People } from "../../src/delay/People.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { decide, layerQuiet, org, receive } from "../events/support.ts"
 import { hour } from "../learning/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { around, dayAt, drain, iso, oneTemplate, plantHabit, settled } from "./habits.ts"
 
-describeOnStores("Zones of send times", (_, environment) => {
+describe("Zones of send times", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("goes by the zone that a trait names, and by the organization's for others", () =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { Decider } from "../../src/decisions/Decider.ts"
@@ -11,7 +11,7 @@ import { Profiles } from "../../src/profiles/Profiles.ts"
 import { makeOrg, org, tallies } from "../events/support.ts"
 import { settle as learn } from "../learning/support.ts"
 import { waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import {
   asked,
   decisionsOf,
@@ -27,7 +27,8 @@ import {
 
 const key = (name: string, digest = "one body") => ({ key: name, digest })
 
-describeOnStores("DeliveryQueue", (_, environment) => {
+describe("DeliveryQueue", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
     const nothing = Effect.fnUntraced(function* (slug: string, message: string) {
       assert.deepStrictEqual(yield* deliveriesOf(slug), [], message)

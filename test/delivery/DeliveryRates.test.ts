@@ -1,14 +1,15 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryRates, keptHours, stepOf } from "../../src/delivery/DeliveryRates.ts"
 import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { org } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { enqueue, enqueueMany, furnish, layerQueue } from "./support.ts"
 
-describeOnStores("DeliveryRates", (_, environment) => {
+describe("DeliveryRates", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
     const minutesOf = Effect.fnUntraced(function* (slug: string) {
       const sql = yield* SqlClient.SqlClient

@@ -1,11 +1,11 @@
-import { assert, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Connections } from "../../src/delivery/Connections.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
 import { org } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { receiver, signingSecret } from "./receiver.ts"
 import {
   asked,
@@ -26,7 +26,8 @@ const troubleOf = (slug: string, name = "main") =>
 
 const attempts = { DELIVERY_ATTEMPTS: "3" }
 
-describeOnStores("Dispatcher", (_, environment) => {
+describe("Dispatcher", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerSending(env, attempts))), { excludeTestServices: true })(
     (it) => {
       it.effect("sends everything that is queued, each message once, of many organizations at a time", () =>

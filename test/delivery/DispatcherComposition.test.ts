@@ -1,11 +1,11 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Connections } from "../../src/delivery/Connections.ts"
 import type { CopyId } from "../../src/domain/Ids.ts"
 import { org } from "../events/support.ts"
 import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveriesOf, enqueue, furnish, layerSending, untilDone } from "./support.ts"
 
 /** Quotations in quotations: each line of the plain text would repeat all their prefixes. */
@@ -36,7 +36,8 @@ const furnishSmtp = Effect.fnUntraced(function* (slug: string) {
 const enqueueHtml = (slug: string, name: string, html: string) =>
   Effect.map(enqueue(slug, `${name}@example.com`, { fields: { name, html } }), ({ id }) => id)
 
-describeOnStores("Dispatcher with e-mails that cannot be composed", (_, environment) => {
+describe("Dispatcher with e-mails that cannot be composed", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerSending(env))), { excludeTestServices: true })((it) => {
     it.effect(
       "fails each of them alone and at once, sends the others, and keeps the lane",

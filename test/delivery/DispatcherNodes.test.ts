@@ -5,7 +5,7 @@ import { org } from "../events/support.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Changes } from "../../src/store/Changes.ts"
 import { scopedProcess, waitUntil } from "../support/service.ts"
-import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { receiver } from "./receiver.ts"
 import {
   assertArrived,
@@ -18,12 +18,12 @@ import {
   untilDone,
 } from "./support.ts"
 
-describe.runIf(hasPostgres())("Two dispatchers on one Postgres", () => {
+describe("Two dispatchers on one Postgres", () => {
   it.live(
     "send every message once, and no more than the ceiling in any second, also across a handover",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("postgres")
+        const env = yield* temporaryEnvironment
         const server = yield* receiver({ before: (n) => new Promise((resolve) => setTimeout(resolve, (n * 7) % 60)) })
         const scopes = yield* Effect.all([Scope.make(), Scope.make()])
         const [one, two] = yield* Effect.all(
@@ -63,7 +63,7 @@ describe.runIf(hasPostgres())("Two dispatchers on one Postgres", () => {
     "go on where a process that was killed (kill -9) left off: all arrives, and the ceiling holds",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = { ...(yield* temporaryEnvironment("postgres")), ...deliveryEnvironment, LOG_LEVEL: "Warn" }
+        const env = { ...(yield* temporaryEnvironment), ...deliveryEnvironment, LOG_LEVEL: "Warn" }
         // The first one is kept waiting until the second one is up.
         let goOn = () => {}
         const both = new Promise<void>((resolve) => goOn = resolve)

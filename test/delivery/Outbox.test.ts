@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
@@ -7,7 +7,7 @@ import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { settle as learn } from "../learning/support.ts"
 import { org, tallies } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveriesOf, enqueue, enqueueMany, furnish, layerQueue, statesOf } from "./support.ts"
 
 const templateId = "t" as TemplateId
@@ -30,7 +30,8 @@ const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
   burned,
 })
 
-describeOnStores("Outbox", (_, environment) => {
+describe("Outbox", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
     /** Lets the lease of a lane end `seconds` from now, as if nobody had renewed it. */
     const leaseEnds = Effect.fnUntraced(function* (slug: string, seconds: number) {

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Erasures } from "../../src/events/Erasures.ts"
@@ -6,7 +6,7 @@ import { erasedKinds } from "../../src/events/erasure/Report.ts"
 import { Inbox } from "../../src/events/Inbox.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "./support.ts"
 
 /** Tables that hold data of people, the one of erasures included. */
@@ -120,7 +120,8 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
 /** Everything that names the person, however it is written. */
 const names = /(?<!jo)(ann(@|\\u0040|%2540)example\.com|ann-17)/i
 
-describeOnStores("An erasure", (_, environment) => {
+describe("An erasure", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("finds the person in every table and body, in any spelling, and reports what was erased and what stays", () =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-import { assert, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TemplateId } from "../../src/domain/Ids.ts"
@@ -9,12 +9,13 @@ import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { shuffle, story } from "../process/storm.ts"
 import { seeded } from "../support/load.ts"
-import { describeOnStores, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "./support.ts"
 
 const hour = 3_600_000
 
-describeOnStores("Intake", (store, environment) => {
+describe("Intake", () => {
+  const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, layerQuiet))
 
   layer(services, { excludeTestServices: true })((it) => {
@@ -253,107 +254,105 @@ describeOnStores("Intake", (store, environment) => {
       }))
   })
 
-  if (store === "postgres") {
-    it.live("counts once what two nodes take at the same time", () =>
-      Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("postgres")
-        const one = yield* Layer.build(layerQuiet(env))
-        const two = yield* Layer.build(layerQuiet(env))
-        const on = <A, E, R>(context: typeof one, effect: Effect.Effect<A, E, R>) =>
-          Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
-        const random = seeded(5)
-        const stories = Array.from({ length: 300 }, (_, n) => story("m", n, Date.now() - hour / 2, random))
-        yield* on(one, makeOrg("both"))
-        // Each event on both nodes, as a sender that retries would have it.
-        yield* Effect.forEach(
-          stories,
-          ({ events, trackingId }, n) =>
-            Effect.andThen(
-              on(n % 2 === 0 ? one : two, decide("both", trackingId)),
-              Effect.all([
-                on(one, receive("both", `[${events.join()}]`)),
-                on(two, receive("both", `[${events.join()}]`)),
-              ]),
-            ),
-          { concurrency: 20 },
-        )
-        yield* Effect.all(
-          Array.from(
-            { length: 6 },
-            (_, i) => on(i % 2 === 0 ? one : two, Effect.flatMap(Intake, ({ drain }) => drain)),
+  it.live("counts once what two nodes take at the same time", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* temporaryEnvironment
+      const one = yield* Layer.build(layerQuiet(env))
+      const two = yield* Layer.build(layerQuiet(env))
+      const on = <A, E, R>(context: typeof one, effect: Effect.Effect<A, E, R>) =>
+        Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
+      const random = seeded(5)
+      const stories = Array.from({ length: 300 }, (_, n) => story("m", n, Date.now() - hour / 2, random))
+      yield* on(one, makeOrg("both"))
+      // Each event on both nodes, as a sender that retries would have it.
+      yield* Effect.forEach(
+        stories,
+        ({ events, trackingId }, n) =>
+          Effect.andThen(
+            on(n % 2 === 0 ? one : two, decide("both", trackingId)),
+            Effect.all([
+              on(one, receive("both", `[${events.join()}]`)),
+              on(two, receive("both", `[${events.join()}]`)),
+            ]),
           ),
-          { concurrency: "unbounded" },
+        { concurrency: 20 },
+      )
+      yield* Effect.all(
+        Array.from(
+          { length: 6 },
+          (_, i) => on(i % 2 === 0 ? one : two, Effect.flatMap(Intake, ({ drain }) => drain)),
+        ),
+        { concurrency: "unbounded" },
+      )
+      // Both actors believe the template to be theirs: each fold is one of them's alone, the other reads again.
+      yield* Effect.all(
+        Array.from({ length: 6 }, (_, i) => on(i % 2 === 0 ? one : two, settle("both"))),
+        { concurrency: "unbounded" },
+      )
+      const { differences } = yield* on(one, Effect.flatMap(Rebuild, ({ run }) => run(org("both"), { check: true })))
+      assert.deepStrictEqual(differences, [])
+      const lines = yield* on(two, tallies("both"))
+      assert.match(lines.join("\n"), /learned:.* decisions 300/)
+      for (const node of [one, two]) {
+        yield* on(node, settle("both"))
+        const { variants: [variant] } = yield* on(
+          node,
+          Effect.flatMap(Learning, ({ model }) => model("both", "t", { lookbackDays: 1, offsetDays: 0 })),
         )
-        // Both actors believe the template to be theirs: each fold is one of them's alone, the other reads again.
-        yield* Effect.all(
-          Array.from({ length: 6 }, (_, i) => on(i % 2 === 0 ? one : two, settle("both"))),
-          { concurrency: "unbounded" },
+        const bounced = Number(/voided (\d+)/.exec(lines.join())?.[1] ?? 0)
+        assert.strictEqual(variant!.sends, 300 - bounced)
+      }
+    })), 180_000)
+
+  it.live(
+    "rejects the body that the store refuses and no other, and not if another node was faster",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const context = yield* Layer.build(layerQuiet(yield* temporaryEnvironment))
+        const on = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+          Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
+        const sql = yield* on(SqlClient.SqlClient)
+        // The store refuses one event: at once in a batch, and after the lock below in a transaction of its own.
+        yield* sql`CREATE SEQUENCE tries`
+        yield* sql.unsafe(`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('tries') > 1 THEN PERFORM pg_advisory_xact_lock(7); END IF;
+          RAISE 'refused' USING ERRCODE = '22000';
+        END $$`)
+        yield* sql`CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.tracking_id = 'bad')
+        EXECUTE FUNCTION refuse()`
+        yield* on(makeOrg("nodes"))
+        const drain = on(Effect.flatMap(Intake, (intake) => intake.drain))
+        const statuses = Effect.map(
+          sql<{ status: string }>`SELECT i.status FROM inbox i ORDER BY i.id`,
+          (rows) => rows.map(({ status }) => status),
         )
-        const { differences } = yield* on(one, Effect.flatMap(Rebuild, ({ run }) => run(org("both"), { check: true })))
-        assert.deepStrictEqual(differences, [])
-        const lines = yield* on(two, tallies("both"))
-        assert.match(lines.join("\n"), /learned:.* decisions 300/)
-        for (const node of [one, two]) {
-          yield* on(node, settle("both"))
-          const { variants: [variant] } = yield* on(
-            node,
-            Effect.flatMap(Learning, ({ model }) => model("both", "t", { lookbackDays: 1, offsetDays: 0 })),
-          )
-          const bounced = Number(/voided (\d+)/.exec(lines.join())?.[1] ?? 0)
-          assert.strictEqual(variant!.sends, 300 - bounced)
+        yield* on(receive("nodes", { event: "click", tracking_id: "bad" }))
+        yield* on(receive("nodes", { event: "click", tracking_id: "good" }))
+        yield* drain
+        assert.deepStrictEqual(yield* statuses, ["rejected", "done"])
+
+        yield* sql`UPDATE inbox SET status = 'pending', attempts = 0`
+        const held = yield* Deferred.make<void>()
+        const taking = yield* Deferred.make<void>()
+        const holder = yield* Effect.forkChild(sql.withTransaction(Effect.gen(function* () {
+          yield* sql`SELECT pg_advisory_xact_lock(7)`
+          yield* Deferred.succeed(held, undefined)
+          yield* Deferred.await(taking)
+        })))
+        yield* Deferred.await(held)
+        const draining = yield* Effect.forkChild(drain)
+        for (let isTried = false; !isTried;) {
+          const rows = yield* sql`SELECT 1 FROM pg_stat_activity a WHERE a.datname = current_database()
+            AND a.wait_event_type = 'Lock' AND a.query LIKE '%events%'`
+          isTried = rows.length > 0
         }
-      })), 180_000)
-
-    it.live(
-      "rejects the body that the store refuses and no other, and not if another node was faster",
-      () =>
-        Effect.scoped(Effect.gen(function* () {
-          const context = yield* Layer.build(layerQuiet(yield* temporaryEnvironment("postgres")))
-          const on = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-            Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, context)
-          const sql = yield* on(SqlClient.SqlClient)
-          // The store refuses one event: at once in a batch, and after the lock below in a transaction of its own.
-          yield* sql`CREATE SEQUENCE tries`
-          yield* sql.unsafe(`
-          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            IF nextval('tries') > 1 THEN PERFORM pg_advisory_xact_lock(7); END IF;
-            RAISE 'refused' USING ERRCODE = '22000';
-          END $$`)
-          yield* sql`CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.tracking_id = 'bad')
-          EXECUTE FUNCTION refuse()`
-          yield* on(makeOrg("nodes"))
-          const drain = on(Effect.flatMap(Intake, (intake) => intake.drain))
-          const statuses = Effect.map(
-            sql<{ status: string }>`SELECT i.status FROM inbox i ORDER BY i.id`,
-            (rows) => rows.map(({ status }) => status),
-          )
-          yield* on(receive("nodes", { event: "click", tracking_id: "bad" }))
-          yield* on(receive("nodes", { event: "click", tracking_id: "good" }))
-          yield* drain
-          assert.deepStrictEqual(yield* statuses, ["rejected", "done"])
-
-          yield* sql`UPDATE inbox SET status = 'pending', attempts = 0`
-          const held = yield* Deferred.make<void>()
-          const taking = yield* Deferred.make<void>()
-          const holder = yield* Effect.forkChild(sql.withTransaction(Effect.gen(function* () {
-            yield* sql`SELECT pg_advisory_xact_lock(7)`
-            yield* Deferred.succeed(held, undefined)
-            yield* Deferred.await(taking)
-          })))
-          yield* Deferred.await(held)
-          const draining = yield* Effect.forkChild(drain)
-          for (let isTried = false; !isTried;) {
-            const rows = yield* sql`SELECT 1 FROM pg_stat_activity a WHERE a.datname = current_database()
-              AND a.wait_event_type = 'Lock' AND a.query LIKE '%events%'`
-            isTried = rows.length > 0
-          }
-          // The other node is done with the body while it is tried here.
-          yield* sql`UPDATE inbox i SET status = 'done' WHERE i.id = (SELECT min(p.id) FROM inbox p)`
-          yield* Deferred.succeed(taking, undefined)
-          yield* Effect.all([holder, draining].map((fiber) => Fiber.join<unknown, unknown>(fiber)))
-          assert.deepStrictEqual(yield* statuses, ["done", "done"])
-        })),
-      60_000,
-    )
-  }
+        // The other node is done with the body while it is tried here.
+        yield* sql`UPDATE inbox i SET status = 'done' WHERE i.id = (SELECT min(p.id) FROM inbox p)`
+        yield* Deferred.succeed(taking, undefined)
+        yield* Effect.all([holder, draining].map((fiber) => Fiber.join<unknown, unknown>(fiber)))
+        assert.deepStrictEqual(yield* statuses, ["done", "done"])
+      })),
+    60_000,
+  )
 })

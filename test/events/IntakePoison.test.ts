@@ -1,4 +1,4 @@
-import { assert, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type BodyReaderOptions, ReaderOptions } from "../../src/events/BodyReader.ts"
@@ -6,7 +6,7 @@ import { Erasures } from "../../src/events/Erasures.ts"
 import { Inbox } from "../../src/events/Inbox.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { unfinishedReason } from "../../src/store/Attempts.ts"
-import { describeOnStores, type Environment } from "../support/stores.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "./support.ts"
 
 const program = new URL("./stuck.process.ts", import.meta.url)
@@ -32,7 +32,8 @@ const inboxOf = Effect.fnUntraced(function* (slug: string) {
 const large = (word: string) => ({ event: "click", tracking_id: "t1", event_id: word, padding: "x".repeat(300_000) })
 const click = (id: string) => ({ event: "click", tracking_id: "t1", event_id: id })
 
-describeOnStores("Poison bodies", (store, environment) => {
+describe("Poison bodies", () => {
+  const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, (env) => layerWith(env, { program, deadline })))
 
   layer(services, { excludeTestServices: true })((it) => {
@@ -222,24 +223,22 @@ describeOnStores("Poison bodies", (store, environment) => {
       }
     })), 120_000)
 
-  if (store === "postgres") {
-    it.live("are one node's at a time", () =>
-      Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
-        const [one, two] = yield* Effect.all([
-          Layer.build(layerWith(env, { program, deadline: { singles: "1 hour" } })),
-          Layer.build(layerWith(env, { program })),
-        ])
-        yield* Effect.gen(function* () {
-          yield* makeOrg("nodes")
-          yield* receive("nodes", large("hang"))
-          yield* Effect.forkScoped(drain)
-          while ((yield* inboxOf("nodes"))[0] !== "pending 1") yield* Effect.yieldNow
-        }).pipe(Effect.provideContext(one))
-        yield* Effect.gen(function* () {
-          yield* drain
-          assert.deepStrictEqual(yield* inboxOf("nodes"), ["pending 1"])
-        }).pipe(Effect.provideContext(two))
-      })), 120_000)
-  }
+  it.live("are one node's at a time", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      const [one, two] = yield* Effect.all([
+        Layer.build(layerWith(env, { program, deadline: { singles: "1 hour" } })),
+        Layer.build(layerWith(env, { program })),
+      ])
+      yield* Effect.gen(function* () {
+        yield* makeOrg("nodes")
+        yield* receive("nodes", large("hang"))
+        yield* Effect.forkScoped(drain)
+        while ((yield* inboxOf("nodes"))[0] !== "pending 1") yield* Effect.yieldNow
+      }).pipe(Effect.provideContext(one))
+      yield* Effect.gen(function* () {
+        yield* drain
+        assert.deepStrictEqual(yield* inboxOf("nodes"), ["pending 1"])
+      }).pipe(Effect.provideContext(two))
+    })), 120_000)
 })

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Segment } from "../../src/domain/Source.ts"
@@ -7,7 +7,7 @@ import { Intake } from "../../src/events/Intake.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { shuffle } from "../process/storm.ts"
 import { seeded } from "../support/load.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, settle, tallies } from "./support.ts"
 
 // Opens and clicks that carry only the platform's own name of a message, in any order with the send that links it.
@@ -64,7 +64,8 @@ const statuses = (slug: string) =>
       ),
   )
 
-describeOnStores("Links of messages", (_, environment) => {
+describe("Links of messages", () => {
+  const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, layerQuiet))
 
   layer(services, { excludeTestServices: true })((it) => {

@@ -63,7 +63,7 @@ describe("While one organization attacks the service", () => {
 
   aroundTests(
     Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const service = yield* scopedProcess({ ...env, ...connectionSettings })
       const key = yield* Effect.promise(async () => {
         const key = await makeOrganization(service, "bystander")

@@ -1,12 +1,12 @@
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { BatchGenerated } from "../../src/http/Api.ts"
-import { assertProblem, type Json, parallel, pointersOf, suiteOnStores, uuid, variants } from "./harness.ts"
+import { assertProblem, type Json, parallel, pointersOf, suiteOnService, uuid, variants } from "./harness.ts"
 
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 const itemsOf = (count: number) => Array.from({ length: count }, (_, i) => ({ template_id: `t${i}` }))
 
-suiteOnStores("Batch generate", (bench) => {
+suiteOnService("Batch generate", (bench) => {
   it("answers one to twenty items, keyed by template_id, each like Generate", async () => {
     const org = await bench.organization("sizes")
     for (const { template_id } of itemsOf(20)) {

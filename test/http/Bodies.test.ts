@@ -14,14 +14,14 @@ describe("Bodies on their way", () => {
   let service: Service
   let impatient: Service
   let key: string
-  aroundTests(startWith("embedded"), async (started) => {
+  aroundTests(startWith(), async (started) => {
     service = started.service
     key = await makeOrganization(service, "acme")
     await service.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
     await service.manage("PUT", "/organizations/acme/webhooks/provider_a", { secret: "token-0123456789" })
     await service.manage("POST", "/organizations/acme/templates", { id: "t", name: "T", variants: variants("a") })
   })
-  aroundTests(startWith("embedded", { HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "1 second" }), async (started) => {
+  aroundTests(startWith({ HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "1 second" }), async (started) => {
     impatient = started.service
     await makeOrganization(impatient, "acme")
     await impatient.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })

@@ -4,12 +4,12 @@ import { HttpServer } from "effect/http"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
 import { adminToken, makeOrganization, serviceAt } from "../support/service.ts"
-import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
-import { assertProblem, type Json, parallel, pointersOf, read, suiteOnStores, variants } from "./harness.ts"
+import { embeddedEnvironment, layerSettings } from "../support/stores.ts"
+import { assertProblem, type Json, parallel, pointersOf, read, suiteOnService, variants } from "./harness.ts"
 
 const hour = 3_600_000
 
-suiteOnStores("Delay", (bench) => {
+suiteOnService("Delay", (bench) => {
   const asking = async (slug: string, options: { readonly scopes?: ReadonlyArray<string> } = {}) => {
     const org = await bench.organization(slug, options)
     const send = async (query: string, headers: Record<string, string> = { "x-api-key": org.key }) =>
@@ -146,7 +146,7 @@ suiteOnStores("Delay", (bench) => {
 it("calls the member of the answer what the setting says", async () => {
   const scope = await Effect.runPromise(Scope.make())
   const starting = Effect.gen(function* () {
-    const environment = yield* temporaryEnvironment("embedded")
+    const environment = yield* embeddedEnvironment
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(Server.layerServer),

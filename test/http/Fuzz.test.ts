@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import fc from "fast-check"
 import { adminToken, waitUntil } from "../support/service.ts"
 import { hostile, odd, places } from "./hostile.ts"
-import { type Answer, assertProblem, type Json, type Organization, read, suiteOnStores, variants } from "./harness.ts"
+import { type Answer, assertProblem, type Json, type Organization, read, suiteOnService, variants } from "./harness.ts"
 
 // A failure prints the seed; `FUZZ_SEED` repeats it and `FUZZ_RUNS` asks for more than CI has time for.
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_121)
@@ -154,7 +154,7 @@ const request = fc.record({
 /** A text in a URL, as raw as a client may write it. */
 const encode = (one: string) => encodeURIComponent(one.toWellFormed()).replaceAll("%25", "%")
 
-suiteOnStores("Any request whatever", (bench) => {
+suiteOnService("Any request whatever", (bench) => {
   let shared: Organization | undefined
   const organization = async () => {
     if (shared !== undefined) return shared

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { assertProblem, type Json, parallel, pointersOf, suiteOnStores, uuid, variants } from "./harness.ts"
+import { assertProblem, type Json, parallel, pointersOf, suiteOnService, uuid, variants } from "./harness.ts"
 
 const dayMillis = 86_400_000
 const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -14,7 +14,7 @@ const at = (shift: number) => {
 }
 const hour = (shift: number) => (new Date().getUTCHours() + shift) % 24
 
-suiteOnStores("Generate", (bench) => {
+suiteOnService("Generate", (bench) => {
   it("answers POST with the tracking id, the variant's id and its rendered variables, and nothing else", async () => {
     const org = await bench.organization("plain")
     await org.template({

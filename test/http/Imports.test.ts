@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
-import { type Json, suiteOnStores } from "./harness.ts"
+import { type Json, suiteOnService } from "./harness.ts"
 
-suiteOnStores("Imports", (bench) => {
+suiteOnService("Imports", (bench) => {
   const organization = async (slug: string) => {
     await bench.organization(slug)
     const call = (method: string, path: string, body?: unknown) =>

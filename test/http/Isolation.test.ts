@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { adminToken } from "../support/service.ts"
-import { type Answer, assertProblem, type Json, type Organization, read, suiteOnStores } from "./harness.ts"
+import { type Answer, assertProblem, type Json, type Organization, read, suiteOnService } from "./harness.ts"
 
 interface Route {
   readonly method: string
@@ -10,7 +10,7 @@ interface Route {
 
 const secret = "only-for-b"
 
-suiteOnStores("Isolation", (bench) => {
+suiteOnService("Isolation", (bench) => {
   const call = async (path: string, init?: RequestInit): Promise<Answer> =>
     read(await bench.service.request(path, init))
   const document = async (): Promise<Json> => (await call("/openapi.json")).json

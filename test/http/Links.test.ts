@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { type Json, suiteOnStores } from "./harness.ts"
+import { type Json, suiteOnService } from "./harness.ts"
 
 const html = '<a href="{{ url }}">x</a> <a href="https://other.example/">y</a>'
 const text = 'See https://shop.example/ or <a href="https://shop.example/">x</a>'
@@ -14,7 +14,7 @@ const tagged = (id: string) =>
   `<a href="https://www.shop.example/?a=1&amp;b=2&amp;tracking_id=${id}#top">x</a> ${other}`
 const untagged = `<a href="https://www.shop.example/?a=1&amp;b=2#top">x</a> ${other}`
 
-suiteOnStores("Links", (bench) => {
+suiteOnService("Links", (bench) => {
   const manage = async (method: string, path: string, body: unknown, status = 200): Promise<Json> => {
     const answer = await bench.service.manage(method, path, body)
     assert.strictEqual(answer.status, status, JSON.stringify(answer.body))

@@ -8,7 +8,6 @@ import { Gate } from "../../src/http/LoadGate.ts"
 import { install } from "../../src/http/LoadShedding.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
-import { describeOnStores } from "../support/stores.ts"
 import { variants } from "./harness.ts"
 
 /** A connection that asks for one thing after another, and answers what came back. */
@@ -351,14 +350,14 @@ describe("A server behind a gate", () => {
   })
 })
 
-describeOnStores("A service with too much to do", (store) => {
+describe("A service with too much to do", () => {
   it.live(
     "refuses more of it with a problem, keeps answering what must be, and serves all it took",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const most = 32
         // The store only waits for the test, and is not to be taken for one that is down.
-        const { run, service } = yield* startWith(store, { MAX_IN_FLIGHT: String(most), STORE_TIMEOUT: "60 seconds" })
+        const { run, service } = yield* startWith({ MAX_IN_FLIGHT: String(most), STORE_TIMEOUT: "60 seconds" })
         yield* Effect.promise(async () => {
           const key = await makeOrganization(service, "full")
           await service.manage("POST", "/organizations/full/templates", { id: "t", name: "T", variants: variants("a") })
@@ -418,7 +417,7 @@ describeOnStores("A service with too much to do", (store) => {
 
   it.live("counts no request whose body does not arrive", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith(store, { MAX_IN_FLIGHT: "32" })
+      const { service } = yield* startWith({ MAX_IN_FLIGHT: "32" })
       yield* Effect.promise(async () => {
         const key = await makeOrganization(service, "slow")
         const { hostname, port } = new URL(service.url)

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, it } from "vitest"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { type Service, startInProcess } from "../support/service.ts"
-import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
-const suite = (store: "embedded" | "postgres") => {
+describe("Management", () => {
   const scope = Scope.makeUnsafe()
   let service: Service
   const call = (method: string, path: string, body?: unknown) => service.manage(method, path, body)
@@ -14,7 +14,7 @@ const suite = (store: "embedded" | "postgres") => {
   }
 
   beforeAll(async () => {
-    service = await Effect.runPromise(Scope.provide(startInProcess(temporaryEnvironment(store)), scope))
+    service = await Effect.runPromise(Scope.provide(startInProcess(temporaryEnvironment), scope))
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
@@ -183,7 +183,4 @@ const suite = (store: "embedded" | "postgres") => {
     assert.strictEqual((await call("POST", path, { vars: { h: "{{" } })).body.errors[0].pointer, "/vars/h")
     assert.strictEqual((await call("POST", path, { copy_id: "none" })).status, 404)
   })
-}
-
-describe("Management (embedded)", () => suite("embedded"))
-describe.runIf(hasPostgres())("Management (postgres)", () => suite("postgres"))
+})

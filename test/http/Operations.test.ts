@@ -8,7 +8,7 @@ import { startWith } from "../support/servicesOf.ts"
 describe("Metrics and readiness", () => {
   it.live("ask the store once for all who look at the same time, also if they do not wait for it", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { run, service } = yield* startWith("postgres")
+      const { run, service } = yield* startWith()
       const look = (path: string, signal: AbortSignal) =>
         Array.from({ length: 20 }, () =>
           service.request(path, { signal }).then(async (answer) => {
@@ -68,7 +68,7 @@ describe("Responses of the service", () => {
 
   it.live("show metrics under their literal path only, as a balancer closes them", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith("embedded")
+      const { service } = yield* startWith()
       yield* Effect.promise(async () => {
         for (const path of ["/metrics", "/metrics?x=1", "http://x/metrics"]) {
           assert.strictEqual(await statusOf(service.url, path), 200, path)
@@ -83,8 +83,8 @@ describe("Responses of the service", () => {
 
   it.live("are not kept or guessed at by browsers, and over HTTPS say to stay there", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith("embedded", { PUBLIC_URL: "https://words.example.com" })
-      const plain = yield* startWith("embedded")
+      const { service } = yield* startWith({ PUBLIC_URL: "https://words.example.com" })
+      const plain = yield* startWith()
       yield* Effect.promise(async () => {
         const get = async (path: string, init?: RequestInit) => {
           const response = await service.request(path, init)

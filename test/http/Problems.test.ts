@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { adminToken } from "../support/service.ts"
-import { type Answer, assertProblem, type Json, pointersOf, read, suiteOnStores, variants } from "./harness.ts"
+import { type Answer, assertProblem, type Json, pointersOf, read, suiteOnService, variants } from "./harness.ts"
 
 const problems = {
   "invalid-request": 400,
@@ -40,7 +40,7 @@ const problems = {
 
 const mebibyte = 1024 * 1024
 
-suiteOnStores("Problems", (bench) => {
+suiteOnService("Problems", (bench) => {
   const admin = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" }
   const call = async (path: string, init?: RequestInit): Promise<Answer> =>
     read(await bench.service.request(path, init))

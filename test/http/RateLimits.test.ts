@@ -3,11 +3,10 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { adminToken, makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
-import { layerSettings } from "../support/settings.ts"
-import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { signedIn } from "../console/furnished.ts"
-import { assertProblem, parallel, pointersOf, read, suiteOnStores, variants } from "./harness.ts"
+import { assertProblem, parallel, pointersOf, read, suiteOnService, variants } from "./harness.ts"
 
 /** The numbers in the `RateLimit` header of an answer. */
 const standingOf = (headers: Headers) => {
@@ -15,7 +14,7 @@ const standingOf = (headers: Headers) => {
   return { remaining: Number(remaining), reset: Number(reset) }
 }
 
-suiteOnStores("Limits of keys", (bench) => {
+suiteOnService("Limits of keys", (bench) => {
   const keyOf = async (slug: string, body: unknown) => {
     const { body: key, status } = await bench.service.manage("POST", `/organizations/${slug}/keys`, body)
     assert.strictEqual(status, 201, JSON.stringify(key))
@@ -95,7 +94,7 @@ suiteOnStores("Limits of keys", (bench) => {
 
   it("are set in the console with the key, and shown in the list", async () => {
     const org = await bench.organization("limits-console")
-    const admin = await signedIn(bench.service, `limits-${bench.store}@example.com`)
+    const admin = await signedIn(bench.service, "limits@example.com")
     const at = `/console/o/${org.slug}/settings/keys`
     const refused = await admin.post(`${at}/new`, { name: "", scopes: "generate", rate_limit: "5 a day" })
     assert.strictEqual(refused.status, 400)
@@ -126,10 +125,10 @@ suiteOnStores("Limits of keys", (bench) => {
   })
 })
 
-describe.runIf(hasPostgres())("Limits of keys on two nodes with one Postgres", () => {
+describe("Limits of keys on two nodes with one Postgres", () => {
   it.live("hold for both together, wherever the key is used", () =>
     Effect.scoped(Effect.gen(function* () {
-      const environment = yield* temporaryEnvironment("postgres")
+      const environment = yield* temporaryEnvironment
       const [one, two] = yield* Effect.all([0, 1].map(() => startInProcess(Effect.succeed(environment))))
       const sql = yield* Effect.map(
         Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(environment)))),

@@ -10,12 +10,12 @@ import { DisplayName } from "../../src/domain/Ids.ts"
 import { Api } from "../../src/http/Api.ts"
 import { Unavailable } from "../../src/http/Problems.ts"
 import { adminToken, makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
-import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
-describe.runIf(hasPostgres())("A database that only reads, as one that follows another does", () => {
+describe("A database that only reads, as one that follows another does", () => {
   it.live("is a store that is away, until it writes again", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const service = yield* startInProcess(Effect.succeed(env))
       const url = env["DATABASE_URL"]!
       const admin = yield* Layer.build(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))

@@ -1,10 +1,10 @@
 import { assert, it } from "@effect/vitest"
-import { type Json, parallel, suiteOnStores, uuid, variants } from "./harness.ts"
+import { type Json, parallel, suiteOnService, uuid, variants } from "./harness.ts"
 
 const idsOf = (answers: ReadonlyArray<Json>) => [...new Set(answers.map(({ json }) => json.copy.id))]
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
-suiteOnStores("Retries of Generate", (bench) => {
+suiteOnService("Retries of Generate", (bench) => {
   it("give the variant already chosen, freshly rendered, and are recorded once", async () => {
     const org = await bench.organization("retry")
     await org.template({ id: "t", variants: eight.map((id) => ({ id, vars: { s: `${id} {{ name }}` } })) })
@@ -94,7 +94,7 @@ suiteOnStores("Retries of Generate", (bench) => {
   })
 })
 
-suiteOnStores("Sticky templates", (bench) => {
+suiteOnService("Sticky templates", (bench) => {
   it("give a user the same variant for every tracking id, and record one decision", async () => {
     const org = await bench.organization("sticky")
     await org.template({ id: "t", sticky_hours: 24, variants: eight.map((id) => ({ id, vars: { s: "{{ n }}" } })) })

@@ -9,7 +9,7 @@ describe("A client that would rather speak HTTP/2, as Java's does by default", (
     "is answered over HTTP/1.1, also when the body comes later than the headers",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const { service } = yield* startWith("embedded")
+        const { service } = yield* startWith()
         yield* Effect.promise(async () => {
           const key = await makeOrganization(service, "acme")
           const { hostname, port } = new URL(service.url)

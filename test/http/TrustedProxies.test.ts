@@ -43,7 +43,7 @@ describe("Trusted proxies", () => {
       Effect.scoped(Effect.gen(function* () {
         const answers = yield* Effect.forEach(["127.0.0.0/8", ""], (trusted) =>
           Effect.gen(function* () {
-            const { service } = yield* startWith("embedded", { TRUSTED_PROXIES: trusted })
+            const { service } = yield* startWith({ TRUSTED_PROXIES: trusted })
             return yield* Effect.promise(async () => {
               await makeOrganization(service, "acme")
               const authorization = `Bearer ${adminToken}`

@@ -5,7 +5,7 @@ import { WebhookQuota } from "../../src/events/WebhookQuota.ts"
 import { signedIn } from "../console/furnished.ts"
 import { makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
-import { describeOnStores, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import type { Service } from "../support/service.ts"
 import { assertProblem, read } from "./harness.ts"
 
@@ -27,14 +27,14 @@ const report = async (service: Service, org: string, key: string, bytes: number)
 const usageOf = async (service: Service, org: string) =>
   (await service.manage("GET", `/organizations/${org}/usage`)).body
 
-describeOnStores("The daily quota of webhook bodies", (store) => {
+describe("The daily quota of webhook bodies", () => {
   it.live("refuses what is more, says what to do, is shown, and can be raised for one organization", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { run, service } = yield* startWith(store, { WEBHOOK_DAILY_BYTES: "10000" })
+      const { run, service } = yield* startWith({ WEBHOOK_DAILY_BYTES: "10000" })
       yield* Effect.promise(async () => {
         const key = await makeOrganization(service, "acme", ["events"])
         const other = await makeOrganization(service, "other", ["events"])
-        const admin = await signedIn(service, `quota-${store}@example.com`)
+        const admin = await signedIn(service, "quota@example.com")
         const overview = async () => (await admin.get("/console/o/acme")).text
 
         assert.strictEqual((await report(service, "acme", key, 7000)).status, 200)
@@ -86,7 +86,7 @@ describeOnStores("The daily quota of webhook bodies", (store) => {
 
   it.live("is kept over a restart", () =>
     Effect.scoped(Effect.gen(function* () {
-      const environment = { ...(yield* temporaryEnvironment(store)), WEBHOOK_DAILY_BYTES: "1000" }
+      const environment = { ...(yield* temporaryEnvironment), WEBHOOK_DAILY_BYTES: "1000" }
       const key = yield* Effect.scoped(Effect.gen(function* () {
         const service = yield* startInProcess(Effect.succeed(environment))
         return yield* Effect.promise(async () => {
@@ -100,10 +100,10 @@ describeOnStores("The daily quota of webhook bodies", (store) => {
     })))
 })
 
-describe.runIf(hasPostgres())("The daily quota on two nodes with one Postgres", () => {
+describe("The daily quota on two nodes with one Postgres", () => {
   it.live("counts what either of them stores", () =>
     Effect.scoped(Effect.gen(function* () {
-      const environment = { ...(yield* temporaryEnvironment("postgres")), WEBHOOK_DAILY_BYTES: "5000" }
+      const environment = { ...(yield* temporaryEnvironment), WEBHOOK_DAILY_BYTES: "5000" }
       const [one, two] = yield* Effect.all([0, 1].map(() => startInProcess(Effect.succeed(environment))))
       yield* Effect.promise(async () => {
         const key = await makeOrganization(one!, "pair", ["events"])

@@ -1,4 +1,4 @@
-import { assert } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import * as Server from "../../src/http/Server.ts"
 import { type Receiver, signingSecret, startReceiver } from "../delivery/receiver.ts"
 import { deliveryEnvironment } from "../delivery/support.ts"
 import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
-import { describeOnStores, type Environment, layerSettings } from "../support/stores.ts"
+import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { type Answer, type Json, read } from "./harness.ts"
 
 /** An organization with a key, a template `t` and, unless it is to have none, a connection. */
@@ -53,7 +53,8 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
 
 /** A suite on both stores, each with one service that sends to one receiver. */
 export const suiteOnSending = (name: string, suite: (bench: SendingBench) => void) =>
-  describeOnStores(name, (_, environment) => {
+  describe(name, () => {
+    const environment = temporaryEnvironment
     let scope: Scope.Closeable
     let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
     let server: Receiver

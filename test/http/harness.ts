@@ -1,4 +1,4 @@
-import { assert } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
@@ -8,8 +8,7 @@ import { AdminGuessLimits } from "../../src/auth/AdminAuth.ts"
 import * as Server from "../../src/http/Server.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
-import { type Environment, layerSettings, type StoreName } from "../support/stores.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 export type Json = any
@@ -51,9 +50,8 @@ export interface Organization {
   >
 }
 
-/** One service for a whole file and store; every test makes an organization of its own. */
+/** One service for a whole file; every test makes an organization of its own. */
 export interface Bench {
-  readonly store: StoreName
   readonly service: Service
   readonly organization: (
     slug: string,
@@ -73,7 +71,9 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more
         Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
         // These suites send every route wrong tokens; limits of guesses are tested in AdminGuesses.test.ts.
         Layer.provide(Layer.succeed(AdminGuessLimits, { perNetwork: 1e9, total: 1e9, windowMillis: 60_000 })),
-        Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env })),
+        Layer.provide(
+          layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, SECRET_KEY: "5e".repeat(32), LOG_LEVEL: "None", ...env }),
+        ),
       ),
     )
     const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
@@ -82,9 +82,10 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more
     return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
   }).pipe(Effect.orDie)
 
-/** A suite on both stores, each with one service that all its tests share; `more` are settings besides those of the store. */
-export const suiteOnStores = (name: string, suite: (bench: Bench) => void, more: Environment = {}) =>
-  describeOnStores(name, (store, environment) => {
+/** A suite with one service that all its tests share; `more` are settings besides those of the store. */
+export const suiteOnService = (name: string, suite: (bench: Bench) => void, more: Environment = {}) =>
+  describe(name, () => {
+    const environment = temporaryEnvironment
     let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
     aroundTests(start(environment, more), (started) => running = started)
 
@@ -95,7 +96,6 @@ export const suiteOnStores = (name: string, suite: (bench: Bench) => void, more:
     }
 
     suite({
-      store,
       get service() {
         return running.service
       },
@@ -151,7 +151,7 @@ export const assertProblem = (answer: Answer, status: number, slug?: string, mes
   // The head is enough: what a hostile body makes long is a list of faults.
   assert.notMatch(
     answer.text.slice(0, 20_000),
-    /\bat .+:\d+:\d+|node_modules|\.ts\b|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|SqlError|PGlite|postgres/i,
+    /\bat .+:\d+:\d+|node_modules|\.ts\b|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|SqlError|postgres/i,
     at,
   )
   assert.isTrue((answer.headers.get("x-request-id") ?? "") !== "", at)

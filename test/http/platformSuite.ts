@@ -1,21 +1,21 @@
-import { assert } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomBytes } from "node:crypto"
 import { type Running, settle, startServer } from "../learning/support.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { makeOrganization } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { type Answer, type Json, read } from "./harness.ts"
 import type { Headers, Platform } from "./platformSenders.ts"
 
-/** Runs tests on a server with a key for secrets, on each store. */
+/** Runs tests on a server with a key for secrets. */
 export const suiteOnPlatforms = (name: string, tests: (server: () => Running) => void) =>
-  describeOnStores(name, (store, environment) => {
+  describe(name, () => {
+    const environment = temporaryEnvironment
     let running: Running
-    // The embedded store makes a key of its own.
-    const key = store === "postgres" ? { SECRET_KEY: randomBytes(32).toString("hex") } : {}
-    // On a busy machine the embedded store may be at 10,000 events for longer than it may be at anything else.
+    const key = { SECRET_KEY: randomBytes(32).toString("hex") }
+    // A busy machine may be at 10,000 events for longer than the store may take over anything else.
     const start = Effect.orDie(
       Effect.flatMap(environment, (env) => startServer({ ...env, ...key, STORE_TIMEOUT: "60 seconds" })),
     )

@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { assert, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { organizationPriors } from "../../src/bandit/Priors.ts"
@@ -14,7 +14,7 @@ import * as Tallies from "../../src/learning/Tallies.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { decide, layerQuiet, makeOrg, org, receive, tallies } from "../events/support.ts"
 import { waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { ask, counted, day, hour, makeTemplate, plant, type Services, settle } from "./support.ts"
 
 /** Waits until `ready` answers true. */
@@ -42,7 +42,8 @@ const isoWeek = (at: number) => {
   return new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * day).toISOString()
 }
 
-describeOnStores("BanditActor", (store, environment) => {
+describe("BanditActor", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("publishes a model after outcomes, which shifts the traffic to the better variant", () =>
       Effect.gen(function* () {
@@ -417,56 +418,54 @@ describeOnStores("BanditActor", (store, environment) => {
       assert.isAbove(version(next.model.version), version(before.model.version))
     })))
 
-  if (store === "postgres") {
-    it.live("leaves the connections to others while a rebuild keeps the tallies, and counts everything afterwards", () =>
-      Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
-        const context = yield* Layer.build(Layer.provideMerge(Sweep.layer, layerQuiet(env)))
-        yield* Effect.gen(function* () {
-          yield* makeOrg("acme")
-          const learning = yield* Learning
-          // More than there are connections.
-          const templates = ["a", "b", "c", "d", "e", "f"].map((name) => `t-${name}`)
-          for (const template of templates) yield* decide("acme", "before", { template })
-          yield* settle("acme", ...templates)
-          const [held, released] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-          const rebuilding = yield* Effect.flatMap(SqlClient.SqlClient, (sql) =>
-            sql.withTransaction(
-              sql`LOCK TABLE tallies, bandit_states IN SHARE ROW EXCLUSIVE MODE`.pipe(
-                Effect.andThen(Deferred.succeed(held, undefined)),
-                Effect.andThen(Deferred.await(released)),
-              ),
-            )).pipe(
-              Effect.provide(
-                Layer.fresh(PgClient.layer({ url: Redacted.make(env["DATABASE_URL"]!), maxConnections: 1 })),
-              ),
-              Effect.forkScoped,
-            )
-          yield* Deferred.await(held)
-          for (const template of templates) {
-            yield* decide("acme", "during", { template })
-            yield* learning.wake("acme", template, true)
-          }
-          // When this is given up the others have long tried as well.
-          assert.isFalse(yield* learning.refresh("acme", "t-a"))
-          for (const template of templates) yield* learning.relearn("acme", template)
-          const sql = yield* SqlClient.SqlClient
-          const [pending] = yield* sql`
-            SELECT count(DISTINCT l.template_id)::int AS templates FROM tally_ledger l WHERE l.org_slug = 'acme'`
-          assert.deepStrictEqual(pending, { templates: 6 })
-          assert.deepStrictEqual((yield* (yield* Rebuild).run(org("acme"), { check: true })).differences, [])
-          yield* Deferred.succeed(released, undefined)
-          yield* Fiber.join(rebuilding)
-          for (const template of templates) {
-            yield* until(
-              `the model of ${template} knows both`,
-              Effect.map(counted("acme", template), ([variant]) => variant?.[1] === 2),
-            )
-          }
-          assert.deepStrictEqual((yield* (yield* Rebuild).run(org("acme"), { check: true })).differences, [])
-        }).pipe(Effect.provideContext(context))
-      })))
-  }
+  it.live("leaves the connections to others while a rebuild keeps the tallies, and counts everything afterwards", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      const context = yield* Layer.build(Layer.provideMerge(Sweep.layer, layerQuiet(env)))
+      yield* Effect.gen(function* () {
+        yield* makeOrg("acme")
+        const learning = yield* Learning
+        // More than there are connections.
+        const templates = ["a", "b", "c", "d", "e", "f"].map((name) => `t-${name}`)
+        for (const template of templates) yield* decide("acme", "before", { template })
+        yield* settle("acme", ...templates)
+        const [held, released] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const rebuilding = yield* Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          sql.withTransaction(
+            sql`LOCK TABLE tallies, bandit_states IN SHARE ROW EXCLUSIVE MODE`.pipe(
+              Effect.andThen(Deferred.succeed(held, undefined)),
+              Effect.andThen(Deferred.await(released)),
+            ),
+          )).pipe(
+            Effect.provide(
+              Layer.fresh(PgClient.layer({ url: Redacted.make(env["DATABASE_URL"]!), maxConnections: 1 })),
+            ),
+            Effect.forkScoped,
+          )
+        yield* Deferred.await(held)
+        for (const template of templates) {
+          yield* decide("acme", "during", { template })
+          yield* learning.wake("acme", template, true)
+        }
+        // When this is given up the others have long tried as well.
+        assert.isFalse(yield* learning.refresh("acme", "t-a"))
+        for (const template of templates) yield* learning.relearn("acme", template)
+        const sql = yield* SqlClient.SqlClient
+        const [pending] = yield* sql`
+          SELECT count(DISTINCT l.template_id)::int AS templates FROM tally_ledger l WHERE l.org_slug = 'acme'`
+        assert.deepStrictEqual(pending, { templates: 6 })
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("acme"), { check: true })).differences, [])
+        yield* Deferred.succeed(released, undefined)
+        yield* Fiber.join(rebuilding)
+        for (const template of templates) {
+          yield* until(
+            `the model of ${template} knows both`,
+            Effect.map(counted("acme", template), ([variant]) => variant?.[1] === 2),
+          )
+        }
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("acme"), { check: true })).differences, [])
+      }).pipe(Effect.provideContext(context))
+    })))
 
   it.live("fits after the start what had been folded and not fitted before the end", () =>
     Effect.scoped(Effect.gen(function* () {

@@ -1,10 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Census, type CensusDay } from "../../src/bandit/Census.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
 import { layerQuiet } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { day, hour } from "./support.ts"
 
 const attrs = (values: Readonly<Record<string, string>>) =>
@@ -35,7 +35,8 @@ const rows = (org: string) =>
       ),
   )
 
-describeOnStores("Censuses", (_, environment) => {
+describe("Censuses", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("adds up what was counted between writes, by organization and template", () =>
       Effect.gen(function* () {

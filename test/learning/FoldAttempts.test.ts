@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Rebuild } from "../../src/events/Rebuild.ts"
@@ -6,7 +6,7 @@ import * as FoldAttempts from "../../src/learning/FoldAttempts.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { unfinishedReason } from "../../src/store/Attempts.ts"
 import { decide, layerQuiet, makeOrg, org, tallies } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { counted, makeTemplate, settle } from "./support.ts"
 
 /** Makes the ledger of a template such that the tables of tallies refuse it. */
@@ -25,7 +25,8 @@ const stateOf = Effect.fnUntraced(function* (slug: string, template: string) {
   return row
 })
 
-describeOnStores("FoldAttempts", (_, environment) => {
+describe("FoldAttempts", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("stops the folding of a template that fails three times, and folds the others", () =>
       Effect.gen(function* () {

@@ -8,7 +8,7 @@ import { append, type LedgerEntry, LedgerSum } from "../../src/learning/Ledger.t
 import * as Tallies from "../../src/learning/Tallies.ts"
 import { seeded } from "../support/load.ts"
 import { shuffle } from "../process/storm.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { hour } from "./support.ts"
 
 const base = Math.floor(Date.now() / hour) * hour
@@ -99,7 +99,8 @@ const daysOf = (tallies: ReadonlyArray<Tally>) => {
   return [...sums].filter(([, decisions]) => decisions !== 0).map(([key, decisions]) => `${key}: ${decisions}`).sort()
 }
 
-describeOnStores("the ledger", (_, environment) => {
+describe("the ledger", () => {
+  const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
     it.effect("holds what was appended, without zeros, and gives it to one fold alone", () =>
       Effect.gen(function* () {

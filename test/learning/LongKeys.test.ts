@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { encodeCell } from "../../src/bandit/Cells.ts"
@@ -8,7 +8,7 @@ import { Rebuild } from "../../src/events/Rebuild.ts"
 import * as Tallies from "../../src/learning/Tallies.ts"
 import { decide, layerQuiet, makeOrg, org, receive, tallies } from "../events/support.ts"
 import { seeded } from "../support/load.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { counted, day, makeTemplate, settle } from "./support.ts"
 
 /** Text that does not compress: so many CJK characters, the same for the same seed. */
@@ -34,7 +34,8 @@ const previous = (slug: string, segment: string, start: number) => ({
   track: "learned",
 })
 
-describeOnStores("Segments too long for an index row", (_, environment) => {
+describe("Segments too long for an index row", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("are learned from, rolled up and rebuilt like short ones, and stay readable", () =>
       Effect.gen(function* () {
@@ -93,7 +94,8 @@ describeOnStores("Segments too long for an index row", (_, environment) => {
   })
 })
 
-describeOnStores("A rebuild", (_, environment) => {
+describe("A rebuild", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("names a template whose data the store refuses, leaves it as it was, and rebuilds the others", () =>
       Effect.gen(function* () {

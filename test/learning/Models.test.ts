@@ -7,7 +7,7 @@ import { Learning, unlearned } from "../../src/learning/Learning.ts"
 import { Models } from "../../src/learning/Models.ts"
 import { layerQuiet, makeOrg } from "../events/support.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
-import { describeOnStores, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { ask, day, makeTemplate, plant, type Services, settle, startServer, type Trace } from "./support.ts"
 
 const modelOf = (version: number): ModelSnapshot => ({ ...unlearned("t", undefined, 0), version: `t:${version}` })
@@ -18,7 +18,8 @@ const publication = (template: string, version: number) => ({
   model: modelOf(version),
 })
 
-describeOnStores("Models", (_, environment) => {
+describe("Models", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("keeps the newest version, in whatever order versions are written and adopted", () =>
       Effect.gen(function* () {
@@ -74,10 +75,10 @@ describeOnStores("Models", (_, environment) => {
   })
 })
 
-describe.runIf(hasPostgres())("Models on two nodes", () => {
+describe("Models on two nodes", () => {
   it.live("come to the other node within 5 seconds, and every version after it", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const one = yield* Layer.build(layerQuiet(env))
       const two = yield* Layer.build(layerQuiet(env))
       const on = <A, E>(context: typeof one, effect: Effect.Effect<A, E, Services>) =>
@@ -121,7 +122,7 @@ describe.runIf(hasPostgres())("Models on two nodes", () => {
 
   it.live("fits a window from what the other node has folded", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const one = yield* Layer.build(layerQuiet(env))
       const two = yield* Layer.build(layerQuiet(env))
       const on = <A, E>(context: typeof one, effect: Effect.Effect<A, E, Services>) =>
@@ -146,7 +147,7 @@ describe.runIf(hasPostgres())("Models on two nodes", () => {
 
   it.live("show an event that the other node has acknowledged to a caller who does not want the cache", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const one = yield* startServer(env)
       const two = yield* startServer(env)
       const missed = yield* Effect.promise(async () => {

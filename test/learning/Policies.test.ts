@@ -1,4 +1,4 @@
-import { assert, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { eligibleSet } from "../../src/bandit/Policy.ts"
 import type { ModelSnapshot } from "../../src/bandit/Model.ts"
@@ -8,7 +8,7 @@ import { Censuses } from "../../src/learning/Censuses.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Policies } from "../../src/learning/Policies.ts"
 import { layerQuiet, makeOrg, tallies } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServers, type Trace } from "./support.ts"
 
@@ -43,7 +43,8 @@ const subject = (slug: string, floor = 0.01) => ({ id: "t", org: { slug, explora
 const sends = ({ model }: { readonly model: { readonly variants: ReadonlyArray<{ readonly sends: number }> } }) =>
   model.variants.reduce((sum, variant) => sum + variant.sends, 0)
 
-describeOnStores("Policies", (_, environment) => {
+describe("Policies", () => {
+  const environment = temporaryEnvironment
   const seededChance = Layer.effect(Random.Random, Random.withSeed(Random.Random, "policies"))
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(Layer.provide(seededChance))
 

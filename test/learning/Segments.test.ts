@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { SqlClient } from "effect/sql"
 import { cellsOf, decodeCell, encodeCell } from "../../src/bandit/Cells.ts"
@@ -10,7 +10,7 @@ import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { layerQuiet, makeOrg, org, receive } from "../events/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { makeTemplate, settle, type Trace } from "./support.ts"
 
 /** Recorded segments of the decisions of a template, in the order in which they were made. */
@@ -66,7 +66,8 @@ const learn = (slug: string) => Effect.andThen(flush, settle(slug))
 const differences = (slug: string) =>
   Effect.flatMap(Rebuild, (rebuild) => Effect.map(rebuild.run(org(slug), { check: true }), (done) => done.differences))
 
-describeOnStores("Segments of a new template", (_, environment) => {
+describe("Segments of a new template", () => {
+  const environment = temporaryEnvironment
   const seededChance = Layer.effect(Random.Random, Random.withSeed(Random.Random, "segments"))
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(Layer.provide(seededChance))
 

@@ -1,3 +1,4 @@
+import { describe } from "vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
@@ -12,7 +13,7 @@ import { Templates } from "../../src/templates/Templates.ts"
 import { decide, org, receive } from "../events/support.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, type Service, serviceAt, waitUntil } from "../support/service.ts"
-import { describeOnStores, type Environment, layerSettings } from "../support/stores.ts"
+import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 // What tests of learning do again and again, on the services themselves.
 
@@ -157,7 +158,8 @@ export const suiteOnServers = (
   suite: (server: () => Running) => void,
   options: { readonly jobs?: boolean } = {},
 ) =>
-  describeOnStores(name, (_, environment) => {
+  describe(name, () => {
+    const environment = temporaryEnvironment
     let running: Running
     const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer(env, options)))
     aroundTests(start, (started) => running = started)

@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import { join } from "node:path"
 import { describe } from "vitest"
 import { freePort, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { type Environment, hasPostgres, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+import { type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 const hasHaproxy = (): boolean => {
@@ -157,12 +157,12 @@ describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
     })))
 })
 
-describe.runIf(hasHaproxy() && hasPostgres())("Nodes behind the load balancer", () => {
+describe.runIf(hasHaproxy())("Nodes behind the load balancer", () => {
   it.live(
     "end without a failed request, and a killed one costs no more than what was under way there",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env: Environment = { ...yield* temporaryEnvironment("postgres"), SHUTDOWN_DELAY: "5 seconds" }
+        const env: Environment = { ...yield* temporaryEnvironment, SHUTDOWN_DELAY: "5 seconds" }
         const ending = yield* scopedProcess(env)
         const key = yield* Effect.promise(async () => {
           const key = await makeOrganization(ending, "acme", ["generate"])

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { describe } from "vitest"
 import { seeded, seedOfRun } from "../support/load.ts"
 import { waitUntil } from "../support/service.ts"
-import { type Environment, hasPostgres, layerMigrated, temporaryEnvironment } from "../support/stores.ts"
+import { type Environment, layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { type Cost, faultsOf, strike, type Surroundings, watchActors } from "./clusterFaults.ts"
 import { startClusterLoad } from "./clusterLoad.ts"
 import { scopedNodes, type TestNode } from "./clusterNodes.ts"
@@ -33,7 +33,7 @@ const store: Effect.Effect<
   Scope.Scope
 > = isDockerThere
   ? Effect.map(replicatedPostgres, (postgres) => ({ env: postgres.env, postgres }))
-  : Effect.map(temporaryEnvironment("postgres"), (env) => ({ env }))
+  : Effect.map(temporaryEnvironment, (env) => ({ env }))
 
 const scopedSink = Effect.acquireRelease(
   Effect.promise(() => startSink("smtp")),
@@ -180,7 +180,7 @@ const sameModel = async (nodes: ReadonlyArray<TestNode>, key: string, query: Sur
   return policies.length === nodes.length && policies.every(({ latest, policy }) => policy === latest)
 }
 
-describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
+describe("Nodes on one Postgres", () => {
   it.live(
     "lose nothing and count nothing twice while they are killed, stopped and cut off one after another",
     () =>
@@ -293,7 +293,7 @@ describe.runIf(isDockerThere || hasPostgres())("Nodes on one Postgres", () => {
     "count right although their clocks are an hour apart",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment("postgres")
+        const env = yield* temporaryEnvironment
         const seed = seedOfRun()
         const random = seeded(seed)
         const sink = yield* scopedSink

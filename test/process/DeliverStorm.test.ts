@@ -3,7 +3,7 @@ import { Effect, type Scope } from "effect"
 import { describe } from "vitest"
 import { seeded, seedOfRun } from "../support/load.ts"
 import { type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
-import { type Environment, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { fullestSecond, rateOf, type Sink, sinkEnvironment, type SinkKind, startSink } from "./deliverSink.ts"
 import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, setUp, summaryOf } from "./deliverStorm.ts"
 import { hasDocker } from "./dockerEngine.ts"
@@ -23,7 +23,7 @@ interface Store {
   readonly restart?: (how: "kill" | "stop", awayMillis: number) => Promise<void>
 }
 
-const temporary = (name: "embedded" | "postgres") => Effect.map(temporaryEnvironment(name), (env): Store => ({ env }))
+const temporary = Effect.map(temporaryEnvironment, (env): Store => ({ env }))
 
 /** A platform in a process of its own that goes with the scope. */
 const scopedSink = (kind: SinkKind) =>
@@ -202,15 +202,12 @@ const storm = (
   )
 
 describe("A storm of messages with kill -9 every few seconds", () => {
-  if (isDockerThere || hasPostgres()) {
-    const onPostgres = isDockerThere ? Effect.map(restartablePostgres, (store): Store => store) : temporary("postgres")
-    storm("SMTP, Postgres", "smtp", wantedMessages, onPostgres)
-    storm("webhook that takes an id once, Postgres", "webhook", Math.ceil(wantedMessages / 2), onPostgres)
-  }
-  storm("SMTP, embedded store", "smtp", Math.max(200, Math.ceil(wantedMessages / 10)), temporary("embedded"))
+  const onPostgres = isDockerThere ? Effect.map(restartablePostgres, (store): Store => store) : temporary
+  storm("SMTP, Postgres", "smtp", wantedMessages, onPostgres)
+  storm("webhook that takes an id once, Postgres", "webhook", Math.ceil(wantedMessages / 2), onPostgres)
 })
 
-describe.runIf(hasPostgres())("Two services on one Postgres", () => {
+describe("Two services on one Postgres", () => {
   const messages = Math.max(400, Math.ceil(wantedMessages / 4))
   const rounds = Number(process.env.DELIVER_TAKEOVERS ?? 2)
 
@@ -218,7 +215,7 @@ describe.runIf(hasPostgres())("Two services on one Postgres", () => {
     "keep one ceiling between them, and the one goes on when the one that sends is killed",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const { env } = yield* temporary("postgres")
+        const { env } = yield* temporary
         const seed = seedOfRun()
         const random = seeded(seed)
         const sink = yield* scopedSink("smtp")

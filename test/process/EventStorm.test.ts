@@ -1,9 +1,9 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Agent } from "node:http"
 import { seeded, seedOfRun } from "../support/load.ts"
 import { makeOrganization, type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { addTruth, counted, post, shuffle, story, type Truth } from "./storm.ts"
 
 /** Events sent, duplicates included (about); the trial sends a million. */
@@ -15,7 +15,8 @@ const perRequest = 50
 
 type Job = { readonly type: "decide"; readonly trackingId: string } | { readonly type: "events"; readonly body: string }
 
-describeOnStores("A storm of events with kill -9 every few seconds", (store, environment) => {
+describe("A storm of events with kill -9 every few seconds", () => {
+  const environment = temporaryEnvironment
   it.live(
     "leaves the counts that the acknowledged stream adds up to, nothing lost and nothing twice",
     () =>
@@ -134,7 +135,7 @@ describeOnStores("A storm of events with kill -9 every few seconds", (store, env
           assert.deepStrictEqual(body.differences, [])
           assert.strictEqual(body.decisions, stories.length)
           console.info(
-            `event storm (${store}): seed ${seed}, ${stories.length} decisions, ${sent} events, ${killed} kills, ` +
+            `event storm: seed ${seed}, ${stories.length} decisions, ${sent} events, ${killed} kills, ` +
               `${unanswered} calls without an answer; ${Math.round(sent / stormSeconds)} events/s acknowledged, all ` +
               `counted ${((Date.now() - waited) / 1000).toFixed(1)} s after the last; 0 lost, 0 twice`,
           )

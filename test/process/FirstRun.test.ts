@@ -1,13 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { join } from "node:path"
 import { describe } from "vitest"
 import { scopedProcess, waitUntil } from "../support/service.ts"
-import { emptyEnvironment } from "../support/stores.ts"
+import { temporaryFolder } from "../support/stores.ts"
 
 describe("The first start on a store of this machine", () => {
   it.live("prints a link that makes the first administrator and signs it in, once", () =>
     Effect.scoped(Effect.gen(function* () {
-      const service = yield* scopedProcess(yield* emptyEnvironment("embedded"))
+      const service = yield* scopedProcess({ DATA_DIR: join(yield* temporaryFolder, "data") })
       yield* Effect.promise(async () => {
         const printed = () => /^http\S+\/console\/first-run\?token=\S+$/m.exec(service.output())?.[0]
         await waitUntil("the link is printed", () => printed() !== undefined)

@@ -1,14 +1,15 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { seeded, seedOfRun } from "../support/load.ts"
 import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 /** How often each service is killed; the trial uses 50. */
 const kills = Number(process.env.KILLS ?? 6)
 
-describeOnStores("A service that is killed (kill -9) under load", (store, environment) => {
+describe("A service that is killed (kill -9) under load", () => {
+  const environment = temporaryEnvironment
   it.live(
     "has every decision it answered, once, and answers a retry with the same variant",
     () =>
@@ -68,7 +69,7 @@ describeOnStores("A service that is killed (kill -9) under load", (store, enviro
         const lost = durable.filter((call) => found.get(call.trackingId) === undefined)
         const changed = durable.filter((call) => found.get(call.trackingId)?.copyId !== call.copyId)
         console.info(
-          `kill -9 (${store}): seed ${seed}, ${kills} kills, ${load.calls.length} calls, ${durable.length} answered, ` +
+          `kill -9: seed ${seed}, ${kills} kills, ${load.calls.length} calls, ${durable.length} answered, ` +
             `${durable.length - lost.length} found, ${found.size - durable.length} found that were never answered`,
         )
         assert.deepStrictEqual(lost, [])

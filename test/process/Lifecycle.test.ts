@@ -7,13 +7,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { describe } from "vitest"
 import { freePort, makeOrganization, run, scopedProcess, waitUntil } from "../support/service.ts"
-import {
-  describeOnStores,
-  hasPostgres,
-  layerMigrated,
-  temporaryEnvironment,
-  temporaryFolder,
-} from "../support/stores.ts"
+import { embeddedEnvironment, layerMigrated, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 /** Runs a command that is to end by itself; kills it when it has not after `seconds`. */
@@ -30,7 +24,8 @@ const assertClear = (output: string) => {
   assert.notMatch(output, /file:\/\/|node_modules/)
 }
 
-describeOnStores("SIGTERM under load", (store, environment) => {
+describe("SIGTERM under load", () => {
+  const environment = temporaryEnvironment
   for (const keepAlive of [true, false]) {
     it.live(`drops no answer on connections that are ${keepAlive ? "kept" : "made for each call"}, and ends with 0`, () =>
       Effect.scoped(Effect.gen(function* () {
@@ -58,7 +53,7 @@ describeOnStores("SIGTERM under load", (store, environment) => {
         const unavailable = load.calls.filter((call) => call.status === 503)
         const unanswered = load.calls.filter((call) => call.status === 0)
         console.info(
-          `SIGTERM (${store}, ${keepAlive ? "kept" : "new"} connections): ended after ${before.millis} ms; ` +
+          `SIGTERM (${keepAlive ? "kept" : "new"} connections): ended after ${before.millis} ms; ` +
             `${answered.length} answered, of them ${
               load.calls.slice(before.calls).filter((c) => c.status === 200).length
             } ` +
@@ -98,27 +93,29 @@ describeOnStores("SIGTERM under load", (store, environment) => {
 })
 
 describe("A data directory", () => {
-  it.live("is refused to a second process, which names the folder and the first, while the first goes on", () =>
+  it.live("is shared by a second process, which goes on when the first ends", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("embedded")
+      const env = yield* embeddedEnvironment
       const first = yield* scopedProcess(env)
+      const second = yield* scopedProcess(env)
       yield* Effect.promise(async () => {
-        const port = await freePort()
-        const second = await runToEnd(["serve"], { ...env, PORT: String(port) })
-        assert.deepStrictEqual([second.code, second.signal], [1, null])
-        assert.include(second.output, env.DATA_DIR!)
-        assert.include(second.output, `pid ${first.pid}`)
-        assertClear(second.output)
         const key = await makeOrganization(first, "acme")
         await makeTemplate(first, "acme", "offer")
-        const { status } = await first.generate("acme", key, { template_id: "offer", tracking_id: "x" })
-        assert.strictEqual(status, 200)
+        const ask = (trackingId: string) =>
+          second.generate("acme", key, { template_id: "offer", tracking_id: trackingId })
+        await waitUntil("the second knows the template", async () => (await ask("x")).status === 200)
+        assert.strictEqual((await terminate(first)).code, 0)
+        await waitUntil("the second is ready", async () => (await second.request("/readyz")).ok)
+        const { headers, status } = await ask("y")
+        assert.deepStrictEqual([status, headers.get("decision-durable")], [200, null])
+        assert.strictEqual((await terminate(second)).code, 0)
       })
+      assert.deepStrictEqual([...(yield* decisionsIn(env)).keys()].sort(), ["x", "y"])
     })))
 
   it.live("is taken over after its process was killed", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("embedded")
+      const env = yield* embeddedEnvironment
       const first = yield* scopedProcess(env)
       yield* Effect.promise(async () => {
         await makeOrganization(first, "acme")
@@ -148,7 +145,7 @@ describe("A data directory", () => {
 describe("--log-level", () => {
   it.live("wins over LOG_LEVEL", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("embedded")
+      const env = yield* embeddedEnvironment
       const service = yield* scopedProcess({ ...env, LOG_LEVEL: "Debug" }, { flags: ["--log-level", "error"] })
       // All that it prints at its start is printed before it ends.
       assert.strictEqual((yield* Effect.promise(() => terminate(service))).code, 0)
@@ -159,7 +156,7 @@ describe("--log-level", () => {
 describe("The first start", () => {
   it.live("prints a curl line that works as it stands, and the second start does not", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("embedded")
+      const env = yield* embeddedEnvironment
       const lineOf = (output: string) => /^curl .*$/m.exec(output)?.[0]
       yield* Effect.scoped(Effect.gen(function* () {
         const service = yield* scopedProcess(env)
@@ -183,9 +180,9 @@ describe("The first start", () => {
       })
     })))
 
-  it.live.runIf(hasPostgres())("makes no demo with DATABASE_URL", () =>
+  it.live("makes no demo with DATABASE_URL", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const service = yield* scopedProcess(env)
       yield* Effect.promise(async () => {
         await waitUntil("it has started", () => service.output().includes("Parlance answers at"))
@@ -197,7 +194,8 @@ describe("The first start", () => {
     })))
 })
 
-describeOnStores("A database of a newer release that has taken something away", (_, environment) => {
+describe("A database of a newer release that has taken something away", () => {
+  const environment = temporaryEnvironment
   it.live("is refused with a message that says so, and is left as it is", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment

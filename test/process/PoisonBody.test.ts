@@ -1,9 +1,9 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { unfinishedReason } from "../../src/store/Attempts.ts"
 import { makeOrganization, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
-import { describeOnStores, type Environment, layerMigrated } from "../support/stores.ts"
+import { type Environment, layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { terminate } from "./support.ts"
 
 /** Runs statements on the store of a service that does not run, or that uses Postgres. */
@@ -32,11 +32,12 @@ const inboxOf = async (service: ServiceProcess): Promise<ReadonlyArray<string>> 
   )
 }
 
-describeOnStores("A body that the service dies of (kill -9)", (store, environment) => {
+describe("A body that the service dies of (kill -9)", () => {
+  const environment = temporaryEnvironment
   it.live("is rejected after three attempts, and all others are taken in", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
-      // Storing the event of this body never ends. On the embedded store nothing else is answered meanwhile.
+      // Storing the event of this body never ends.
       yield* inStore(env, (sql) =>
         Effect.andThen(
           sql.unsafe(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -45,9 +46,7 @@ describeOnStores("A body that the service dies of (kill -9)", (store, environmen
             EXECUTE FUNCTION stuck()`,
         ))
       const isStuck = async (service: ServiceProcess, attempt: number) =>
-        store === "embedded"
-          ? /does not answer/.test(await (await service.request("/readyz")).text())
-          : (await inboxOf(service)).includes(`pending ${attempt}`)
+        (await inboxOf(service)).includes(`pending ${attempt}`)
 
       let key = ""
       for (const attempt of [1, 2, 3]) {
@@ -61,12 +60,11 @@ describeOnStores("A body that the service dies of (kill -9)", (store, environmen
               await send(service, key, click("poison", "x".repeat(300_000)))
             }
             await waitUntil(`attempt ${attempt} is under way`, () => isStuck(service, attempt), 60)
-            if (store === "postgres") await send(service, key, click(`beside ${attempt}`))
+            await send(service, key, click(`beside ${attempt}`))
             service.kill("SIGKILL")
             await service.ended
           })
         }))
-        if (store === "embedded") continue
         yield* inStore(env, (sql) =>
           Effect.andThen(
             // The server would go on without its client, and hold its locks.
@@ -88,7 +86,7 @@ describeOnStores("A body that the service dies of (kill -9)", (store, environmen
         const entries = await inboxOf(service)
         assert.strictEqual(entries[1], `rejected 3 ${unfinishedReason}`)
         const others = entries.filter((_, place) => place !== 1)
-        assert.lengthOf(others, store === "postgres" ? 5 : 2)
+        assert.lengthOf(others, 5)
         for (const entry of others) assert.match(entry, /^done/)
         assert.deepStrictEqual(await terminate(service), { code: 0, signal: null })
       })

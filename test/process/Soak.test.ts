@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import { risersOf } from "../../bench/support/Heap.ts"
 import { soak, type SoakSample } from "../../bench/support/Soak.ts"
-import { hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 // `deno task bench soak` does the same for an hour, with pauses, memory and latency.
 
@@ -25,10 +25,10 @@ const risers = (samples: ReadonlyArray<SoakSample>, phase: SoakSample["phase"]) 
   return risersOf(censuses, least[phase]).filter(({ name }) => isOurs(name))
 }
 
-describe.runIf(hasPostgres())("A service that runs on", () => {
+describe("A service that runs on", () => {
   it.live("keeps as many objects as it had, idle and under load", () =>
     Effect.scoped(Effect.gen(function* () {
-      const environment = yield* temporaryEnvironment("postgres")
+      const environment = yield* temporaryEnvironment
       const samples = yield* Effect.promise(() => soak({ environment, intervalSeconds, idle: 4, loaded: 4, rate }))
       for (const { heap, load, minute, phase } of samples) {
         const asked = load === undefined ? "" : `, ${load.generate.requests} Generates`

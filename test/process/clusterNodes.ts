@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import { freePort, type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
-import type { Environment } from "../support/stores.ts"
+import { type Environment } from "../support/stores.ts"
 import { sinkEnvironment } from "./deliverSink.ts"
 import { type Relay, relayTo } from "./relay.ts"
 

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Decider } from "../../src/decisions/Decider.ts"
@@ -11,7 +11,7 @@ import { Profiles } from "../../src/profiles/Profiles.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../events/support.ts"
 import { waitUntil } from "../support/service.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 /** Stores a body as Segment sends it. */
 const segment = Effect.fnUntraced(function* (slug: string, body: unknown) {
@@ -29,7 +29,8 @@ const identify = (userId: string, traits: unknown, timestamp: string, messageId:
   version: 2,
 })
 
-describeOnStores("Profiles", (_, environment) => {
+describe("Profiles", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     const ask = (slug: string, userId: string, attrs: ReadonlyMap<string, ReadonlyArray<string>> = new Map()) =>
       Effect.flatMap(Decider, (decider) =>
@@ -94,7 +95,8 @@ describeOnStores("Profiles", (_, environment) => {
   })
 })
 
-describeOnStores("Erasing a person", (_, environment) => {
+describe("Erasing a person", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     /** Every text the store holds about an organization, as one. */
     const everything = Effect.fnUntraced(function* (slug: string) {

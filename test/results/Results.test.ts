@@ -15,7 +15,7 @@ import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Changes } from "../../src/store/Changes.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { Views } from "../../src/templates/Views.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -61,7 +61,8 @@ const count = Effect.fnUntraced(function* (
   }`
 })
 
-describeOnStores("the results from the store", (_, environment) => {
+describe("the results from the store", () => {
+  const environment = temporaryEnvironment
   layer(
     Results.layer.pipe(
       Layer.provide([layerLearning, ResultsWorker.layer]),

@@ -12,7 +12,7 @@ import { Organizations } from "../../src/organizations/Organizations.ts"
 import { makePartitions, partitionedTables, readPartitions } from "../../src/retention/Partitions.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../events/support.ts"
-import { describeOnStores, hasPostgres, temporaryEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { day, partitionsSince, receivedAt } from "./support.ts"
 
 const count = (table: string, where = "TRUE") =>
@@ -29,7 +29,8 @@ const names = (table: string) =>
       (partitions) => partitions.map(({ name }) => name),
     ))
 
-describeOnStores("Growth", (_, environment) => {
+describe("Growth", () => {
+  const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("goes into one partition for each time, made ahead once, with what came before they were there", () =>
       Effect.gen(function* () {
@@ -269,10 +270,10 @@ describe("What an organization says about how long things are kept", () => {
   })
 })
 
-describe.runIf(hasPostgres())("Growth on several nodes", () => {
+describe("Growth on several nodes", () => {
   it.live("decides a tracking id once at the turn of a month, whatever the clocks say", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const nodes = yield* Effect.forEach([0, 1], () => Layer.build(layerQuiet(env)))
       const on = <A, E, R>(node: number, effect: Effect.Effect<A, E, R>) =>
         Effect.provideContext(effect as Effect.Effect<A, E, Layer.Success<ReturnType<typeof layerQuiet>>>, nodes[node]!)
@@ -298,7 +299,7 @@ describe.runIf(hasPostgres())("Growth on several nodes", () => {
 
   it.live("lets traffic through while removal waits for somebody who reads for long", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("postgres")
+      const env = yield* temporaryEnvironment
       const node = yield* Layer.build(layerQuiet(env))
       const other = yield* Layer.build(layerQuiet(env))
       const on = <A, E, R>(effect: Effect.Effect<A, E, R>, context = node) =>

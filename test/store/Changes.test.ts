@@ -1,14 +1,15 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Changes } from "../../src/store/Changes.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")
 
-describeOnStores("Changes", (_, environment) => {
+describe("Changes", () => {
+  const environment = temporaryEnvironment
   layer(
     Organizations.layer.pipe(Layer.provideMerge(Changes.layer), Layer.provideMerge(layerMigrated(environment))),
     { excludeTestServices: true },

@@ -1,10 +1,11 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { integerText, seededText } from "../support/collisions.ts"
-import { describeOnStores, layerMigrated } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
-describeOnStores("JSON columns", (_, environment) => {
+describe("JSON columns", () => {
+  const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
     const read = (text: string) =>
       Effect.gen(function* () {

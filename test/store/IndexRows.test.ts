@@ -1,8 +1,8 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { longestKey } from "../../src/learning/SegmentKey.ts"
-import { describeOnStores, emptyEnvironment, layerMigrated } from "../support/stores.ts"
+import { emptyEnvironment, layerMigrated } from "../support/stores.ts"
 
 /** Most bytes of a row of a B-tree index. */
 const mostBytes = 2704
@@ -94,8 +94,8 @@ const textHeader = 8
 /** Header of an index row: a pointer, flags and the bits for NULL. */
 const rowHeader = 16
 
-describeOnStores("Indexes", (store) => {
-  layer(layerMigrated(emptyEnvironment(store)), { excludeTestServices: true })((it) => {
+describe("Indexes", () => {
+  layer(layerMigrated(emptyEnvironment), { excludeTestServices: true })((it) => {
     it.effect("have room for the longest texts that the service stores", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -1,35 +1,18 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Latch, Layer, Logger, Ref } from "effect"
+import { Deferred, Effect, Fiber, Latch, Layer, Logger, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
-import * as Upkeep from "../../src/store/Upkeep.ts"
 import * as Migrations from "../../src/store/Migrations.ts"
-import {
-  describeOnStores,
-  emptyEnvironment,
-  hasPostgres,
-  layerMigrated,
-  layerSettings,
-  temporaryEnvironment,
-} from "../support/stores.ts"
+import { emptyEnvironment, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { snapshot } from "../support/schemaSnapshot.ts"
 
-const build = <A, E, R>(layer: Layer.Layer<A, E, R>) => Effect.scoped(Effect.asVoid(Layer.build(layer)))
-
-describeOnStores("Migrations", (store) => {
-  layer(layerMigrated(emptyEnvironment(store)), { excludeTestServices: true })((it) => {
+describe("Migrations", () => {
+  layer(layerMigrated(emptyEnvironment), { excludeTestServices: true })((it) => {
     it.effect("arrive at the tables that schema/snapshot.sql describes", () =>
       Effect.gen(function* () {
         const expected = readFileSync(new URL("../../schema/snapshot.sql", import.meta.url), "utf8")
         assert.strictEqual(yield* snapshot, expected)
-      }))
-
-    it.effect("make no table that the embedded store's upkeep forgets", () =>
-      Effect.gen(function* () {
-        const made = [...(yield* snapshot).matchAll(/^CREATE TABLE (\w+)/gm)].map(([, table]) => table!)
-          .filter((table) => !/_(first|other)$/.test(table))
-        assert.deepStrictEqual([...Upkeep.tables, "schema_migrations"].sort(), made)
       }))
 
     it.effect("change nothing when they are applied again", () =>
@@ -52,10 +35,10 @@ describeOnStores("Migrations", (store) => {
   })
 })
 
-describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
+describe("Migrations on one Postgres", () => {
   it.live("are applied once by nodes that start together", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* emptyEnvironment("postgres")
+      const env = yield* emptyEnvironment
       const applied = yield* Ref.make(0)
       const node = Effect.scoped(Effect.gen(function* () {
         const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
@@ -83,17 +66,17 @@ describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
   it.live("are not in the way of a backup when nothing is pending, nor is that in theirs", () =>
     Effect.scoped(Effect.gen(function* () {
       const store = StoreFromSettings.layerMigrated.pipe(
-        Layer.provide(layerSettings(yield* temporaryEnvironment("postgres"))),
+        Layer.provide(layerSettings(yield* temporaryEnvironment)),
       )
       const context = yield* Layer.build(store)
       const reader = yield* scopedReader(yield* Effect.provideContext(SqlClient.SqlClient, context))
-      yield* build(Layer.fresh(store))
+      yield* Effect.scoped(Layer.build(Layer.fresh(store)))
       yield* reader.end
     })))
 
   it.live("say that they wait for a backup where something is pending, and are applied once it has ended", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* emptyEnvironment("postgres")
+      const env = yield* emptyEnvironment
       const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
       yield* sql`CREATE TABLE schema_migrations (
@@ -109,20 +92,5 @@ describe.runIf(hasPostgres())("Migrations on one Postgres", () => {
       assert.include(yield* Deferred.await(said), "schema_migrations")
       yield* reader.end
       assert.lengthOf(yield* Fiber.join(migrating), Migrations.files().length)
-    })))
-})
-
-describe("a data directory in use", () => {
-  it.live("is refused to a second opener, and free again when the first is gone", () =>
-    Effect.scoped(Effect.gen(function* () {
-      const env = yield* temporaryEnvironment("embedded")
-      const store = StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env)))
-      yield* Effect.scoped(Effect.gen(function* () {
-        yield* Layer.build(store)
-        const second = yield* Effect.exit(build(store))
-        assert.isTrue(Exit.isFailure(second))
-        assert.include(String(second), "in use by another Parlance process")
-      }))
-      yield* build(store)
     })))
 })

@@ -8,7 +8,7 @@ import { make, type Reached } from "../../src/store/ServerWatch.ts"
 import { Store } from "../../src/store/Store.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { relayTo } from "../process/relay.ts"
-import { emptyEnvironment, hasPostgres, layerSettings } from "../support/stores.ts"
+import { emptyEnvironment, layerSettings } from "../support/stores.ts"
 
 /** An address, and a watch of what is said of it: `reached` is who answers there now, undefined for nobody. */
 const scopedAddress = Effect.gen(function* () {
@@ -151,10 +151,10 @@ describe("ServerWatch", () => {
     }))
 })
 
-describe.runIf(hasPostgres())("A Postgres that is cut off without a word", () => {
+describe("A Postgres that is cut off without a word", () => {
   it.live("fails what was asked meanwhile soon after it is back", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* emptyEnvironment("postgres")
+      const env = yield* emptyEnvironment
       const url = new URL(env["DATABASE_URL"]!)
       const port = Number(url.port || 5432)
       const relay = yield* relayTo(port)

@@ -4,14 +4,13 @@ import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
 import { adminToken, type Service, serviceAt } from "./service.ts"
-import { type Environment, layerSettings, type StoreName, temporaryEnvironment } from "./stores.ts"
+import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 
 /** What the services of a running service can do. */
 export type Services = Layer.Success<typeof layerServices>
 
 /** The real service in this process on a store of its own, with a way to its services behind the routes. */
 export const startWith = (
-  store: StoreName,
   more: Environment = {},
 ): Effect.Effect<
   {
@@ -22,7 +21,7 @@ export const startWith = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const env = yield* temporaryEnvironment(store)
+    const env = { SECRET_KEY: "5e".repeat(32), ...(yield* temporaryEnvironment) }
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(Server.layerServer),

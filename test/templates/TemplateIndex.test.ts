@@ -9,7 +9,7 @@ describe("TemplateIndex", () => {
     "names templates by their whole ids, those of the organization and none that is not there",
     () =>
       Effect.gen(function* () {
-        const { run, service } = yield* startWith("embedded")
+        const { run, service } = yield* startWith()
         const made = async (path: string, body: unknown) =>
           assert.strictEqual((await service.manage("POST", path, body)).status, 201)
         yield* Effect.promise(async () => {

@@ -19,11 +19,8 @@ export interface StepSizes {
   readonly bytes: number
 }
 
-/** On the embedded store decisions wait while a step lasts. */
-export const stepSizes: { readonly [kind in "postgres" | "embedded"]: StepSizes } = {
-  postgres: { rows: 5000, changes: 500, bodies: 20, bytes: 512 * 1024 },
-  embedded: { rows: 500, changes: 100, bodies: 2, bytes: 128 * 1024 },
-}
+/** Large enough to be done soon, and small enough that nobody waits long for the rows of a step. */
+export const stepSizes: StepSizes = { rows: 5000, changes: 500, bodies: 20, bytes: 512 * 1024 }
 
 /** One erasure under way. */
 export interface Work {
