@@ -4,6 +4,7 @@ import { Cause, Console, Effect, Layer, Logger, type LogLevel, Option, Reference
 import { Command, GlobalFlag } from "effect/cli"
 import { accountCommand } from "./cli/AccountCommand.ts"
 import { auditCommand } from "./cli/AuditCommand.ts"
+import { backupCommand, restoreCommand } from "./cli/BackupCommand.ts"
 import * as Connection from "./cli/Connection.ts"
 import { connectionCommand } from "./cli/ConnectionCommand.ts"
 import { deliverCommand } from "./cli/DeliverCommand.ts"
@@ -81,6 +82,8 @@ const program = root.pipe(
   Command.withSubcommands([
     serveCommand,
     migrateCommand,
+    backupCommand.pipe(Command.provide(layerQuiet)),
+    restoreCommand.pipe(Command.provide(layerQuiet)),
     orgCommand.pipe(Command.provide(managed)),
     accountCommand.pipe(Command.provide(managed)),
     auditCommand.pipe(Command.provide(managed)),

@@ -1,0 +1,39 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command } from "effect/cli"
+import { Settings } from "../Settings.ts"
+import * as Backup from "../store/bundled/Backup.ts"
+import * as StoreFromSettings from "../store/StoreFromSettings.ts"
+import { CommandFailed } from "./Connection.ts"
+
+const file = Argument.String("file").pipe(Argument.withDescription("The file of the backup"))
+
+/** The folder of the embedded database. Fails where `DATABASE_URL` names another one. */
+const dataDir = Effect.gen(function* () {
+  const { dataDir, databaseUrl } = yield* Settings
+  if (Option.isNone(databaseUrl)) return dataDir
+  return yield* new CommandFailed({
+    message: "DATABASE_URL is set. Use pg_dump and pg_restore for that database: see docs/operations/backup.md",
+  })
+})
+
+/** `parlance backup FILE` */
+export const backupCommand = Command.make(
+  "backup",
+  { file },
+  Effect.fnUntraced(function* ({ file }) {
+    const folder = yield* dataDir
+    yield* Backup.backup(folder, file).pipe(Effect.provide(StoreFromSettings.layer))
+    yield* Console.log(`The embedded database in ${folder} was written to ${file}`)
+  }),
+).pipe(Command.withDescription("Write the embedded database to a file, while the service runs"))
+
+/** `parlance restore FILE` */
+export const restoreCommand = Command.make(
+  "restore",
+  { file },
+  Effect.fnUntraced(function* ({ file }) {
+    const folder = yield* dataDir
+    yield* Backup.restore(folder, file)
+    yield* Console.log(`${file} was restored to ${folder}. Start the service`)
+  }),
+).pipe(Command.withDescription("Make the embedded database of an empty DATA_DIR out of a backup"))

@@ -1,0 +1,185 @@
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { Buffer } from "node:buffer"
+import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
+import { open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createGunzip, createGzip } from "node:zlib"
+import { type Folders, prepare, versionIn } from "./Folders.ts"
+import * as Lock from "./Lock.ts"
+import * as Tar from "./Tar.ts"
+
+/** A backup was not made or not restored. */
+export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", { reason: Schema.String }) {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** What the server makes anew, or what a backup gets by itself: the write-ahead log. */
+const isLeftOut = (name: string): boolean =>
+  /^(?:postmaster\.(?:pid|opts)|current_logfiles|backup_label.*|tablespace_map.*)$/.test(name) ||
+  /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./.test(name) ||
+  /(?:^|\/)(?:pgsql_tmp.*|pg_internal\.init.*)$/.test(name)
+
+/** Files beside the database that it is of little use without. */
+const besides = ["secret-key", "admin-token"]
+
+async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
+  const file = await open(path).catch((error) => {
+    // A table that was dropped meanwhile.
+    if (error.code === "ENOENT") return undefined
+    throw error
+  })
+  if (file === undefined) return
+  try {
+    const { size } = await file.stat()
+    yield Tar.headerOf({ name, size, type: "file" })
+    let at = 0
+    const buffer = Buffer.alloc(1 << 18)
+    while (at < size) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, size - at), at)
+      if (bytesRead === 0) break
+      yield Buffer.from(buffer.subarray(0, bytesRead))
+      at += bytesRead
+    }
+    // The write-ahead log has what was cut off meanwhile.
+    if (at < size) yield Buffer.alloc(size - at)
+    yield Tar.paddingOf(size)
+  } finally {
+    await file.close()
+  }
+}
+
+const textOf = (name: string, text: string): ReadonlyArray<Buffer> => {
+  const bytes = Buffer.from(text)
+  return [Tar.headerOf({ name, size: bytes.length, type: "file" }), bytes, Tar.paddingOf(bytes.length)]
+}
+
+async function* treeOf(data: string, folder = ""): AsyncGenerator<Buffer> {
+  for (const entry of await readdir(join(data, folder), { withFileTypes: true })) {
+    const name = folder === "" ? entry.name : `${folder}/${entry.name}`
+    if (isLeftOut(name)) continue
+    if (entry.isDirectory()) {
+      yield Tar.headerOf({ name: `data/${name}`, size: 0, type: "folder" })
+      yield* treeOf(data, name)
+    } else if (entry.isFile()) yield* fileOf(join(data, name), `data/${name}`)
+  }
+}
+
+interface Stopped {
+  readonly labelFile: string
+  readonly first: string
+  readonly last: string
+}
+
+const isSegment = (name: string): boolean => /^[0-9A-F]{24}$/.test(name)
+
+async function* archiveOf(dataDir: string, { data }: Folders, stop: () => Promise<Stopped>): AsyncGenerator<Buffer> {
+  for (const name of besides) if (existsSync(join(dataDir, name))) yield* fileOf(join(dataDir, name), name)
+  yield Tar.headerOf({ name: "data", size: 0, type: "folder" })
+  yield* treeOf(data)
+  const { first, labelFile, last } = await stop()
+  for (const name of (await readdir(join(data, "pg_wal"))).filter(isSegment).sort()) {
+    if (name >= first && name <= last) yield* fileOf(join(data, "pg_wal", name), `data/pg_wal/${name}`)
+  }
+  yield* textOf("data/backup_label", labelFile)
+  yield Tar.end
+}
+
+const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+
+/** Writes to a file that has its name only when it is complete and on the disk. */
+const write = async (chunks: AsyncIterable<Buffer>, file: string): Promise<void> => {
+  const unfinished = `${file}.unfinished`
+  try {
+    await pipeline(
+      Readable.from(chunks),
+      createGzip({ level: 1 }),
+      createWriteStream(unfinished, { mode: 0o600, flush: true }),
+    )
+    await rename(unfinished, file)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
+
+/**
+ * Writes a backup of the embedded database of `dataDir` to `file` while the server runs: its files, and the write-ahead log
+ * of the time that copying them takes. Fails with `BackupFailed`.
+ */
+export const backup = (
+  dataDir: string,
+  file: string,
+): Effect.Effect<void, BackupFailed | SqlError, SqlClient.SqlClient> =>
+  Effect.scoped(Effect.gen(function* () {
+    const folders = yield* prepare(dataDir).pipe(
+      Effect.mapError(({ message }) => new BackupFailed({ reason: message })),
+    )
+    const sql = yield* SqlClient.SqlClient
+    // One session all along: the server gives the backup up when its session ends.
+    const session = yield* sql.reserve
+    const ask = (statement: string) => session.executeUnprepared(statement, [], undefined)
+    // The slot keeps the log, and goes with the session.
+    yield* ask("SELECT pg_create_physical_replication_slot('parlance_backup_' || pg_backend_pid(), true, true)")
+    const [started] = yield* ask(
+      "SELECT pg_walfile_name(pg_backup_start('parlance', true)) AS first",
+    ) as Effect.Effect<ReadonlyArray<{ readonly first: string }>, SqlError>
+    const stop = Effect.map(
+      ask(
+        "SELECT s.labelfile AS label, pg_walfile_name(s.lsn) AS last FROM pg_backup_stop(false) s",
+      ) as Effect.Effect<ReadonlyArray<{ readonly label: string; readonly last: string }>, SqlError>,
+      ([stopped]): Stopped => ({ labelFile: stopped!.label, first: started!.first, last: stopped!.last }),
+    )
+    yield* Effect.tryPromise({
+      try: () => write(archiveOf(dataDir, folders, () => Effect.runPromise(stop)), file),
+      catch: (cause) => new BackupFailed({ reason: `The backup was not written: ${reasonOf(cause)}` }),
+    })
+  }))
+
+const unpack = async (file: string, dataDir: string, root: string): Promise<void> => {
+  let hasLabel = false
+  const chunks = createGunzip()
+  createReadStream(file).on("error", (error) => chunks.destroy(error)).pipe(chunks)
+  for await (const [{ name, type }, content] of Tar.read(chunks)) {
+    const isBeside = besides.includes(name)
+    if (!isBeside && name !== "data" && !name.startsWith("data/")) throw new Error(`It holds the name ${name}`)
+    hasLabel ||= name === "data/backup_label"
+    const target = isBeside ? join(dataDir, name) : join(root, `unfinished${name.slice("data".length)}`)
+    if (type === "folder") mkdirSync(target, { recursive: true, mode: 0o700 })
+    else await pipeline(content, createWriteStream(target, { mode: 0o600, flush: true }))
+  }
+  if (!hasLabel) throw new Error("It is not complete")
+}
+
+/**
+ * Makes the embedded database of `dataDir`, which has none, out of a backup. Fails with `BackupFailed`, and leaves no
+ * database then.
+ */
+export const restore = (dataDir: string, file: string): Effect.Effect<void, BackupFailed> =>
+  Effect.scoped(Effect.gen(function* () {
+    const { data, root } = yield* prepare(dataDir)
+    const lock = yield* Lock.open(root)
+    if (!lock.take()) return yield* new BackupFailed({ reason: `A service runs on ${dataDir}. Stop it first` })
+    if (versionIn(data) !== undefined) {
+      return yield* new BackupFailed({
+        reason: `${dataDir} holds a database. Set DATA_DIR to a new folder, or move this one away`,
+      })
+    }
+    const unfinished = join(root, "unfinished")
+    yield* Effect.tryPromise({
+      try: async () => {
+        rmSync(unfinished, { recursive: true, force: true })
+        await unpack(file, dataDir, root)
+        // Read once, so that a file that is no database is not taken for one.
+        await readFile(join(unfinished, "PG_VERSION"))
+        renameSync(unfinished, data)
+      },
+      catch: (cause) => new BackupFailed({ reason: `${file} was not restored: ${reasonOf(cause)}` }),
+    }).pipe(Effect.tapError(() => Effect.sync(() => rmSync(unfinished, { recursive: true, force: true }))))
+  })).pipe(
+    Effect.catchTag("DataDirUnusable", ({ message }) => new BackupFailed({ reason: message })),
+  )

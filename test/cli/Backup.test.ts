@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "../process/support.ts"
+import { makeOrganization, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+
+const command = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const { ended, output } = run(args, env)
+    const { code } = await ended
+    return { code, output: output() }
+  })
+
+describe("parlance backup", () => {
+  it.live(
+    "writes the database under load, and restore makes it anew with every decision answered before",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* embeddedEnvironment
+        const folder = yield* temporaryFolder
+        const file = join(folder, "parlance.backup")
+        const service = yield* scopedProcess(env)
+        const load = yield* scopedLoad("backup", 4)
+        const answered = () => load.calls.filter(({ durable, status }) => status === 200 && durable)
+        yield* Effect.promise(async () => {
+          const key = await makeOrganization(service, "acme")
+          await makeTemplate(service, "acme", "offer")
+          load.aim(targetAt(service, key))
+          await waitUntil("decisions are made", () => answered().length > 300)
+        })
+        const before = answered()
+        const made = yield* command(env, "backup", file)
+        assert.strictEqual(made.code, 0, made.output)
+        assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+        yield* Effect.promise(load.stop)
+
+        const anew = { DATA_DIR: join(folder, "anew") }
+        const restored = yield* command(anew, "restore", file)
+        assert.strictEqual(restored.code, 0, restored.output)
+        assert.strictEqual(
+          readFileSync(join(anew.DATA_DIR, "admin-token"), "utf8"),
+          readFileSync(join(env["DATA_DIR"]!, "admin-token"), "utf8"),
+        )
+        const found = yield* decisionsIn(anew)
+        assert.deepStrictEqual(before.filter(({ copyId, trackingId }) => found.get(trackingId)?.copyId !== copyId), [])
+        const rebuilt = yield* command(anew, "rebuild", "--org", "acme", "--check")
+        assert.strictEqual(rebuilt.code, 0, rebuilt.output)
+
+        const again = yield* command(anew, "restore", file)
+        assert.strictEqual(again.code, 1)
+        assert.include(again.output, "holds a database")
+        const other = { DATA_DIR: join(folder, "other") }
+        writeFileSync(file, readFileSync(file).subarray(0, 100_000))
+        const cut = yield* command(other, "restore", file)
+        assert.strictEqual(cut.code, 1)
+        assert.include(cut.output, "was not restored")
+        assert.isFalse(existsSync(join(other.DATA_DIR, "postgres", "data")))
+      })),
+    300_000,
+  )
+
+  it.live("says what to use with DATABASE_URL", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { code, output } = yield* command(yield* temporaryEnvironment, "backup", "/nowhere")
+      assert.strictEqual(code, 1)
+      assert.include(output, "pg_dump")
+    })))
+})
