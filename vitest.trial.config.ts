@@ -7,6 +7,7 @@ export default defineConfig({
     ...base.test,
     include: [
       "test/process/Kill.test.ts",
+      "test/process/Embedded.test.ts",
       "test/process/EventStorm.test.ts",
       "test/process/StoreOutage.test.ts",
       "test/process/DeliverStorm.test.ts",
