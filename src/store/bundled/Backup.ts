@@ -124,7 +124,9 @@ export const backup = (
     const session = yield* sql.reserve
     const ask = (statement: string) => session.executeUnprepared(statement, [], undefined)
     // The slot keeps the log, and goes with the session.
-    yield* ask("SELECT pg_create_physical_replication_slot('parlance_backup_' || pg_backend_pid(), true, true)")
+    yield* ask(
+      "SELECT s.slot_name::text FROM pg_create_physical_replication_slot('parlance_backup_' || pg_backend_pid(), true, true) s",
+    )
     const [started] = yield* ask(
       "SELECT pg_walfile_name(pg_backup_start('parlance', true)) AS first",
     ) as Effect.Effect<ReadonlyArray<{ readonly first: string }>, SqlError>
