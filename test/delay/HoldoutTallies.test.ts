@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { placeOf } from "../../src/decisions/Holdout.ts"
@@ -10,13 +10,13 @@ import { Results } from "../../src/results/Results.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../events/support.ts"
 import { hour, makeTemplate } from "../learning/support.ts"
-import { describeOnStores } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { dayAt, drain, iso } from "./habits.ts"
 
 const control = { mode: "control", propensity: null } as const
 
-describeOnStores("Tallies of a holdout", (_, environment) => {
-  layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
+describe("Tallies of a holdout", () => {
+  layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("count decisions on both sides once, with the outcomes they have had, when they are four days old", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

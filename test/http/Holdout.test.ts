@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { placeOf } from "../../src/decisions/Holdout.ts"
-import { type Json, type Organization, parallel, suiteOnStores, variants } from "./harness.ts"
+import { type Json, type Organization, parallel, suiteOnService, variants } from "./harness.ts"
 
 /** Users of an organization on each side of a share. */
 const sidesOf = (org: string, share: number, count = 400) => {
@@ -11,7 +11,7 @@ const sidesOf = (org: string, share: number, count = 400) => {
 
 const gone = { copy: {}, message: "Held out: send no message", held_out: true }
 
-suiteOnStores("Holdout", (bench) => {
+suiteOnService("Holdout", (bench) => {
   const manage = async (org: Organization, method: string, path: string, body?: Json) => {
     const answer = await bench.service.manage(method, `/organizations/${org.slug}${path}`, body)
     return answer as { readonly status: number; readonly body: Json }
