@@ -5,6 +5,7 @@ import * as FirstRun from "./FirstRun.ts"
 import { Drain } from "./http/Drain.ts"
 import * as Server from "./http/Server.ts"
 import { Settings } from "./Settings.ts"
+import * as LocalAddress from "./store/LocalAddress.ts"
 import { Store } from "./store/Store.ts"
 
 const isLoopback = (host: string) => host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
@@ -21,6 +22,10 @@ const announce = Effect.gen(function* () {
     onSome: ({ href }) => href.replace(/\/$/, ""),
   })
   yield* Effect.logInfo(`Parlance answers at ${url}`, { store: store.kind, pid: Deno.pid })
+  if (store.kind === "embedded") {
+    const isEverywhere = settings.host === "0.0.0.0" || settings.host === "::"
+    yield* LocalAddress.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)
+  }
   if (store.kind === "embedded" && isLoopback(settings.host)) {
     const greeting = yield* FirstRun.greeting(url)
     if (greeting !== undefined) yield* Console.log(greeting)

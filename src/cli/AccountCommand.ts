@@ -3,6 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { AccountInput, Role } from "../accounts/Account.ts"
 import { InvitationBody } from "../http/AccountsApi.ts"
 import { Settings } from "../Settings.ts"
+import * as LocalAddress from "../store/LocalAddress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
@@ -10,9 +11,10 @@ import { table } from "./Table.ts"
 
 /** A link of the console with the address people reach it under, as far as the settings and this machine tell. */
 const linkTo = Effect.fnUntraced(function* (path: string) {
-  const { host, port, publicUrl } = yield* Settings
+  const { dataDir, databaseUrl, host, port, publicUrl } = yield* Settings
   const remote = yield* Config.option(Config.URL("PARLANCE_URL"))
-  const local = () => `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
+  const running = () => Option.isNone(databaseUrl) ? LocalAddress.read(dataDir) : undefined
+  const local = () => running() ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
   const base = Option.orElse(publicUrl, () => remote)
   return Option.match(base, { onNone: local, onSome: ({ href }) => href.replace(/\/$/, "") }) + path
 })

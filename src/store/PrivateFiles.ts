@@ -3,7 +3,7 @@ import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
 /** What the service keeps in its data directory. Other entries are somebody else's. */
-const ownEntries = ["postgres", "admin-token", "secret-key"]
+const ownEntries = ["postgres", "address", "admin-token", "secret-key"]
 
 const forOthers = 0o077
 

@@ -11,7 +11,8 @@ import { shuffle } from "../process/storm.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { hour } from "./support.ts"
 
-const base = Math.floor(Date.now() / hour) * hour
+// The last noon: in the first hour of a day, its hour and the day would begin alike.
+const base = Math.floor((Date.now() - 12 * hour) / dayMillis) * dayMillis + 12 * hour
 
 const counts = fc.dictionary(fc.constantFrom(...measures), fc.integer({ min: -3, max: 5 }), { maxKeys: 4 })
 const entry: fc.Arbitrary<LedgerEntry> = fc.record({

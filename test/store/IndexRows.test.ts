@@ -44,6 +44,8 @@ const bounds: Readonly<Record<string, number>> = {
   // `id:` and a name, or `digest:` and a digest.
   event_key: id + 10,
   "tallies.segment": longestKey,
+  // A share, the content, and for `fixed` the id of a variant: see `holdoutText`.
+  "holdout_tallies.holdout": 40 + id,
   // Printable ASCII, see `DeliverRoutes`.
   "idempotency_keys.key": 255,
   // Digests, ids and words of the service's own.

@@ -1,0 +1,31 @@
+import { Effect, type Scope } from "effect"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+const fileIn = (dataDir: string) => join(dataDir, "address")
+
+/** The address of the service that runs on `dataDir` of this machine, or ran there last and was killed. */
+export const read = (dataDir: string): string | undefined => {
+  try {
+    return readFileSync(fileIn(dataDir), "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+/** Tells commands on this machine under which address the service on `dataDir` answers, until the scope closes. */
+export const announce = (dataDir: string, url: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      try {
+        writeFileSync(fileIn(dataDir), url, { mode: 0o600 })
+      } catch {
+        // A full disk: commands print the address of their settings.
+      }
+    }),
+    () =>
+      Effect.sync(() => {
+        // Another service on the folder may have announced itself since.
+        if (read(dataDir) === url) rmSync(fileIn(dataDir), { force: true })
+      }),
+  )
