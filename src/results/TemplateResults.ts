@@ -193,16 +193,16 @@ export const TemplateResults = Schema.Struct({
 export type TemplateResults = typeof TemplateResults.Type
 
 /**
- * The same with what keeping to advised send times gained and with the comparison with people who are held out, both of
- * decisions of the window that are four days old or older, and whatever the segment.
+ * The results with the gain of advised send times and the comparison with people held out. Both are over all segments, and
+ * over decisions of the window that are at least four days old.
  */
 export const TimedTemplateResults = Schema.Struct({
   ...TemplateResults.fields,
   timing: TimingResults,
   holdout: described(
     Schema.NullOr(HoldoutResults),
-    "What the decisions of the service bring beyond what people get who are held out, whatever the segment; null where " +
-      "nobody is or was held out",
+    "Outcomes of treated people compared with those of people held out, over all segments; null if nobody is or was " +
+      "held out",
   ),
 })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type

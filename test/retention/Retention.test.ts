@@ -88,7 +88,7 @@ describe("Growth", () => {
           assert.strictEqual(yield* log.find(org("once"), "t" as TemplateId, id), "a")
         }
         assert.strictEqual(yield* count("decisions", "t.org_slug = 'once'"), 6)
-        // What nobody has decided is nobody's.
+        // A tracking id without a decision is not found.
         assert.isUndefined(yield* log.find(org("once"), "t" as TemplateId, makeTrackingId(Date.now())))
       }))
 
