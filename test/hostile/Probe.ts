@@ -15,8 +15,8 @@ export interface Waits {
    */
   readonly longestWorkMillis: number
   /**
-   * Resident memory of the service and its child processes, without the pages of the executable that they share: at the
-   * start of the period, and the most in it. Unit: bytes.
+   * Physical memory of the service and its child processes, in which a page that they share counts once: at the start of the
+   * period, and the most in it. Unit: bytes.
    */
   readonly memoryBefore: number
   readonly memoryPeak: number

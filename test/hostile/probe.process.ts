@@ -15,11 +15,11 @@ const workMillis = (): number => {
   }
 }
 
-/** Without the pages of the executable, which all processes share. */
+/** Its share of physical memory: a page that several processes share, such as one of the executable, counts once in all. */
 const residentOf = (of: number): number => {
   try {
-    const own = readFileSync(`/proc/${of}/status`, "utf8").matchAll(/^Rss(?:Anon|Shmem):\s+(\d+)/gm)
-    return [...own].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1024, 0)
+    const share = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${of}/smaps_rollup`, "utf8"))
+    return Number(share?.[1] ?? 0) * 1024
   } catch {
     return 0
   }
