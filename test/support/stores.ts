@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { inject } from "vitest"
+import { endLeftover } from "../../src/store/bundled/ServerProcess.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import type {} from "./globalSetup.ts"
 import { onServer } from "./onServer.ts"
@@ -39,13 +40,14 @@ export const temporaryEnvironment = databaseFrom(() => inject("postgresTemplate"
 export const emptyEnvironment = databaseFrom(() => undefined)
 
 /** The environment of a service that runs a migrated database in a folder of its own, which goes with the scope. */
-export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope> = Effect.map(
-  temporaryFolder,
-  (folder) => {
-    execFileSync("cp", ["-a", inject("embeddedSeed"), join(folder, "data")])
-    return { DATA_DIR: join(folder, "data") }
-  },
-)
+export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope> = Effect.gen(function* () {
+  const folder = yield* temporaryFolder
+  const dataDir = join(folder, "data")
+  execFileSync("cp", ["-a", inject("embeddedSeed"), dataDir])
+  // The server of a service that was killed still writes while it ends.
+  yield* Effect.addFinalizer(() => endLeftover({ data: join(dataDir, "postgres", "data") }))
+  return { DATA_DIR: dataDir }
+})
 
 /** A migrated store of its own. */
 export const layerMigrated = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>

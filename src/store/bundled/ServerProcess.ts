@@ -72,7 +72,7 @@ const patience = "60 seconds"
  * Ends a server that an earlier process left behind, such as one that still writes its last checkpoint, and takes away the
  * file of one that died whose number another program has now. The caller holds the lock of the folder.
  */
-export const endLeftover = ({ data }: Folders): Effect.Effect<void> =>
+export const endLeftover = ({ data }: Pick<Folders, "data">): Effect.Effect<void> =>
   Effect.gen(function* () {
     const found = PidFile.read(data)
     if (found === undefined) return
