@@ -1,5 +1,5 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Deferred, Effect, Layer, Schedule, String } from "effect"
+import { Deferred, Effect, Layer, Schedule } from "effect"
 import { join } from "node:path"
 import { Settings } from "../Settings.ts"
 import * as Files from "./bundled/Files.ts"
@@ -8,7 +8,7 @@ import * as Lock from "./bundled/Lock.ts"
 import { find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
-import { columnTypes } from "./ColumnTypes.ts"
+import { clientOptions } from "./ClientOptions.ts"
 import { tighten } from "./PrivateFiles.ts"
 import { Store } from "./Store.ts"
 
@@ -100,11 +100,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   const client = PgClient.layer({
     ...connectionTo(folders),
     maxConnections: databasePoolSize,
-    startupParameters: { idle_in_transaction_session_timeout: "8s" },
-    transformResultNames: String.snakeToCamel,
-    transformQueryNames: String.camelToSnake,
-    transformJson: false,
-    types: columnTypes,
+    ...clientOptions,
   })
   return Layer.merge(
     client,

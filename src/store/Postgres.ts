@@ -1,7 +1,7 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Effect, Layer, Option, Redacted, String } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { Settings } from "../Settings.ts"
-import { columnTypes } from "./ColumnTypes.ts"
+import { clientOptions } from "./ClientOptions.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
@@ -40,12 +40,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     ...connection,
     ...(watch && { stream: watch.open }),
     maxConnections: databasePoolSize,
-    // A node that is paused or cut off in the middle of a transaction does not hold the others up for longer.
-    startupParameters: { idle_in_transaction_session_timeout: "8s" },
-    transformResultNames: String.snakeToCamel,
-    transformQueryNames: String.camelToSnake,
-    transformJson: false,
-    types: columnTypes,
+    ...clientOptions,
   })
   return Layer.merge(
     client,
