@@ -88,7 +88,7 @@ export interface Awaited {
   readonly trackingId: string
 }
 
-/** What became of a group of decisions. */
+/** The result of storing a group of decisions. */
 interface Inserted {
   /** The variant that stands for each of them, in their order. */
   readonly copyIds: ReadonlyArray<CopyId>

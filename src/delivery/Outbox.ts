@@ -20,7 +20,7 @@ export interface Claimed extends Message {
   readonly traceparent?: string | null
 }
 
-/** What became of a message that was claimed. */
+/** The result of sending a claimed message. */
 export type Settled =
   & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
   & (

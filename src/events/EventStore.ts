@@ -254,7 +254,7 @@ export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number =>
   return end < 0 ? found.length : end
 }
 
-/** What became of events that came in. */
+/** The result of storing received events. */
 export interface StoredEvents {
   /** Those that were new. */
   readonly stored: ReadonlyArray<Stored>

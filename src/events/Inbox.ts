@@ -17,7 +17,7 @@ export interface Received {
   readonly body: Uint8Array
 }
 
-/** What became of a body. `pending`: not looked at yet; `partial`: some of its items were not understood; `rejected`: all. */
+/** State of a webhook body. `pending`: not read yet; `partial`: some items were not understood; `rejected`: none was. */
 export type InboxStatus = "pending" | "done" | "partial" | "rejected"
 
 /** A stored body, as a person looks at it. */

@@ -125,7 +125,10 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       payload: CustomEventsBody,
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
-    }).annotateMerge(keyed).annotate(OpenApi.Summary, "What became of messages; stored, then answered"),
+    }).annotateMerge(keyed).annotate(
+      OpenApi.Summary,
+      "Receive events about messages; they are stored before the answer",
+    ),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },
       payload: Schema.Json.annotate({ description: "Whatever the platform sends; stored as it came" }),

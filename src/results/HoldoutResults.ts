@@ -6,7 +6,7 @@ import type { Objective } from "../domain/Template.ts"
 import type { HoldoutCounts, PeopleCounts } from "../events/HoldoutTallies.ts"
 import { compare } from "./HoldoutComparison.ts"
 
-// What the decisions of the service bring beyond what people get who are held out, as the API answers it.
+// The comparison of treated people with people held out, in the shape of the API's answer.
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 

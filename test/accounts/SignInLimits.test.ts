@@ -19,7 +19,7 @@ describe("Limits of signing in", () => {
     const make = (email: string) =>
       Effect.flatMap(Accounts, (accounts) => accounts.create({ email, name: "Someone", password }))
 
-    /** What became of an attempt, by its tag. */
+    /** Signs in once; returns the tag of the result. */
     const attempt = (email: string, word: string, address: string, deviceCookie?: string) =>
       Effect.flatMap(
         SignIn,

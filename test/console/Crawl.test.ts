@@ -63,7 +63,7 @@ const clientSecret = "a-client-secret-of-the-test"
 const endsSession = (action: string) =>
   action === "/console/sign-out" || action === "/console/account/password" || action.endsWith("/end")
 
-/** What takes away what other forms are about: tried after them. */
+/** Whether a form removes something that other forms need. Such forms are tried last. */
 const takesAway = (action: string) => /\/(delete|remove|revoke|withdraw|erase|archive|cancel)(\?|$)/.test(action)
 
 interface Answer {

@@ -1,10 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { suiteOnServers } from "../learning/support.ts"
+import { suiteOnServer } from "../learning/support.ts"
 import { managed, signedIn } from "./furnished.ts"
 
-suiteOnServers("Stopped learning", (server) => {
+suiteOnServer("Stopped learning", (server) => {
   const stop = (org: string) =>
     server().run(Effect.flatMap(SqlClient.SqlClient, (sql) =>
       sql`

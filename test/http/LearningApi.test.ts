@@ -2,11 +2,11 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decide, receive, tallies } from "../events/support.ts"
-import { hour, makeTemplate, settle, suiteOnServers } from "../learning/support.ts"
+import { hour, makeTemplate, settle, suiteOnServer } from "../learning/support.ts"
 import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
-suiteOnServers("the management of learning", (server) => {
+suiteOnServer("the management of learning", (server) => {
   const call = (method: string, path: string, body?: unknown) => server().service.manage(method, path, body)
   /** An answer of the management API with everything. */
   const ask = async (method: string, path: string, init: RequestInit = {}) => {

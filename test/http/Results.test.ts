@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
 import { org, receive } from "../events/support.ts"
-import { day, hour, makeTemplate, plant, settle, suiteOnServers } from "../learning/support.ts"
+import { day, hour, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 import { decide } from "../events/support.ts"
@@ -47,7 +47,7 @@ const assertCoherent = (variants: ReadonlyArray<Json>, message: string) => {
   }
 }
 
-suiteOnServers("Results", (server) => {
+suiteOnServer("Results", (server) => {
   const ask = async (path: string) => {
     const { service } = server()
     return read(

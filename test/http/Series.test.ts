@@ -1,14 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { encodeCell } from "../../src/bandit/Cells.ts"
-import { day, makeTemplate, plant, settle, suiteOnServers } from "../learning/support.ts"
+import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { makeOrganization } from "../support/service.ts"
 import { type Json } from "./harness.ts"
 
 const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
 
-suiteOnServers("The series of a template", (server) => {
+suiteOnServer("The series of a template", (server) => {
   const ask = (path: string): Promise<{ status: number; body: Json }> =>
     server().service.manage("GET", `/organizations/${path}`)
   const organization = async (slug: string) => {

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { tallies } from "../events/support.ts"
-import { settle, suiteOnServers } from "../learning/support.ts"
+import { settle, suiteOnServer } from "../learning/support.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { type Answer, assertProblem, type Json, parallel, pointersOf, read } from "./harness.ts"
 
@@ -14,7 +14,7 @@ const padded = (event: unknown, bytes: number) => {
   return text + " ".repeat(bytes - text.length)
 }
 
-suiteOnServers("Webhooks", (server) => {
+suiteOnServer("Webhooks", (server) => {
   /** An organization with a key for events; requests as they stand. */
   const organization = async (slug: string, scopes: ReadonlyArray<string> = ["generate", "events"]) => {
     const { run, service } = server()

@@ -51,7 +51,7 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
     return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
   }).pipe(Effect.orDie)
 
-/** A suite on both stores, each with one service that sends to one receiver. */
+/** A suite with one service that sends to one receiver. */
 export const suiteOnSending = (name: string, suite: (bench: SendingBench) => void) =>
   describe(name, () => {
     const environment = temporaryEnvironment

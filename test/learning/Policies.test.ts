@@ -10,7 +10,7 @@ import { Policies } from "../../src/learning/Policies.ts"
 import { layerQuiet, makeOrg, tallies } from "../events/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
-import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServers, type Trace } from "./support.ts"
+import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServer, type Trace } from "./support.ts"
 
 /** The real policies, with a note of every window that is fitted, and a door that fits wait at while it is closed. */
 const observed = Effect.gen(function* () {
@@ -261,7 +261,7 @@ describe("Policies", () => {
   })
 })
 
-suiteOnServers("Policies behind HTTP", (server) => {
+suiteOnServer("Policies behind HTTP", (server) => {
   it("shows an event that was acknowledged a moment ago to a caller who does not want the cache", async () => {
     const { service } = server()
     const key = await makeOrganization(service, "acme", ["generate", "events"])

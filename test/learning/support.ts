@@ -152,16 +152,15 @@ export const startServer = Effect.fnUntraced(function* (
 /** A running server and the services behind it. */
 export type Running = Effect.Success<ReturnType<typeof startServer>>
 
-/** A suite on both stores, each with one server that all its tests share. */
-export const suiteOnServers = (
+/** A suite with one server that all its tests share. */
+export const suiteOnServer = (
   name: string,
   suite: (server: () => Running) => void,
   options: { readonly jobs?: boolean } = {},
 ) =>
   describe(name, () => {
-    const environment = temporaryEnvironment
     let running: Running
-    const start = Effect.orDie(Effect.flatMap(environment, (env) => startServer(env, options)))
+    const start = Effect.orDie(Effect.flatMap(temporaryEnvironment, (env) => startServer(env, options)))
     aroundTests(start, (started) => running = started)
     suite(() => running)
   })

@@ -60,7 +60,7 @@ const timesOf = (sink: Sink) => sink.arrivals.map(([, , at]) => at)
 /** Addresses at which something was handed on. */
 const reached = (sink: Sink) => new Set(sink.arrivals.map(([, email]) => email))
 
-/** What holds whatever happened: returns ids that arrived more than once. */
+/** Checks that hold after every storm. Returns the ids that arrived more than once. */
 const judge = (
   sink: Sink,
   accepted: ReadonlySet<string>,

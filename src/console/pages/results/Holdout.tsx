@@ -38,7 +38,7 @@ export const comparisonText = ({ difference, interval, needed, outcome }: Holdou
     } more decisions.`
 }
 
-/** What the decisions of the service bring, against people who are held out; nothing where nobody is. */
+/** The comparison of treated people with people held out. Empty without a holdout. */
 export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }) => {
   if (holdout === null) return null
   const { control, outcomes, running, treated } = holdout
