@@ -35,6 +35,8 @@ export interface Ask {
   /** False brings the model up to date first. */
   readonly useCache?: boolean | undefined
   readonly trace?: boolean | undefined
+  /** Tracking id of the decision if the user gets no message: the same for repetitions of one request. Default: `trackingId`. */
+  readonly heldOutId?: string | undefined
 }
 
 /** Commits a decision together with what belongs to it, such as the message made of its rendered variables. */
@@ -320,7 +322,9 @@ export class Decider extends Context.Service<Decider, {
 
       const record = ({ ask, decision, first, view }: Planned): Effect.Effect<Outcome, BufferFull> =>
         Effect.map(
-          ask.recorder === undefined || first._tag === "HeldOut"
+          first._tag === "HeldOut"
+            ? log.record({ ...decision, trackingId: ask.heldOutId ?? decision.trackingId })
+            : ask.recorder === undefined
             ? log.record(decision)
             : ask.recorder(decision, first.vars),
           (recorded) => settled(view, ask, decision, first, recorded),

@@ -2,6 +2,7 @@ import { Clock, Context, Duration, Effect, Layer, Metric, Queue, Schema } from "
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { hash } from "node:crypto"
 import type { Decision } from "../decisions/Decision.ts"
 import { type Ask, Decider } from "../decisions/Decider.ts"
 import { NotRendered, type Outcome } from "../decisions/Outcome.ts"
@@ -119,6 +120,13 @@ const queued = Metric.counter("parlance_deliveries_queued_total", { incremental:
 const keptHours = 24
 
 const keyOf = ({ idempotency, org }: Pick<Entry, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
+
+/**
+ * Tracking id of the decision on a recipient without a message. No message keeps the key, so a repeated request is told by the
+ * decision itself, which is recorded once under one tracking id.
+ */
+const heldOutIdOf = ({ digest, key }: { readonly key: string; readonly digest: string }) =>
+  `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
 /** Stores messages and decisions; call it inside a transaction. */
 const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: ReadonlyArray<Entry>) {
@@ -411,7 +419,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         }
         const id = SecureRandom.uuidV7Unsafe()
         const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
-        const decided: Ask = { ...ask, trackingId: id, userId: ask.email }
+        const heldOutId = ask.idempotency && heldOutIdOf(ask.idempotency)
+        const decided: Ask = { ...ask, trackingId: id, userId: ask.email, heldOutId }
         const result = yield* (sticky ? enqueueSticky : enqueueFresh)(org, ask, decided, {
           id,
           traceparent: yield* carried,

@@ -72,6 +72,12 @@ suiteOnSending("Deliver", (bench) => {
         json.decisions.map(({ copy_id, mode }: Json) => [copy_id, mode]),
         Array(sticky_hours === 0 ? 2 : 1).fill(["", "control"]),
       )
+      const keyed = { "idempotency-key": "once" }
+      for (const headers of [keyed, keyed, { "idempotency-key": "again" }]) {
+        assertProblem(await org.deliver({ ...message, email }, headers), 422, "held-out")
+      }
+      const { json: { decisions } } = await org.manage("GET", "/templates/t/decisions")
+      assert.lengthOf(decisions, sticky_hours === 0 ? 4 : 1, "a decision for each key, however often it comes")
       const other = await org.deliver({ ...message, email: people.find((one) => !isHeldOut(one)) })
       assert.strictEqual(other.status, 200, other.text)
       const forced = await org.deliver({ ...message, email, copy_id: "a" })
