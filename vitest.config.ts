@@ -1,15 +1,56 @@
 import { defineConfig } from "vitest/config"
 
+/** Tests over processes, browsers and containers, long storms and hostile trials: `deno task test:system`. */
+const system = [
+  "test/browser/**/*.test.ts",
+  "test/cli/**/*.test.ts",
+  "test/console/Crawl.test.ts",
+  "test/demo/Demo.test.ts",
+  "test/container/**/*.test.ts",
+  "test/hostile/**/*.test.ts",
+  "test/http/Fuzz.test.ts",
+  "test/process/**/*.test.ts",
+  "test/readme/**/*.test.ts",
+]
+
+/** Lines that begin with `Skipped: `, which say why a part of the tests does not run on this machine. */
+const skipped = new Set<string>()
+
+/** Settings of all tests. */
+export const common = {
+  // Before any test imports `effect`.
+  setupFiles: ["src/runtime/leakGuard.ts"],
+  globalSetup: ["test/support/globalSetup.ts"],
+  // These stop a test that hangs. A busy machine may take ten times as long as an idle one.
+  testTimeout: 180_000,
+  hookTimeout: 300_000,
+}
+
+/** A file to which the results are also written as JSON. */
+const report = process.env["TEST_REPORT"]
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // Before any test imports `effect`.
-    setupFiles: ["src/runtime/leakGuard.ts"],
-    globalSetup: ["test/support/globalSetup.ts"],
-    // For what hangs: a machine that is busy with something else may take ten times what it takes alone.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
-    // Two processes: on the smallest machines more only take turns, and each holds a database or two.
+    projects: [
+      // Files share a process and what it has imported: importing the service takes longer than most of its tests.
+      { test: { ...common, name: "quick", include: ["test/**/*.test.ts"], exclude: system, isolate: false } },
+      { test: { ...common, name: "system", include: system } },
+    ],
+    // Two processes: more would only take turns on the smallest machines.
     maxWorkers: 2,
+    onConsoleLog: (log) => {
+      if (!log.startsWith("Skipped: ")) return true
+      skipped.add(log.trim())
+      return false
+    },
+    reporters: [
+      "default",
+      {
+        onTestRunEnd: () => {
+          for (const line of skipped) console.log(line)
+        },
+      },
+      ...(report === undefined ? [] : [["json", { outputFile: report }] as ["json", { outputFile: string }]]),
+    ],
   },
 })

@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config"
-import base from "./vitest.config.ts"
+import { common } from "./vitest.config.ts"
 
 /** The heavy trials at full size: `deno task trial`. CI runs the same tests smaller. */
 export default defineConfig({
   test: {
-    ...base.test,
+    ...common,
     include: [
       "test/process/Kill.test.ts",
       "test/process/Embedded.test.ts",

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { AdminGuesses } from "../../src/auth/AdminGuesses.ts"
 import { AttemptWindows } from "../../src/auth/AttemptWindows.ts"
 import { networkOf } from "../../src/domain/Addresses.ts"
-import { adminToken } from "../support/service.ts"
-import { startWith } from "../support/servicesOf.ts"
+import { adminToken, scopedProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 describe("Networks that attempts are counted by", () => {
   it("are an IPv4 address, and the /64 of an IPv6 address", () => {
@@ -64,7 +64,8 @@ describe("Guesses at the admin token", () => {
 
   it.live("are answered 429 with Retry-After, by the client's address behind a trusted proxy", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { service } = yield* startWith({ TRUSTED_PROXIES: "127.0.0.0/8" })
+      // Refusals are counted by process, and other tests share this one.
+      const service = yield* scopedProcess({ ...(yield* temporaryEnvironment), TRUSTED_PROXIES: "127.0.0.0/8" })
       yield* Effect.promise(async () => {
         const ask = (address: string, token: string) =>
           service.request("/console/api/organizations", {

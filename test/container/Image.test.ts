@@ -16,7 +16,7 @@ const builder = `${id}-builder`
 const stage = `${id}-stage`
 const standIn = `${id}-balancer`
 
-const available = hasDocker("Image")
+const available = hasDocker("the container image")
 
 /** Runs `docker-compose`, or `docker compose` where that is the one there is, on the project of this test. */
 const compose = async (environment: Record<string, string>, ...args: ReadonlyArray<string>) => {

@@ -14,7 +14,7 @@ const hasHaproxy = (): boolean => {
     execFileSync("haproxy", ["-v"], { stdio: "pipe" })
     return true
   } catch {
-    console.warn("Balancer: skipped, HAProxy is not installed (apt-get install haproxy)")
+    console.warn("Skipped: the load balancer (HAProxy is not installed: apt-get install haproxy)")
     return false
   }
 }

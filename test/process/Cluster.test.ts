@@ -25,7 +25,7 @@ const ceiling = 100
 /** What an owner of a lane may have sent and not recorded when it goes. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
-const isDockerThere = hasDocker("Cluster with restarts and a failover of Postgres")
+const isDockerThere = hasDocker("restarts and a failover of PostgreSQL beneath a cluster")
 
 const store: Effect.Effect<
   { readonly env: Environment; readonly postgres?: Surroundings["postgres"] },

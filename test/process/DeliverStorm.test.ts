@@ -16,7 +16,7 @@ const ceiling = 100
 /** The lane lets this many be sent and not yet recorded, half a second's worth claimed at a time. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
-const isDockerThere = hasDocker("DeliverStorm with restarts of Postgres")
+const isDockerThere = hasDocker("restarts of PostgreSQL in the storm of deliveries")
 
 interface Store {
   readonly env: Environment

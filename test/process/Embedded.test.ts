@@ -34,7 +34,12 @@ const processesOn = (env: Environment): ReadonlyArray<string> =>
 const noneLeft = (env: Environment) =>
   Effect.promise(() => waitUntil("no server is left", () => processesOn(env).length === 0, 30))
 
-describe.runIf(process.platform === "linux")("The embedded database", () => {
+const isLinux = process.platform === "linux"
+if (!isLinux) {
+  console.warn("Skipped: processes of the embedded database (they are found in /proc, which only Linux has)")
+}
+
+describe.runIf(isLinux)("The embedded database", () => {
   it.live(
     "has every decision that was answered when the service, the server or both are killed, and leaves no process",
     () =>

@@ -17,7 +17,7 @@ const ways = [
   { name: "stopped", away: ["stop", "--time", "5"], back: ["start"] },
 ] as const
 
-describe.runIf(hasDocker("StoreOutage"))("A service whose Postgres goes away under load", () => {
+describe.runIf(hasDocker("a store that goes away under load"))("A service whose Postgres goes away under load", () => {
   it.live(
     "answers from memory, then 503, and recovers by itself with nothing lost",
     () =>

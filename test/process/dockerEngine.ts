@@ -10,14 +10,14 @@ export const docker = async (...args: ReadonlyArray<string>): Promise<string> =>
   return stdout.trim()
 }
 
-/** Whether a Docker engine answers; says so when the suite `name` is skipped for want of one. */
-export const hasDocker = (name: string): boolean => {
+/** Whether a Docker engine answers. Prints that `tests` are skipped where none does. */
+export const hasDocker = (tests: string): boolean => {
   try {
     execFileSync("docker", ["info"], { stdio: "pipe", timeout: 20_000 })
     return true
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error)
-    console.warn(`${name}: skipped, no Docker engine answers (${reason})`)
+    console.warn(`Skipped: ${tests} (no Docker engine answers: ${reason})`)
     return false
   }
 }

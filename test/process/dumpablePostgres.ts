@@ -22,7 +22,7 @@ const image = "postgres:18"
 
 /** Whether the image's `pg_dump` is of its server's release: it dumps no newer one. */
 const isImageWhole = (): boolean =>
-  hasDocker("Backup") &&
+  hasDocker("the dump of a running system by the image's pg_dump") &&
   / 18\./.test(
     spawnSync("docker", ["run", "--rm", "--entrypoint", "pg_dump", image, "--version"]).stdout?.toString() ?? "",
   )
@@ -80,6 +80,6 @@ const bin = installed()
 export const dumpablePostgres = isImageWhole() ? inDocker : bin !== undefined ? onThisMachine(bin) : undefined
 if (dumpablePostgres === undefined) {
   console.warn(
-    `Backup: skipped, there is neither Docker with the pg_dump of ${image} nor a Postgres in /usr/lib/postgresql`,
+    `Skipped: the dump of a running system (neither Docker with the pg_dump of ${image} nor a PostgreSQL in /usr/lib/postgresql)`,
   )
 }

@@ -10,7 +10,7 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 export const hasBrowser = existsSync(executablePath)
 
 if (!hasBrowser) {
-  console.warn(`No Chromium at ${executablePath} (CHROMIUM names another): tests in a browser do not run`)
+  console.warn(`Skipped: tests in a browser (no Chromium at ${executablePath}; CHROMIUM names another)`)
 }
 
 /** A Chromium that asks nobody but the page under test. */

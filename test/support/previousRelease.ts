@@ -14,14 +14,14 @@ export const previousRelease = (): readonly [version: string, commit: string] =>
 const git = (...args: ReadonlyArray<string>) =>
   execFileSync("git", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] })
 
-/** Whether this checkout's history reaches back to that release; prints why not. */
+/** Whether the history of this checkout reaches back to that release. Prints that upgrades are skipped where it does not. */
 export const hasPreviousRelease = (): boolean => {
   const [version, commit] = previousRelease()
   try {
     git("cat-file", "-e", `${commit}^{commit}`)
     return true
   } catch {
-    console.warn(`Upgrades are not tried: this checkout has no commit of release ${version}; fetch the whole history`)
+    console.warn(`Skipped: upgrades (this checkout has no commit of release ${version}; fetch the whole history)`)
     return false
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { inject } from "vitest"
 import { endLeftover } from "../../src/store/bundled/ServerProcess.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
-import type {} from "./globalSetup.ts"
+import type { TestDatabases } from "./globalSetup.ts"
 import { onServer } from "./onServer.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 import { openFolder } from "./throwawayPostgres.ts"
@@ -19,31 +19,38 @@ export const temporaryFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-/** A new database on the server of the test run that goes with the scope, a copy of `template`. */
-const databaseFrom = (template: () => string | undefined): Effect.Effect<Environment, never, Scope.Scope> =>
+/** The databases of the test run, whose server starts at the first request. */
+const testDatabases = Effect.promise(async (): Promise<TestDatabases> => {
+  const response = await fetch(inject("testDatabases"))
+  if (!response.ok) throw new Error(`The database server of the tests did not start: ${await response.text()}`)
+  return await response.json()
+})
+
+/** A new database on the server of the test run that goes with the scope: a copy of the migrated one, or empty. */
+const databaseFrom = (source: "migrated" | "empty"): Effect.Effect<Environment, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const url = inject("postgresUrl")
+    const { server, template } = yield* testDatabases
     const name = `test_${randomUUID().replaceAll("-", "")}`
-    const run = (statement: string) => Effect.promise(() => onServer(url, statement))
-    const source = template()
+    const run = (statement: string) => Effect.promise(() => onServer(server, statement))
     yield* Effect.acquireRelease(
-      run(`CREATE DATABASE ${name}${source === undefined ? "" : ` TEMPLATE ${source}`}`),
+      run(`CREATE DATABASE ${name}${source === "empty" ? "" : ` TEMPLATE ${template}`}`),
       () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     )
-    return { DATABASE_URL: new URL(`/${name}`, url).href, DATABASE_POOL_SIZE: "4" }
+    return { DATABASE_URL: new URL(`/${name}`, server).href, DATABASE_POOL_SIZE: "4" }
   })
 
 /** The environment of a service on a migrated database of its own, which goes with the scope. */
-export const temporaryEnvironment = databaseFrom(() => inject("postgresTemplate"))
+export const temporaryEnvironment = databaseFrom("migrated")
 
 /** The same, without tables. */
-export const emptyEnvironment = databaseFrom(() => undefined)
+export const emptyEnvironment = databaseFrom("empty")
 
 /** The environment of a service that runs a migrated database in a folder of its own, which goes with the scope. */
 export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope> = Effect.gen(function* () {
   const folder = yield* temporaryFolder
   const dataDir = join(folder, "data")
-  execFileSync("cp", ["-a", inject("embeddedSeed"), dataDir])
+  const { seed } = yield* testDatabases
+  execFileSync("cp", ["-a", seed, dataDir])
   // The server of a service that was killed still writes while it ends.
   yield* Effect.addFinalizer(() => endLeftover({ data: join(dataDir, "postgres", "data") }))
   return { DATA_DIR: dataDir }

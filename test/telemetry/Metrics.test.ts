@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe } from "vitest"
 import { makeTemplate } from "../process/support.ts"
-import { makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")
 
@@ -46,7 +46,8 @@ describe("Metrics", () => {
 
   it.live("of a running service have the types and labels of the documentation", () =>
     Effect.scoped(Effect.gen(function* () {
-      const service = yield* startInProcess(embeddedEnvironment)
+      // Metrics are counted by process, and other tests share this one.
+      const service = yield* scopedProcess(yield* temporaryEnvironment)
       yield* Effect.promise(async () => {
         const metrics = async () => await (await service.request("/metrics")).text()
         // An alert that something has stopped, or on a share, knows nothing of a counter that is not there.

@@ -25,6 +25,7 @@ import { packageFor } from "../../../src/store/bundled/Programs.ts"
 import { temporaryFolder } from "../../support/stores.ts"
 
 const isRoot = process.getuid?.() === 0
+if (!isRoot) console.warn("Skipped: folders of a server that root starts (the tests do not run as root)")
 
 describe("The folders of the bundled server", () => {
   it("have the socket beside the data, or in a short folder where its path would be too long", () => {
