@@ -4,11 +4,11 @@ import { it } from "vitest"
 import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { connect, deliveryEnvironment, furnish, receiver } from "../console/furnished.ts"
 import { startInProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
 const start = Effect.all({
-  service: startInProcess(embeddedEnvironment, deliveryEnvironment),
+  service: startInProcess(temporaryEnvironment, deliveryEnvironment),
   sink: receiver,
 })
 

@@ -6,7 +6,7 @@ import { managed, password } from "../console/furnished.ts"
 import { decide, receive } from "../events/support.ts"
 import { day, hour, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
 import type { BrowserContext } from "../support/browser.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
 const segment = (daypart: string) => encodeCell([["daypart", daypart], ["weekend", "weekday"]])
@@ -30,7 +30,7 @@ const plantEvenings = Effect.fnUntraced(function* (slug: string, template: strin
 })
 
 const start = Effect.gen(function* () {
-  const running = yield* startServer(yield* embeddedEnvironment)
+  const running = yield* startServer(yield* temporaryEnvironment)
   const manage = managed(running.service)
   yield* Effect.promise(async () => {
     await manage("POST", "/accounts", { email: "ada@example.com", name: "Ada", administrator: true, password })

@@ -5,12 +5,12 @@ import { it } from "vitest"
 import { password } from "../console/furnished.ts"
 import { faultsByAxe, type Page, screenshot } from "../support/browser.ts"
 import { startInProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
 const script = `<script>top.document.title="owned"</script><img src=x onerror="top.document.title='owned'">`
 
-const start = Effect.map(startInProcess(embeddedEnvironment), (service) => ({ service }))
+const start = Effect.map(startInProcess(temporaryEnvironment), (service) => ({ service }))
 
 describeInBrowser("Templates in a browser", start, (tried) => {
   const { inEveryLook, manage, signIn, submit: press } = tried

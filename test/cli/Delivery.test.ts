@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, type Scope } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { receiver, signingSecret } from "../delivery/receiver.ts"
@@ -7,7 +7,7 @@ import { deliveryEnvironment, enqueue, furnish, layerQueue } from "../delivery/s
 import { makeOrg } from "../events/support.ts"
 import type { Services } from "../learning/support.ts"
 import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment, type Environment } from "../support/stores.ts"
+import { embeddedEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -75,10 +75,10 @@ describe("parlance connection and deliver", () => {
   )
 
   it.live(
-    "list, show, cancel and count what is queued on the embedded store that nobody serves",
+    "list, show, cancel and count what is queued, on a database that no service uses",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* embeddedEnvironment
+        const env = yield* temporaryEnvironment
         const [first, second] = yield* during(
           env,
           Effect.gen(function* () {
@@ -112,11 +112,7 @@ describe("parlance connection and deliver", () => {
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
-        const env: Environment = yield* embeddedEnvironment as Effect.Effect<
-          Environment,
-          never,
-          Scope.Scope
-        >
+        const env: Environment = yield* temporaryEnvironment
         const service = yield* scopedProcess({ ...env, ...deliveryEnvironment })
         yield* Effect.promise(async () => {
           await service.manage("POST", "/organizations", { slug: "acme", name: "Acme" })

@@ -1,13 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Redacted, type Scope } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { Intake } from "../../src/events/Intake.ts"
 import { decide, layerQuiet, makeOrg, receive, tallies } from "../events/support.ts"
 import { day, makeTemplate, plant, type Services, settle } from "../learning/support.ts"
 import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -57,10 +57,10 @@ const history = Effect.gen(function* () {
   yield* settle("acme")
 })
 
-const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
+describe("parlance learning on a database that no service uses", () => {
   it.live("shows results, and refuses to where there is no such template", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* environment
+      const env = yield* temporaryEnvironment
       yield* during(env, history)
       const { fails, json, text } = commands(env)
       const results = yield* json("results", "t")
@@ -87,7 +87,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
     "lists and resumes stopped learning, and erases a person with a report",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
+        const env = yield* temporaryEnvironment
         yield* during(
           env,
           Effect.gen(function* () {
@@ -117,7 +117,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
 
   it.live("lists the inbox and has bodies looked at again", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* environment
+      const env = yield* temporaryEnvironment
       yield* during(env, history)
       const { fails, json, text } = commands(env)
       const wrong = yield* json("inbox", "list")
@@ -161,7 +161,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
     "recounts, ends with status 1 where a check finds differences, and mends them",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
+        const env = yield* temporaryEnvironment
         yield* during(env, history)
         const { fails, json, text } = commands(env)
         assert.include(yield* text("rebuild", "--check"), "200 decisions in 1 templates: every count was right")
@@ -187,13 +187,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       })),
     600_000,
   )
-}
-
-describe("parlance learning on an embedded store that nobody serves", () => suite(embeddedEnvironment))
-describe(
-  "parlance learning on Postgres",
-  () => suite(temporaryEnvironment),
-)
+})
 
 describe("parlance learning beside a service", () => {
   it.live(

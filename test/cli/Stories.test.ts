@@ -3,11 +3,11 @@ import { describe, it } from "vitest"
 import { deliveryEnvironment, furnish } from "../console/furnished.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, run, type Service, startInProcess } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 
 describe("Stories on the command line", () => {
   let service: Service
-  aroundTests(startInProcess(embeddedEnvironment, deliveryEnvironment), async (started) => {
+  aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), async (started) => {
     service = started
     await furnish(service, "told")
   })

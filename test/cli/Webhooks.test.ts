@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import { Layer } from "effect"
 import { decide, layerQuiet, makeOrg, receive, settle } from "../events/support.ts"
 import type { Services } from "../learning/support.ts"
 import { run } from "../support/service.ts"
-import { embeddedEnvironment, type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+import { type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
@@ -43,12 +43,12 @@ const commands = (env: Environment) => {
 const secret = "Sekret-0123456789-abcdef"
 const mapping = { version: 1, event: { from: ["$.kind"], table: { Read: "open" } }, tracking_id: "$.ref" }
 
-const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
+describe("parlance webhook on a database that no service uses", () => {
   it.live(
     "sets sources up, lists them, switches them off and forgets them",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
+        const env = { ...(yield* temporaryEnvironment), SECRET_KEY: randomBytes(32).toString("hex") }
         yield* during(env, makeOrg("acme"))
         const { fails, json, text } = commands(env)
         const set = yield* text(["webhook", "set", "braze", "--secret-stdin"], `${secret}\n`)
@@ -89,7 +89,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
     "tries a mapping, sets it up, and lists the events that it reads",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* environment
+        const env = yield* temporaryEnvironment
         yield* during(env, makeOrg("acme"))
         const { fails, json, text } = commands(env)
         const file = join(yield* temporaryFolder, "mapping.json")
@@ -122,10 +122,7 @@ const suite = (environment: Effect.Effect<Environment, never, Scope.Scope>) => {
       })),
     600_000,
   )
-}
 
-describe("parlance webhook on an embedded store that nobody serves", () => suite(embeddedEnvironment))
-describe("parlance webhook on Postgres", () => {
   it.live("stores a secret only with a key to encrypt it", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment

@@ -7,7 +7,7 @@ import { provider } from "../accounts/provider.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
 import { connect, deliveryEnvironment, furnish, managed, password, receiver, script } from "./furnished.ts"
 
@@ -212,7 +212,7 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
 describe("The whole console, found by its links", () => {
   let service: Service
   let sink: string
-  aroundTests(startInProcess(embeddedEnvironment, deliveryEnvironment), (started) => service = started)
+  aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
 
   /** Sends a form with some of its fields changed; answers what is wrong with the answer. */

@@ -11,7 +11,7 @@ import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.
 import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
 
 const modules = {
@@ -57,7 +57,7 @@ it("reads from a form the settings that it was filled with", () => {
 describe("Delivery in the console", () => {
   let service: Service
   let sink: string
-  aroundTests(startInProcess(embeddedEnvironment, deliveryEnvironment), (started) => service = started)
+  aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
 
   it("adds a connection, tests it, switches it, changes it and removes it, and never shows a secret", async () => {

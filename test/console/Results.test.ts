@@ -6,14 +6,14 @@ import { Groups } from "../../src/delay/Groups.ts"
 import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, script, signedIn } from "./furnished.ts"
 
 const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
 
 describe("Results and overview in the console", () => {
   let running: Running
-  const start = Effect.orDie(Effect.flatMap(embeddedEnvironment, (env) => startServer(env)))
+  const start = Effect.orDie(Effect.flatMap(temporaryEnvironment, (env) => startServer(env)))
   aroundTests(start, (started) => running = started)
 
   it("leads from nothing to what is missing, offering only what the role may do", async () => {

@@ -5,7 +5,7 @@ import { platforms, type Segment } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
 it("has words for every setting of every source, and for none that there is not", () => {
@@ -18,7 +18,7 @@ it("has words for every setting of every source, and for none that there is not"
 
 describe("Webhook sources in the console", () => {
   let service: Service
-  aroundTests(startInProcess(embeddedEnvironment, deliveryEnvironment), (started) => service = started)
+  aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
 
   it("shows every source with the full address to send to", async () => {
     await furnish(service, "shown")

@@ -1,7 +1,7 @@
 import { describe } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, password } from "./furnished.ts"
 
 // What tests of the console's pages about templates begin with: an organization, and somebody of every role.
@@ -47,7 +47,7 @@ export interface Shop {
 export const describeShop = (name: string, tests: (shop: Shop) => void) =>
   describe(name, () => {
     let service: Service
-    const start = startInProcess(embeddedEnvironment, { SECRET_KEY: "5e".repeat(32) })
+    const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32) })
     aroundTests(start, async (started) => {
       service = started
       const manage = managed(service)

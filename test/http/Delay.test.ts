@@ -4,7 +4,7 @@ import { HttpServer } from "effect/http"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/http/Server.ts"
 import { adminToken, makeOrganization, serviceAt } from "../support/service.ts"
-import { embeddedEnvironment, layerSettings } from "../support/stores.ts"
+import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { assertProblem, type Json, parallel, pointersOf, read, suiteOnService, variants } from "./harness.ts"
 
 const hour = 3_600_000
@@ -146,7 +146,7 @@ suiteOnService("Delay", (bench) => {
 it("calls the member of the answer what the setting says", async () => {
   const scope = await Effect.runPromise(Scope.make())
   const starting = Effect.gen(function* () {
-    const environment = yield* embeddedEnvironment
+    const environment = yield* temporaryEnvironment
     const context = yield* Layer.build(
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(Server.layerServer),

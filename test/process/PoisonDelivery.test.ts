@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import { type Receiver, receiver, signingSecret } from "../delivery/receiver.ts"
 import { makeOrganization, scopedProcess, type Service, type ServiceProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { sinkEnvironment } from "./deliverSink.ts"
 
 const poison = "poison@example.com"
@@ -36,7 +36,7 @@ const furnish = async (service: Service, url: string) => {
 describe("A message that ends the service whenever it is sent", () => {
   it.live("fails after five times, and all others are sent", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = { ...yield* embeddedEnvironment, ...sinkEnvironment }
+      const env = { ...yield* temporaryEnvironment, ...sinkEnvironment }
       const platform: Receiver = yield* receiver({
         // The request is listed by then.
         before: () => Promise.resolve(),

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { connect, type Socket } from "node:net"
 import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
 import { describe } from "vitest"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
 const perKind = 200
@@ -35,7 +35,7 @@ const trickle = (port: number, prefix: string, text: string) => {
 describe("Clients that send byte by byte", () => {
   it.live("are cut, while others are answered", () =>
     Effect.scoped(Effect.gen(function* () {
-      const env = yield* embeddedEnvironment
+      const env = yield* temporaryEnvironment
       const service = yield* scopedProcess({ ...env, HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "2 seconds" })
       const key = yield* Effect.promise(async () => {
         const key = await makeOrganization(service, "acme")

@@ -9,7 +9,7 @@ import { LoadGate } from "../../src/http/LoadGate.ts"
 import * as Server from "../../src/http/Server.ts"
 import { Settings } from "../../src/Settings.ts"
 import { discreet } from "../../src/telemetry/Discreet.ts"
-import { embeddedEnvironment, layerMigrated, layerSettings } from "../support/stores.ts"
+import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 const person = "Zephyrine Quill"
 const email = "zephyrine@personal.example"
@@ -25,7 +25,7 @@ describe("Logs", () => {
   it.live("say what the store refused and where, but not the value", () =>
     Effect.scoped(Effect.gen(function* () {
       const { layer, lines } = printed()
-      const context = yield* Layer.build(layerMigrated(embeddedEnvironment))
+      const context = yield* Layer.build(layerMigrated(temporaryEnvironment))
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
       const refused = yield* Effect.flip(sql`SELECT ${person}::text::int`)
       const broken = yield* Effect.flip(sql`SELECT 1 FROM nowhere_at_all`)

@@ -4,7 +4,7 @@ import { describe } from "vitest"
 import { receiver, signingSecret } from "../delivery/receiver.ts"
 import { makeTemplate, terminate } from "../process/support.ts"
 import { adminToken, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment } from "../support/stores.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { lineOf, startCollector, traceparent } from "./collector.ts"
 
 /** What no log, span or metric may hold. */
@@ -23,7 +23,7 @@ describe("Telemetry", () => {
     Effect.scoped(Effect.gen(function* () {
       const collector = yield* startCollector()
       const platform = yield* receiver()
-      const env = yield* embeddedEnvironment
+      const env = yield* temporaryEnvironment
       const service = yield* scopedProcess({
         ...env,
         SECRET_KEY: "5e".repeat(32),
@@ -174,7 +174,7 @@ describe("Telemetry", () => {
   it.live("answers and ends as it should while the collector hangs", () =>
     Effect.scoped(Effect.gen(function* () {
       const collector = yield* startCollector(true)
-      const env = yield* embeddedEnvironment
+      const env = yield* temporaryEnvironment
       const service = yield* scopedProcess({
         ...env,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
