@@ -3,18 +3,16 @@ ARG BUILD_IMAGE=denoland/deno:2.9.6
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /app
 COPY package.json deno.json deno.lock ./
-# `deno install --prod` installs whatever the lock file names (Deno 2.9.6), so the development dependencies are taken out
-# first. Versions and digests of the rest stay those of the lock file.
-RUN deno eval 'const { devDependencies: _, ...rest } = JSON.parse(Deno.readTextFileSync("package.json")); Deno.writeTextFileSync("package.json", JSON.stringify(rest))' \
-  && deno install
+COPY src/packages.ts src/packages.ts
+RUN deno install --prod --frozen --entrypoint src/packages.ts
 COPY src src
 COPY schema schema
 COPY examples examples
 # Compiled once here, and the libraries of the bundled PostgreSQL linked, so that the container starts without writing anything.
 RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/store/bundled/Programs.ts"; await Effect.runPromise(find({ forAnotherUser: false, installations: "/nowhere" }))' \
   && deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \
-  # The packages stand in node_modules; of the cache they came from, only the lists of versions are read again.
-  && find /deno-dir/npm -type f ! -name registry.json -delete && find /deno-dir/npm -depth -type d -empty -delete
+  # The packages are in node_modules; the cache that they came from is not read again.
+  && rm -rf /deno-dir/npm/*
 
 FROM denoland/deno:2.9.6
 LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.description="Personalized content: selects, renders and learns"

