@@ -1,7 +1,9 @@
 import { assert, describe, it } from "vitest"
 import { readdirSync, readFileSync } from "node:fs"
 import { parse } from "yaml"
-import { document } from "../../src/http/OperationsRoutes.ts"
+import { describeApi } from "../../src/http/OperationsRoutes.ts"
+
+const document = describeApi()
 
 const root = new URL("../../", import.meta.url)
 const textOf = (path: string) => readFileSync(new URL(path, root), "utf8")

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { normalize } from "../../src/events/CustomEvents.ts"
-import { document } from "../../src/http/OperationsRoutes.ts"
+import { describeApi } from "../../src/http/OperationsRoutes.ts"
 import { docsPage } from "../../src/http/Pages.ts"
 
+const document = describeApi()
 const operations = Object.values(document.paths).flatMap(({ delete: deleted, get, patch, post, put }) =>
   [get, post, put, patch, deleted].flatMap((operation) => operation ?? [])
 )

@@ -96,10 +96,11 @@ const makeSocketFolder = (folder: string, user: User | undefined): void => {
 }
 
 /** Makes `user` the owner of `path` and of everything in it, where it is not that yet. */
-export const giveTo = ({ gid, uid }: User, path: string): void => {
-  if (lstatSync(path).uid !== uid) lchownSync(path, uid, gid)
-  if (!lstatSync(path).isDirectory()) return
-  for (const name of readdirSync(path)) giveTo({ gid, uid }, join(path, name))
+export const giveTo = (user: User, path: string): void => {
+  const found = lstatSync(path)
+  if (found.uid !== user.uid) lchownSync(path, user.uid, user.gid)
+  if (!found.isDirectory()) return
+  for (const name of readdirSync(path)) giveTo(user, join(path, name))
 }
 
 /** A new folder for the server's files; outside of `dataDir`, and linked from there, where the server's user cannot enter. */
