@@ -1,5 +1,6 @@
 import { Console, Effect } from "effect"
-import { HttpClientError, type HttpClientResponse } from "effect/http"
+import type { HttpClientResponse } from "effect/http"
+import * as HttpClientError from "effect/http/HttpClientError"
 
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined

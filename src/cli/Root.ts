@@ -1,19 +1,7 @@
 import { Console, Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-
-/** The command `parlance`, with the flags that every subcommand takes. */
-export const root = Command.make("parlance").pipe(
-  Command.withSharedFlags({
-    json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON instead of tables"), Flag.withDefault(false)),
-    org: Flag.String("org").pipe(
-      Flag.withDescription("Organization; needed where there are several"),
-      Flag.optional,
-    ),
-  }),
-  Command.withDescription("Personalized content: selects, renders and learns"),
-)
+import { root } from "./RootCommand.ts"
 
 /** The organization a command is about: that of `--org`, or the only one there is. */
 export const organization = Effect.gen(function* () {

@@ -1,0 +1,25 @@
+import { Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
+import { GlobalFlag } from "effect/cli"
+import { Settings } from "../Settings.ts"
+import { discreet } from "../telemetry/Discreet.ts"
+
+/** The least level that is logged: the one of `--log-level`, or else `level`. */
+const layerFrom = (level: LogLevel.LogLevel) =>
+  Layer.effect(
+    References.MinimumLogLevel,
+    // Every command has the flag's service, which only the types of handlers know.
+    Effect.map(
+      Effect.serviceOption(GlobalFlag.LogLevel),
+      (flag) => Option.getOrElse(Option.flatten(flag), () => level),
+    ),
+  )
+
+/** The log of the service: lines for people in a terminal, JSON for machines. */
+export const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
+  Layer.merge(
+    Logger.layer([discreet(process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson)]),
+    layerFrom(logLevel),
+  )))
+
+/** The log of a command, which prints its result: errors alone. */
+export const layerQuiet = layerFrom("Error")

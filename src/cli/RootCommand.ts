@@ -1,0 +1,13 @@
+import { Command, Flag } from "effect/cli"
+
+/** The command `parlance`, with the flags that every subcommand takes. */
+export const root = Command.make("parlance").pipe(
+  Command.withSharedFlags({
+    json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON instead of tables"), Flag.withDefault(false)),
+    org: Flag.String("org").pipe(
+      Flag.withDescription("Organization; needed where there are several"),
+      Flag.optional,
+    ),
+  }),
+  Command.withDescription("Personalized content: selects, renders and learns"),
+)

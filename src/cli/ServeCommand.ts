@@ -1,0 +1,18 @@
+import { Effect, Fiber, Layer } from "effect"
+import { Command } from "effect/cli"
+import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
+import * as StoreFromSettings from "../store/StoreFromSettings.ts"
+import * as Telemetry from "../telemetry/Telemetry.ts"
+import { layerLogs } from "./Logs.ts"
+
+/** Runs the service until it is interrupted. Loads its modules while its database starts: each takes about as long. */
+const serve = Effect.gen(function* () {
+  yield* keepNewFilesPrivate
+  const modules = yield* Effect.forkChild(Effect.promise(() => import("../Serve.ts")), { startImmediately: true })
+  const layer = Layer.unwrap(Effect.map(Fiber.join(modules), (Serve) => Serve.layer))
+  yield* Layer.launch(layer.pipe(Layer.provide(StoreFromSettings.layerMigrated), Layer.provide(Telemetry.layer)))
+})
+
+export const serveCommand = Command.make("serve", {}, () => Effect.provide(serve, layerLogs)).pipe(
+  Command.withDescription("Run the service"),
+)
