@@ -1,5 +1,6 @@
 import { Effect, Fiber, Layer } from "effect"
 import { Command } from "effect/cli"
+import { announceSlow } from "../store/announceSlow.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
@@ -9,7 +10,9 @@ import { layerLogs } from "./Logs.ts"
 const serve = Effect.gen(function* () {
   yield* keepNewFilesPrivate
   const modules = yield* Effect.forkChild(Effect.promise(() => import("../Serve.ts")), { startImmediately: true })
-  const layer = Layer.unwrap(Effect.map(Fiber.join(modules), (Serve) => Serve.layer))
+  const layer = Layer.unwrap(
+    Fiber.join(modules).pipe(announceSlow("Loading the service"), Effect.map((Serve) => Serve.layer)),
+  )
   yield* Layer.launch(layer.pipe(Layer.provide(StoreFromSettings.layerMigrated), Layer.provide(Telemetry.layer)))
 })
 

@@ -8,18 +8,10 @@ import * as Lock from "./bundled/Lock.ts"
 import { find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
+import { announceSlow } from "./announceSlow.ts"
 import { clientOptions } from "./ClientOptions.ts"
 import { tighten } from "./PrivateFiles.ts"
 import { Store } from "./Store.ts"
-
-/** Logs `text` when `effect` takes over a second, and every ten seconds after that. */
-const announceSlow = (text: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.raceFirst(
-    effect,
-    Effect.sleep("1 second").pipe(
-      Effect.andThen(Effect.forever(Effect.andThen(Effect.logInfo(text), Effect.sleep("10 seconds")))),
-    ),
-  )
 
 const connectionTo = ({ sockets }: Folders) => ({
   path: join(sockets, socketName),

@@ -2,6 +2,7 @@ import { Effect, Layer, Schedule, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
+import { announceSlow } from "./announceSlow.ts"
 import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
 
@@ -164,4 +165,4 @@ export const migrate = Effect.gen(function* () {
 )
 
 /** Migrates while it is built; everything that reads tables is built on top of it. */
-export const layer = Layer.effectDiscard(migrate)
+export const layer = Layer.effectDiscard(migrate.pipe(announceSlow("Migrating the database")))
