@@ -12,6 +12,8 @@ import * as ServerProcess from "../../src/store/bundled/ServerProcess.ts"
 export interface ThrowawayPostgres {
   /** As its superuser. */
   readonly url: string
+  /** Its data directory. */
+  readonly data: string
   readonly stop: () => Promise<unknown>
 }
 
@@ -55,6 +57,7 @@ export const startPostgres = async (
   ))
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    data: join(dataDir, "postgres", "data"),
     stop: async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       rmSync(folder, { recursive: true, force: true })
