@@ -1,7 +1,21 @@
-import { Config, Context, Duration, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
+import {
+  Config,
+  ConfigProvider,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  Redacted,
+  Result,
+  Schema,
+  SchemaIssue,
+} from "effect"
+import { readFileSync } from "node:fs"
 import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
+import { type DatabaseTarget, parse as parseDatabaseUrl } from "./store/DatabaseUrl.ts"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
@@ -149,8 +163,18 @@ const config = {
   host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
-  /** `DATABASE_URL`: `postgres://` URL. Unset: a PostgreSQL of the service's own in `DATA_DIR`. */
-  databaseUrl: secret("DATABASE_URL"),
+  /**
+   * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for one of the service's own in `DATA_DIR`.
+   * Default: `external` if `DATABASE_URL` is set; the container image sets `external`.
+   */
+  store: checked("STORE", (text) => text === "embedded" || text === "external", "must be embedded or external"),
+  /** `DATABASE_URL`: `postgres://` URL, see DatabaseUrl.ts for its parameters. Unset: see `STORE`. Empty: an error. */
+  databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  /**
+   * `DATABASE_CA`: certificate of the authority that signs the certificate of the server of `DATABASE_URL`, as PEM or as the
+   * path of a file. Set without `sslmode`, it makes that `verify-full`. Default none.
+   */
+  databaseCa: Config.String("DATABASE_CA").pipe(Config.withDefault("")),
   /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which everybody knows. Default: refused. */
   isDemo: checked("PARLANCE_DEMO", (text) => text === "0" || text === "1", "must be 1, or 0 which is the same as unset")
     .pipe(Config.map((text) => text === "1")),
@@ -273,6 +297,12 @@ const config = {
 
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
 
+/** The values of all settings, checked. */
+type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa"> & {
+  /** The server of `DATABASE_URL`; none: the embedded one in `DATA_DIR`. */
+  readonly database: Option.Option<DatabaseTarget>
+}
+
 /** Settings that are not what they should be, each by its name. */
 export class SettingsFaulty extends Schema.TaggedError<SettingsFaulty>()("SettingsFaulty", {
   faults: Schema.Array(Schema.String),
@@ -295,14 +325,51 @@ const faultsOf = ({ cause }: Config.ConfigError): ReadonlyArray<string> =>
 /** The password that `docker-compose.yml` has for a demo. */
 const knownPassword = "parlance"
 
-const hasKnownPassword = (text: string): boolean => isPostgresUrl(text) && new URL(text).password === knownPassword
+const demoFault =
+  "DATABASE_URL: the password is the one of docker-compose.yml, which everybody knows. Set POSTGRES_PASSWORD in .env, such " +
+  "as `openssl rand -hex 24` gives; a database that exists keeps its old one until `ALTER USER parlance PASSWORD '…'`. " +
+  "To try Parlance out on this machine, set PARLANCE_DEMO=1"
 
-const isPostgresUrl = (text: string): boolean => {
-  try {
-    return ["postgres:", "postgresql:"].includes(new URL(text).protocol)
-  } catch {
-    return false
+const emptyUrl =
+  "DATABASE_URL: is set and empty. Set it to a PostgreSQL server, such as postgres://user:password@host:5432/database, or " +
+  "unset it to use the embedded database in DATA_DIR (in the container image, with STORE=embedded)"
+
+/** Faults of `STORE` with or without `DATABASE_URL`. */
+const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> => {
+  if (store === "embedded" && isUrlSet) {
+    return ["STORE: is embedded, and DATABASE_URL names another database. Unset one of them"]
   }
+  if (store === "external" && !isUrlSet) {
+    return [
+      "STORE: is external, as in the container image, and DATABASE_URL is not set. Set DATABASE_URL to a PostgreSQL server, or " +
+      "STORE=embedded for a database of the service's own in DATA_DIR",
+    ]
+  }
+  return []
+}
+
+/** The database that the settings name, and their faults. */
+const databaseOf = (
+  { databaseCa, databaseUrl, isDemo, store }: Partial<Values>,
+  isUrlEmpty: boolean,
+): { readonly database: Option.Option<DatabaseTarget>; readonly faults: ReadonlyArray<string> } => {
+  const url = Option.getOrUndefined(databaseUrl ?? Option.none())
+  if (isUrlEmpty || (url !== undefined && Redacted.value(url).trim() === "")) {
+    return { database: Option.none(), faults: [emptyUrl] }
+  }
+  const faults = [...storeFaults(store ?? "", url !== undefined)]
+  if (url === undefined) {
+    if (databaseCa) faults.push("DATABASE_CA: has no effect without DATABASE_URL. Set that too, or unset DATABASE_CA")
+    return { database: Option.none(), faults }
+  }
+  const result = parseDatabaseUrl(Redacted.value(url), {
+    authorities: databaseCa ? databaseCa : undefined,
+    readFile: (path) => readFileSync(path, "utf8"),
+  })
+  if (Result.isFailure(result)) return { database: Option.none(), faults: [...faults, ...result.failure] }
+  const { password } = result.success
+  if (isDemo === false && password !== undefined && Redacted.value(password) === knownPassword) faults.push(demoFault)
+  return { database: Option.some(result.success), faults }
 }
 
 const leastSecret = 32
@@ -336,6 +403,18 @@ const clusterFaults = (
   ]
 }
 
+/**
+ * Whether a variable of the environment is there without a value. To `Config` it is missing, but its name is listed among those
+ * that begin with the same words.
+ */
+const isSetToNothing = Effect.fnUntraced(function* (name: string) {
+  const provider = yield* ConfigProvider.ConfigProvider
+  const path = name.split("_")
+  const above = yield* provider.load(path.slice(0, -1))
+  if (above?._tag !== "Record" || !above.keys.has(path.at(-1)!)) return false
+  return (yield* provider.load(path)) === undefined
+}, Effect.orElseSucceed(() => false))
+
 const read = Effect.gen(function* () {
   const values: Record<string, unknown> = {}
   const faults: Array<string> = []
@@ -344,25 +423,10 @@ const read = Effect.gen(function* () {
     if (Result.isSuccess(result)) values[name] = result.success
     else faults.push(...faultsOf(result.failure))
   }
-  const settings = values as unknown as Values
-  // Not shown: it holds a password.
-  if (
-    settings.databaseUrl !== undefined &&
-    Option.exists(settings.databaseUrl, (url) => !isPostgresUrl(Redacted.value(url)))
-  ) {
-    faults.push("DATABASE_URL: must be a URL such as postgres://user:password@host:5432/database")
-  }
-  if (
-    settings.databaseUrl !== undefined && settings.isDemo === false &&
-    Option.exists(settings.databaseUrl, (url) => hasKnownPassword(Redacted.value(url)))
-  ) {
-    faults.push(
-      "DATABASE_URL: the password is the one of docker-compose.yml, which everybody knows. Set POSTGRES_PASSWORD in .env, such " +
-        "as `openssl rand -hex 24` gives; a database that exists keeps its old one until `ALTER USER parlance PASSWORD '…'`. " +
-        "To try Parlance out on this machine, set PARLANCE_DEMO=1",
-    )
-  }
-  // Not shown either: how long it is says enough.
+  const settings: Partial<Values> = values
+  const { database, faults: databaseFaults } = databaseOf(settings, yield* isSetToNothing("DATABASE_URL"))
+  faults.push(...databaseFaults)
+  // Not shown: how long it is says enough.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
     onSome: (token) => Redacted.value(token).length,
@@ -375,13 +439,15 @@ const read = Effect.gen(function* () {
   }
   faults.push(...clusterFaults(settings))
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]
-  if (oidc.every((one) => one !== undefined) && new Set(oidc.map(({ _tag }) => _tag)).size > 1) {
+  if (oidc.every((one) => one !== undefined) && new Set(oidc.map((one) => one!._tag)).size > 1) {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
-  return faults.length === 0 ? settings : yield* new SettingsFaulty({ faults })
+  if (faults.length > 0) return yield* new SettingsFaulty({ faults })
+  const { databaseCa: _, databaseUrl: __, store: ___, ...rest } = settings as Values
+  return { ...rest, database }
 })
 
 /** The settings of this process; fails to build with every faulty value named. */
-export class Settings extends Context.Service<Settings, Values>()("parlance/Settings") {
+export class Settings extends Context.Service<Settings, Checked>()("parlance/Settings") {
   static readonly layer = Layer.effect(Settings, read)
 }

@@ -42,12 +42,44 @@ describe("Settings", () => {
         assert.match(error.message, /POSTGRES_PASSWORD.*PARLANCE_DEMO=1/s)
         assert.notInclude(error.message, "parlance:parlance")
       }
-      assert.isTrue(Option.isSome((yield* read({ ...known, PARLANCE_DEMO: "1" })).databaseUrl))
+      assert.isTrue(Option.isSome((yield* read({ ...known, PARLANCE_DEMO: "1" })).database))
       assert.isTrue(
-        Option.isSome((yield* read({ DATABASE_URL: known.DATABASE_URL.replace(":parlance@", ":x@") })).databaseUrl),
+        Option.isSome((yield* read({ DATABASE_URL: known.DATABASE_URL.replace(":parlance@", ":x@") })).database),
       )
       const error = yield* Effect.flip(read({ PARLANCE_DEMO: "yes" }))
       assert.match(error.message, /^ {2}PARLANCE_DEMO: must be 1/m)
+    }))
+
+  it.effect("name the database, or say how to get one", () =>
+    Effect.gen(function* () {
+      const DATABASE_URL = "postgres://shop:pass@db/shop"
+      const databaseOf = (env: Record<string, string>) =>
+        Effect.map(read(env), ({ database }) => Option.isSome(database))
+      for (const env of [{}, { STORE: "embedded" }, { STORE: "" }, { DATABASE_CA: "" }]) {
+        assert.isFalse(yield* databaseOf(env))
+      }
+      for (
+        const env of [{}, { STORE: "external", STORE_TIMEOUT: "5 seconds" }, { STORE: "" }, { DATABASE_CA: "" }]
+      ) {
+        assert.isTrue(yield* databaseOf({ DATABASE_URL, ...env }))
+      }
+      const refused: ReadonlyArray<readonly [Record<string, string>, RegExp]> = [
+        [{ DATABASE_URL: "" }, /DATABASE_URL: is set and empty.*unset it to use the embedded database/],
+        [{ DATABASE_URL: " ", STORE: "external" }, /DATABASE_URL: is set and empty/],
+        [{ STORE: "external" }, /STORE: is external.*DATABASE_URL is not set.*STORE=embedded/],
+        [{ STORE: "embedded", DATABASE_URL }, /STORE: is embedded.*Unset one/],
+        [{ STORE: "sqlite" }, /STORE: must be embedded or external/],
+        [{ DATABASE_CA: "/ca.pem" }, /DATABASE_CA: has no effect without DATABASE_URL/],
+        [{ DATABASE_URL, DATABASE_CA: "/nowhere/ca.pem" }, /DATABASE_CA: the file \/nowhere\/ca.pem cannot be read/],
+      ]
+      for (const [env, expected] of refused) {
+        const error = yield* Effect.flip(read(env))
+        assert.lengthOf(error._tag === "SettingsFaulty" ? error.faults : [], 1)
+        assert.match(error.message, expected)
+      }
+      const several = yield* Effect.flip(read({ DATABASE_URL: `${DATABASE_URL}?sslmode=x&nothing=1`, PORT: "x" }))
+      for (const part of ["PORT:", "sslmode=x", "the parameter nothing"]) assert.include(several.message, part)
+      assert.notInclude(several.message, "pass")
     }))
 
   it.effect("say of each fault which setting it is and what is wanted", () =>

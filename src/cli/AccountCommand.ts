@@ -11,9 +11,9 @@ import { table } from "./Table.ts"
 
 /** A link of the console with the address people reach it under, as far as the settings and this machine tell. */
 const linkTo = Effect.fnUntraced(function* (path: string) {
-  const { dataDir, databaseUrl, host, port, publicUrl } = yield* Settings
+  const { dataDir, database, host, port, publicUrl } = yield* Settings
   const remote = yield* Config.option(Config.URL("PARLANCE_URL"))
-  const running = () => Option.isNone(databaseUrl) ? LocalAddress.read(dataDir) : undefined
+  const running = () => Option.isNone(database) ? LocalAddress.read(dataDir) : undefined
   const local = () => running() ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
   const base = Option.orElse(publicUrl, () => remote)
   return Option.match(base, { onNone: local, onSome: ({ href }) => href.replace(/\/$/, "") }) + path

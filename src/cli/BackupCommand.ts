@@ -9,8 +9,8 @@ const file = Argument.String("file").pipe(Argument.withDescription("The file of 
 
 /** The folder of the embedded database. Fails where `DATABASE_URL` names another one. */
 const dataDir = Effect.gen(function* () {
-  const { dataDir, databaseUrl } = yield* Settings
-  if (Option.isNone(databaseUrl)) return dataDir
+  const { dataDir, database } = yield* Settings
+  if (Option.isNone(database)) return dataDir
   return yield* new CommandFailed({
     message: "DATABASE_URL is set. Use pg_dump and pg_restore for that database: see docs/operations/backup.md",
   })

@@ -96,6 +96,9 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   })
   return Layer.merge(
     client,
-    Layer.succeed(Store, Store.of({ kind: "embedded", address: dataDir, look: undefined })),
+    Layer.succeed(
+      Store,
+      Store.of({ kind: "embedded", address: dataDir, look: undefined, explain: () => Effect.undefined }),
+    ),
   )
 }))

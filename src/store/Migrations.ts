@@ -28,14 +28,13 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
   }
 }
 
-/** The store cannot be asked at all. */
+/** The server cannot be reached, or refuses what every start needs. */
 export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
   address: Schema.String,
   reason: Schema.String,
 }) {
   override get message() {
-    return `DATABASE_URL: the database at ${this.address} cannot be used: ${this.reason}. ` +
-      "Check that it runs, and the host, port, user, password and name of the database."
+    return `DATABASE_URL: the database at ${this.address} cannot be used: ${this.reason}`
   }
 }
 
@@ -89,14 +88,16 @@ const isInTheWay = (error: unknown): boolean =>
 /** How often a migration is tried that other nodes' traffic is in the way of. */
 const tries = 60
 
-const failureOf = (error: SqlError, address: string): Effect.Effect<never, StoreUnreachable | MigrationFailed> => {
-  const { reason } = error
-  if (reason._tag !== "ConnectionError" && reason._tag !== "AuthenticationError") {
-    return new MigrationFailed({ reason: innermost(error), cause: error })
-  }
-  const why = reason.cause instanceof Error && reason.cause.message !== "" ? reason.cause.message : error.message
-  return new StoreUnreachable({ address, reason: why })
-}
+const failureOf = Effect.fnUntraced(function* (error: SqlError) {
+  const { address, explain } = yield* Store
+  const reason = yield* explain(error)
+  if (reason === undefined) return yield* new MigrationFailed({ reason: innermost(error), cause: error })
+  return yield* new StoreUnreachable({ address, reason })
+})
+
+/** The error of the database within that of the migrator. */
+const sqlErrorIn = (error: unknown): SqlError | undefined =>
+  isSqlError(error) ? error : error instanceof Error ? sqlErrorIn(error.cause) : undefined
 
 /** The migration applied last; undefined before the first, and where there is no table of them. */
 const latestApplied = Effect.gen(function* () {
@@ -158,8 +159,11 @@ export const migrate = Effect.gen(function* () {
   return applied
 }).pipe(
   Effect.catchTags({
-    MigrationError: (error) => new MigrationFailed({ reason: innermost(error), cause: error }),
-    SqlError: (error) => Effect.flatMap(Store, ({ address }) => failureOf(error, address)),
+    MigrationError: (error) => {
+      const cause = sqlErrorIn(error)
+      return cause === undefined ? new MigrationFailed({ reason: innermost(error), cause: error }) : failureOf(cause)
+    },
+    SqlError: failureOf,
   }),
   Effect.withSpan("Migrations.migrate"),
 )

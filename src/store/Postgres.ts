@@ -1,56 +1,70 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Layer } from "effect"
+import { join } from "node:path"
 import { Settings } from "../Settings.ts"
+import { explain, isCertificateRefused } from "./ConnectFailure.ts"
 import { clientOptions } from "./ClientOptions.ts"
+import { type DatabaseTarget, isSocketFolder } from "./DatabaseUrl.ts"
+import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
-const keepAliveMillis = 10_000
+/** What the client library needs to know of `target`, which encrypts connections in its place. */
+const connectionTo = (target: DatabaseTarget) => ({
+  host: target.host,
+  port: target.port,
+  username: target.username,
+  password: target.password,
+  database: target.database,
+  applicationName: target.applicationName,
+  startupOptions: target.options,
+  connectTimeout: target.connectTimeout,
+  ssl: false,
+  ...(isSocketFolder(target.host)
+    ? { path: join(target.host, `.s.PGSQL.${target.port}`) }
+    : { stream: () => open(target) }),
+})
 
-/** Where `url` leads, as the driver reads it; undefined for a socket file. */
-const addressOf = (url: URL): { readonly host: string; readonly port: number } | undefined => {
-  const host = url.searchParams.get("host") ?? decodeURIComponent(url.hostname.replace(/^\[(.*)\]$/, "$1"))
-  const port = Number(url.searchParams.get("port") ?? (url.port || 5432))
-  return host.startsWith("/") ? undefined : { host: host === "" ? "localhost" : host, port }
-}
+/** Where `target` is, for people. */
+const addressOf = ({ database, host, port }: DatabaseTarget): string =>
+  `${isSocketFolder(host) ? join(host, `.s.PGSQL.${port}`) : `${host.includes(":") ? `[${host}]` : host}:${port}`}${
+    database === undefined ? "" : `/${database}`
+  }`
 
-/** `SqlClient` and `Store` over the Postgres of `DATABASE_URL`, with a pool that replaces broken connections. */
-export const layer = Layer.unwrap(Effect.gen(function* () {
-  const { databasePoolSize, databaseUrl } = yield* Settings
-  const url = Option.getOrElse(databaseUrl, () => Redacted.make("postgres://localhost/parlance"))
-  const parsed = new URL(Redacted.value(url))
-  const { hostname, pathname, port } = parsed
-  const connection = {
-    url,
-    applicationName: "parlance",
-    connectTimeout: "3 seconds",
-    keepAlive: keepAliveMillis,
-  } as const
-  const address = addressOf(parsed)
-  const watch = address && ServerWatch.make({
-    ...address,
-    keepAliveMillis,
-    identify: Effect.scoped(Effect.flatMap(PgConnection.make(connection), (server) =>
-      Effect.map(
-        server.query("SELECT pg_postmaster_start_time()::text AS server, pg_is_in_recovery() AS is_standby"),
-        ({ rows: [row] }) => ({ server: `${row!["server"]}`, isStandby: row!["is_standby"] === true }),
-      ))),
-  })
-  const client = PgClient.layer({
-    ...connection,
-    ...(watch && { stream: watch.open }),
-    maxConnections: databasePoolSize,
-    ...clientOptions,
-  })
-  return Layer.merge(
-    client,
-    Layer.succeed(
-      Store,
-      Store.of({
-        kind: "postgres",
-        address: `${hostname}:${port || 5432}${pathname}`,
-        look: watch?.look,
-      }),
-    ),
-  )
-}))
+/** `SqlClient` and `Store` over the Postgres at `target`, with a pool that replaces broken connections. */
+export const layer = (target: DatabaseTarget) =>
+  Layer.unwrap(Effect.gen(function* () {
+    const { databasePoolSize } = yield* Settings
+    const connection = connectionTo(target)
+    const watch = isSocketFolder(target.host) ? undefined : ServerWatch.make({
+      connect: () => open(target),
+      identify: Effect.scoped(Effect.flatMap(PgConnection.make(connection), (server) =>
+        Effect.map(
+          server.query("SELECT pg_postmaster_start_time()::text AS server, pg_is_in_recovery() AS is_standby"),
+          ({ rows: [row] }) => ({ server: `${row!["server"]}`, isStandby: row!["is_standby"] === true }),
+        ))),
+    })
+    const client = PgClient.layer({
+      ...connection,
+      ...(watch && { stream: watch.open }),
+      maxConnections: databasePoolSize,
+      ...clientOptions,
+    })
+    return Layer.merge(
+      client,
+      Layer.succeed(
+        Store,
+        Store.of({
+          kind: "postgres",
+          address: addressOf(target),
+          look: watch?.look,
+          explain: (error) =>
+            Effect.zipWith(
+              isCertificateRefused(error) ? certificateOf(target) : Effect.undefined,
+              DateTime.nowAsDate,
+              (certificate, now) => explain(error, { target, poolSize: databasePoolSize, certificate, now }),
+            ),
+        }),
+      ),
+    )
+  }))

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
-import { createConnection, type Socket } from "node:net"
 import { bounded } from "./bounded.ts"
+import type { ServerConnection } from "./ServerConnection.ts"
 import { Store } from "./Store.ts"
 
 /** A Postgres that was reached. */
@@ -13,7 +13,7 @@ export interface Reached {
 
 export interface ServerWatch {
   /** A new connection to the address. */
-  readonly open: () => Socket
+  readonly open: () => ServerConnection
   /**
    * Asks over a connection of its own which server the address leads to; answers whether that is a primary. When it is
    * another than before, connections that lead elsewhere are broken, so that whoever uses one goes on with a new one.
@@ -22,10 +22,8 @@ export interface ServerWatch {
 }
 
 export interface ServerWatchOptions {
-  readonly host: string
-  readonly port: number
-  /** Idle time before TCP asks whether the other side is there. Unit: milliseconds. */
-  readonly keepAliveMillis: number
+  /** Opens a connection to the address. */
+  readonly connect: () => ServerConnection
   /** Asks over a new connection; fails when nothing answers. */
   readonly identify: Effect.Effect<Reached, unknown>
 }
@@ -37,28 +35,22 @@ export interface ServerWatchOptions {
  * answering. Where the network alone was cut, what was under way is lost or comes as late again: of the connections that
  * were open then, those break that have been used since the server was last seen, and stay silent after it is back.
  */
-export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptions): ServerWatch => {
+export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => {
   /** Open connections, with the bytes that had arrived at the last look; undefined for those that are newer. */
-  const connections = new Map<Socket, number | undefined>()
+  const connections = new Map<ServerConnection, number | undefined>()
   /** Those that were opened before the last look at the server that is there now. */
-  let older = new Set<Socket>()
+  let older = new Set<ServerConnection>()
   /** Those that may have been opened to the server before: opened between the last look at it and the first at this one. */
-  let doubtful = new Set<Socket>()
+  let doubtful = new Set<ServerConnection>()
   /** Bytes sent over each by the last look at the server that is there now. */
-  let sent = new Map<Socket, number>()
+  let sent = new Map<ServerConnection, number>()
   /** Bytes that had arrived over each before the first of the looks that have failed since, or the one under way. */
-  let unseen: ReadonlyMap<Socket, number> | undefined
+  let unseen: ReadonlyMap<ServerConnection, number> | undefined
   let current: string | undefined
   const replaced = new Set<string>()
 
   const open = () => {
-    const socket = createConnection({
-      host,
-      port,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: keepAliveMillis,
-    })
+    const socket = connect()
     connections.set(socket, undefined)
     socket.once("close", () => {
       connections.delete(socket)
@@ -69,7 +61,7 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
     return socket
   }
 
-  const breakOff = (sockets: Iterable<Socket>) => {
+  const breakOff = (sockets: Iterable<ServerConnection>) => {
     for (const socket of [...sockets]) {
       socket.destroy(new Error("The connection does not lead to the database any more"))
     }
@@ -77,7 +69,7 @@ export const make = ({ host, identify, keepAliveMillis, port }: ServerWatchOptio
 
   /** What has been silent since the last look, and what has not. */
   const sample = () => {
-    const silent = new Set<Socket>()
+    const silent = new Set<ServerConnection>()
     for (const [socket, before] of connections) {
       if (socket.bytesRead === before) silent.add(socket)
       connections.set(socket, socket.bytesRead)

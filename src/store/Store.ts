@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 
 /** What is particular to the store this process runs on; everything else speaks SQL through `SqlClient`. */
 export class Store extends Context.Service<Store, {
@@ -8,4 +9,6 @@ export class Store extends Context.Service<Store, {
   readonly address: string
   /** Follows the address to another server, see ServerWatch; undefined where it cannot lead to another. */
   readonly look: Effect.Effect<boolean> | undefined
+  /** Explains an error of a database that cannot be used, and how to mend it. Undefined for other errors. */
+  readonly explain: (error: SqlError) => Effect.Effect<string | undefined>
 }>()("parlance/store/Store") {}

@@ -21,9 +21,12 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
   })
 }
 
-/** The store that the settings name: that of `DATABASE_URL`, or without one the embedded one in `DATA_DIR`. Not yet migrated. */
+/** The store that the settings name: that of `DATABASE_URL`, or the embedded one in `DATA_DIR`. Not yet migrated. */
 export const layer = Layer.unwrap(
-  Effect.map(Settings, ({ databaseUrl }) => Option.isSome(databaseUrl) ? Postgres.layer : BundledPostgres.layer),
+  Effect.map(
+    Settings,
+    ({ database }) => Option.match(database, { onNone: () => BundledPostgres.layer, onSome: Postgres.layer }),
+  ),
 ).pipe(
   Layer.tap((context) => Effect.sync(() => failInTransactions(Context.get(context, SqlClient.SqlClient)))),
 )

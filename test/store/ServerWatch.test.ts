@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { once } from "node:events"
-import { createServer, type Socket } from "node:net"
+import { createConnection, createServer, type Socket } from "node:net"
 import { bounded } from "../../src/store/bounded.ts"
 import { make, type Reached } from "../../src/store/ServerWatch.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -29,9 +29,7 @@ const scopedAddress = Effect.gen(function* () {
   if (typeof address !== "object" || address === null) return yield* Effect.die("no port")
   const now: { reached: Reached | undefined } = { reached: undefined }
   const watch = make({
-    host: "127.0.0.1",
-    port: address.port,
-    keepAliveMillis: 10_000,
+    connect: () => createConnection({ host: "127.0.0.1", port: address.port }),
     identify: Effect.suspend(() => now.reached === undefined ? Effect.fail("nobody") : Effect.succeed(now.reached)),
   })
   /** Lets `server` be who is reached, and looks. */

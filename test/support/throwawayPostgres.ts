@@ -1,9 +1,9 @@
 import { Effect, Exit, Scope } from "effect"
-import { chmodSync, cpSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { prepare } from "../../src/store/bundled/Folders.ts"
+import { giveTo, prepare } from "../../src/store/bundled/Folders.ts"
 import { find } from "../../src/store/bundled/Programs.ts"
 import * as Files from "../../src/store/bundled/Files.ts"
 import * as ServerProcess from "../../src/store/bundled/ServerProcess.ts"
@@ -32,19 +32,33 @@ const freePort = () =>
     })
   })
 
-const start = Effect.fnUntraced(function* (dataDir: string, settings: Readonly<Record<string, string>>) {
+const start = Effect.fnUntraced(function* (
+  dataDir: string,
+  settings: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>>,
+) {
   const folders = yield* prepare(dataDir)
   const programs = yield* find({ forAnotherUser: folders.user !== undefined, installations: folders.root })
   yield* Files.ensure(folders, programs)
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folders.data, name)
+    writeFileSync(path, text)
+    chmodSync(path, 0o600)
+    if (folders.user !== undefined) giveTo(folders.user, path)
+  }
   yield* ServerProcess.start(folders, programs, settings)
 })
 
 /**
  * Starts the bundled server with a port on loopback. `seed` is a `DATA_DIR` whose database it gets a copy of; else it is
- * empty. `settings` are PostgreSQL's.
+ * empty. `settings` are PostgreSQL's, `files` are written to its data folder.
  */
 export const startPostgres = async (
-  { seed, settings = {} }: { readonly seed?: string; readonly settings?: Readonly<Record<string, string>> } = {},
+  { files = {}, seed, settings = {} }: {
+    readonly seed?: string
+    readonly settings?: Readonly<Record<string, string>>
+    readonly files?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<ThrowawayPostgres> => {
   const folder = openFolder("parlance-postgres-")
   const dataDir = join(folder, "data")
@@ -52,7 +66,7 @@ export const startPostgres = async (
   const port = await freePort()
   const scope = Scope.makeUnsafe()
   await Effect.runPromise(Scope.provide(
-    start(dataDir, { listen_addresses: "127.0.0.1", port: String(port), max_connections: "200", ...settings }),
+    start(dataDir, { listen_addresses: "127.0.0.1", port: String(port), max_connections: "200", ...settings }, files),
     scope,
   ))
   return {

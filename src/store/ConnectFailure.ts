@@ -1,0 +1,204 @@
+import type { SqlError } from "effect/sql/SqlError"
+import { stateOf } from "./DataFault.ts"
+import { type DatabaseTarget, isSocketFolder } from "./DatabaseUrl.ts"
+import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConnection.ts"
+
+/** A connection or its first statement that failed, with all that explanations refer to. */
+interface Failure {
+  /** Message of the server or of the operating system. */
+  readonly message: string
+  readonly target: DatabaseTarget
+  /** Names as SQL writes them. */
+  readonly role: string
+  readonly database: string
+  /** Connections that this process opens at most. */
+  readonly poolSize: number
+  readonly certificate: ServerCertificate | undefined
+  readonly now: Date
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const whereOf = ({ host, port }: DatabaseTarget): string =>
+  isSocketFolder(host) ? `the socket in ${host}` : `port ${port} of ${host}`
+
+const as = (statement: string, database?: string): string =>
+  `As an administrator of the server${database === undefined ? "" : `, in the database ${database}`}, run: ${statement}`
+
+/** Explanations by SQLSTATE. */
+const byState: Readonly<Record<string, (failure: Failure) => string>> = {
+  "3D000": ({ database, message, role }) => `${message}. ${as(`CREATE DATABASE ${database} OWNER ${role}`)}`,
+  "28P01": ({ message, role }) =>
+    `${message}. Correct the user or the password in DATABASE_URL, percent-encoded. ` +
+    as(`ALTER ROLE ${role} PASSWORD '…', or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`),
+  "28000": (failure) => refusal(failure),
+  "42501": (failure) => permission(failure),
+  // Without the right to use it, the schema is not even seen.
+  "3F000": ({ database, message, role }) =>
+    `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)}. If there is no such schema: ` +
+    `CREATE SCHEMA public AUTHORIZATION ${role}`,
+  "53300": (failure) => tooManyConnections(failure),
+  "55000": ({ database, message }) => `${message}. ${as(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
+  "57P03": ({ message }) => `${message}. Try again in a moment. If it stays so, look into the server's log`,
+  "25006": ({ message }) =>
+    `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary`,
+}
+
+/** The server's rules of access (`pg_hba.conf`) or the role itself forbid the connection. */
+const refusal = ({ database, message, role, target }: Failure): string => {
+  if (/does not exist/.test(message)) return `${message}. ${as(`CREATE ROLE ${role} LOGIN PASSWORD '…'`)}`
+  if (/not permitted to log in/.test(message)) return `${message}. ${as(`ALTER ROLE ${role} LOGIN`)}`
+  if (/valid client certificate/.test(message)) {
+    return `${message}. Set sslcert and sslkey in DATABASE_URL to the files of one whose name (CN) is that of the role`
+  }
+  const wantsTls = target.encryption.mode === "disable" && /no encryption/.test(message)
+  return `${message}. ` +
+    (wantsTls
+      ? "The server may want encryption: set sslmode=verify-full and DATABASE_CA"
+      : `Add a line to the server's pg_hba.conf, such as: hostssl ${database} ${role} samenet scram-sha-256. Then run: ` +
+        "SELECT pg_reload_conf()")
+}
+
+/** The role lacks a right in the database. */
+const permission = ({ database, message, role }: Failure): string => {
+  if (/for database/.test(message)) return `${message}. ${as(`GRANT CONNECT ON DATABASE ${database} TO ${role}`)}`
+  const schema = /for schema (\S+)/.exec(message)?.[1]
+  if (schema !== undefined) {
+    return `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA ${quote(schema)} TO ${role}`, database)}`
+  }
+  const table = /must be owner of \w+ (\S+)/.exec(message)?.[1]
+  if (table !== undefined) {
+    return `${message}. Use the role in DATABASE_URL that made the tables. ` +
+      as(`ALTER TABLE ${quote(table)} OWNER TO ${role}, for each table`, database)
+  }
+  return `${message}. Use the role in DATABASE_URL that made the tables. ` +
+    as(
+      `GRANT USAGE, CREATE ON SCHEMA public TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`,
+      database,
+    )
+}
+
+const tooManyConnections = ({ database, message, poolSize, role }: Failure): string => {
+  if (/for role/.test(message)) return `${message}. ${as(`ALTER ROLE ${role} CONNECTION LIMIT -1`)}`
+  if (/for database/.test(message)) return `${message}. ${as(`ALTER DATABASE ${database} CONNECTION LIMIT -1`)}`
+  return `${message}. Each node opens up to ${poolSize} (DATABASE_POOL_SIZE) and a few more while it starts. Lower that, or ` +
+    `raise the limit and restart the server. ${as("ALTER SYSTEM SET max_connections = 200")}`
+}
+
+const day = (at: Date): string => at.toISOString().slice(0, 10)
+
+/** The certificate was refused. Deno does not tell whether for its dates or for who signed it. */
+const certificateRefused = (failure: Failure): string => {
+  const { certificate, now } = failure
+  if (certificate !== undefined && certificate.until < now) {
+    return `the server's certificate expired on ${day(certificate.until)}. Put a new one in its place on the server ` +
+      "(ssl_cert_file, ssl_key_file), then run: SELECT pg_reload_conf()"
+  }
+  if (certificate !== undefined && certificate.from > now) {
+    return `the server's certificate is not valid before ${
+      day(certificate.from)
+    }. Check the clock of this machine and that ` +
+      "of the server"
+  }
+  return unknownAuthority(failure)
+}
+
+/** The certificate is signed by no authority that is known here. */
+const unknownAuthority = ({ certificate, message, target: { encryption, host, port } }: Failure): string =>
+  `the server's certificate is not signed by ${
+    encryption.authorities === "system" ? "a publicly trusted authority" : "the authority of DATABASE_CA or sslrootcert"
+  } (${
+    certificate === undefined ? message : `but by ${certificate.issuer}`
+  }). Set DATABASE_CA to the certificate of the ` +
+  "authority that signed it, which the provider of the database offers. To look at what the server sends: " +
+  `openssl s_client -starttls postgres -showcerts -connect ${host}:${port}`
+
+/** Explanations by the code of an error of the operating system or of TLS. */
+const byCode: Readonly<Record<string, (failure: Failure) => string>> = {
+  ECONNREFUSED: ({ target }) =>
+    `nothing accepts connections at ${whereOf(target)}. Start the server, or correct the host and port in DATABASE_URL`,
+  ENOENT: ({ target }) => `there is no server at ${whereOf(target)}. Start it, or correct host in DATABASE_URL`,
+  ENOTFOUND: ({ target }) =>
+    `the name ${target.host} is not known. Correct the host in DATABASE_URL, or the name server`,
+  EAI_AGAIN: ({ target }) => `the name server does not answer for ${target.host}. Try again, or use an address`,
+  EHOSTUNREACH: ({ target }) => `there is no way to ${target.host}. Check the network and the host in DATABASE_URL`,
+  ENETUNREACH: ({ target }) => `there is no way to ${target.host}. Check the network and the host in DATABASE_URL`,
+  [noPostgresCode]: ({ target }) =>
+    `a server that is not PostgreSQL answers at ${whereOf(target)}. Correct the host and port in DATABASE_URL`,
+  [noTlsCode]: ({ target }) =>
+    `the server takes no encrypted connections, and sslmode=${target.encryption.mode} demands them. ` +
+    `${as("ALTER SYSTEM SET ssl = on")}, with a certificate. Set sslmode=disable only where nobody can listen`,
+  CERT_HAS_EXPIRED: certificateRefused,
+  CERT_NOT_YET_VALID: certificateRefused,
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ message, target }) =>
+    `the server's certificate is for another name than ${target.host} (${message}). Set the host in DATABASE_URL to a name ` +
+    "that the certificate has, or have one made for this name. sslmode=verify-ca accepts any name",
+  DEPTH_ZERO_SELF_SIGNED_CERT: certificateRefused,
+  SELF_SIGNED_CERT_IN_CHAIN: certificateRefused,
+  UNABLE_TO_GET_ISSUER_CERT: certificateRefused,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificateRefused,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificateRefused,
+}
+
+const timedOut = ({ target }: Failure): string =>
+  `nothing answers at ${
+    whereOf(target)
+  } in time (connect_timeout). Check the host and port in DATABASE_URL, and firewalls`
+
+/** The connection ended during its handshake. */
+const closed = ({ message, target }: Failure): string =>
+  target.encryption.mode === "disable"
+    ? `the server closed the connection (${message}). Look into its log`
+    : `the server closed the connection (${message}). Look into its log. It may want a client certificate: set sslcert and sslkey`
+
+const isConnectFailure = ({ reason }: SqlError): boolean =>
+  reason._tag === "ConnectionError" || reason._tag === "AuthenticationError"
+
+const codeOf = ({ reason: { cause } }: SqlError): string =>
+  cause instanceof Error && "code" in cause ? String(cause.code) : ""
+
+/** Whether a certificate was refused, so that `explain` wants to know it. */
+export const isCertificateRefused = (error: SqlError): boolean => byCode[codeOf(error)] === certificateRefused
+
+export interface ExplainOptions {
+  readonly target: DatabaseTarget
+  /** Connections that this process opens at most. */
+  readonly poolSize: number
+  /** The server's, where that was refused. */
+  readonly certificate?: ServerCertificate | undefined
+  readonly now: Date
+}
+
+/**
+ * Explains why the database at `target` cannot be used and how to mend it, with the statement to run. Undefined
+ * for an error that says nothing about the connection or the rights of its role.
+ */
+export const explain = (
+  error: SqlError,
+  { certificate, now, poolSize, target }: ExplainOptions,
+): string | undefined => {
+  const { cause } = error.reason
+  const message = cause instanceof Error && cause.message !== "" ? cause.message : error.reason.message ?? error.message
+  const role = target.username ?? "postgres"
+  const failure: Failure = {
+    message,
+    target,
+    role: quote(role),
+    database: quote(target.database ?? role),
+    poolSize,
+    certificate,
+    now,
+  }
+  const known = byState[stateOf(error)]
+  if (known !== undefined) return known(failure)
+  if (!isConnectFailure(error)) return undefined
+  const code = codeOf(error)
+  const ofCode = byCode[code]
+  if (ofCode !== undefined) return ofCode(failure)
+  if (code === "ETIMEDOUT" || message === "Connection timed out") return timedOut(failure)
+  if (/requested password/.test(message)) {
+    return "the server asks for a password. Write it into DATABASE_URL, percent-encoded"
+  }
+  if (code === "ECONNRESET" || /closed|alert|tls|handshake/i.test(message)) return closed(failure)
+  return `${message}. Check that it runs, and the host, port, user, password and database in DATABASE_URL`
+}

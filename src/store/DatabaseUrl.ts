@@ -1,0 +1,374 @@
+import { Duration, Redacted, Result } from "effect"
+import { createPrivateKey, X509Certificate } from "node:crypto"
+
+/** The values of `sslmode`, from the weakest to the strictest. */
+const modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const
+
+/** libpq's `sslmode`. */
+export type Mode = (typeof modes)[number]
+
+/** How connections to a server are encrypted, and how its certificate is checked. */
+export interface Encryption {
+  readonly mode: Mode
+  /** Certificates (PEM) of the authorities that sign the server's; `system`: those that Deno trusts. */
+  readonly authorities: string | "system" | undefined
+  /** Checks of the server's certificate: none, its authority, or its authority and the host that it is for. */
+  readonly check: "nothing" | "authority" | "authority and host"
+  /** The client's own certificate with its key, both PEM. */
+  readonly client: { readonly cert: string; readonly key: Redacted.Redacted } | undefined
+}
+
+/** Where the database of `DATABASE_URL` is and how to connect to it. */
+export interface DatabaseTarget {
+  /** A name or address, or the folder of a socket. */
+  readonly host: string
+  readonly port: number
+  /** Unset: the name of the user of the operating system, as the client library finds it. */
+  readonly username: string | undefined
+  readonly password: Redacted.Redacted | undefined
+  /** Unset: the one with the user's name. */
+  readonly database: string | undefined
+  readonly applicationName: string
+  /** Command line options for the server's process. */
+  readonly options: string | undefined
+  readonly connectTimeout: Duration.Duration
+  readonly encryption: Encryption
+}
+
+/** Whether `host` is the folder of a Unix socket. */
+export const isSocketFolder = (host: string): boolean => host.startsWith("/")
+
+/** Input besides the URL. */
+export interface DatabaseUrlOptions {
+  /** `DATABASE_CA`: PEM, or the path of a file. */
+  readonly authorities: string | undefined
+  /** Reads a file; throws when it cannot. */
+  readonly readFile: (path: string) => string
+}
+
+const defaultConnectTimeout = Duration.seconds(3)
+
+/** Parameters of libpq that are carried out. */
+const understood = new Set([
+  ...["host", "port", "user", "password", "dbname", "application_name", "connect_timeout", "options"],
+  ...["sslmode", "sslrootcert", "sslcert", "sslkey"],
+])
+
+/** Parameters with values that change nothing, since the service behaves so in any case. */
+const inEffect: Readonly<Record<string, ReadonlyArray<string>>> = {
+  channel_binding: ["disable", "prefer"],
+  client_encoding: ["UTF8", "utf8", "UTF-8", "utf-8", "auto"],
+  gssencmode: ["disable", "prefer"],
+  keepalives: ["1"],
+  load_balance_hosts: ["disable"],
+  ssl_min_protocol_version: ["TLSv1.2"],
+  sslcertmode: ["allow"],
+  sslcompression: ["0"],
+  sslnegotiation: ["postgres"],
+  sslsni: ["1"],
+  target_session_attrs: ["any"],
+}
+
+/** Advice about refused parameters, unless they only need to be removed. */
+const advice: Readonly<Record<string, string>> = {
+  channel_binding:
+    "The database client has no channel binding. Remove it, and set sslmode=verify-full, which makes sure " +
+    "that the server is the right one",
+  connection_limit: "Set DATABASE_POOL_SIZE instead",
+  hostaddr: "Write the address as the host",
+  passfile: "Write the password into the URL",
+  pool_max_conns: "Set DATABASE_POOL_SIZE instead",
+  requiressl: "Set sslmode=require instead",
+  schema: "Set options=-csearch_path%3Dname instead",
+  service: "Write the host, user and database into the URL",
+  ssl: "Set sslmode=require or sslmode=verify-full instead",
+  sslpassword: "Store the key without a password: openssl pkey -in client.key -out plain.key",
+  target_session_attrs: "Remove it. The host has to lead to the primary, see docs/operations/cluster.md",
+}
+
+const defaultAdvice = "Remove it: only parameters that take effect are accepted"
+
+const withoutEffect = (name: string, value: string): ReadonlyArray<string> =>
+  understood.has(name) || inEffect[name]?.includes(value) === true
+    ? []
+    : [`the parameter ${name}${name in inEffect ? `=${value}` : ""} is not supported. ${advice[name] ?? defaultAdvice}`]
+
+type Parameters = ReadonlyMap<string, string>
+
+/** The parameters after the `?`, percent-decoded, and their faults. */
+const parametersOf = (search: string): { readonly parameters: Parameters; readonly faults: ReadonlyArray<string> } => {
+  const parameters = new Map<string, string>()
+  const faults: Array<string> = []
+  for (const pair of search.slice(1).split("&").filter((pair) => pair !== "")) {
+    const at = pair.indexOf("=")
+    if (at < 1) {
+      faults.push("the part after the ? must be pairs such as sslmode=require, with & between them")
+      continue
+    }
+    const [given, value] = [decode(pair.slice(0, at)), decode(pair.slice(at + 1))]
+    if (given === undefined || value === undefined) {
+      faults.push(`the parameter ${pair.slice(0, at)} is not percent-encoded correctly`)
+      continue
+    }
+    // libpq takes this one of JDBC.
+    const isJdbc = given === "ssl" && value === "true"
+    const name = isJdbc ? "sslmode" : given
+    if (parameters.has(name)) faults.push(`the parameter ${name} is given twice. Keep one`)
+    parameters.set(name, isJdbc ? "require" : value)
+    faults.push(...withoutEffect(name, value))
+  }
+  return { parameters, faults }
+}
+
+const decode = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof Error && error.name === "NotCapable") {
+    return "the service has no permission to read it. In the container image, mount it below /run/secrets or set " +
+      "DATABASE_CA to its content"
+  }
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  if (code === "ENOENT") return "there is no such file"
+  if (code === "EACCES") return "this user may not read it"
+  return error instanceof Error ? error.message : String(error)
+}
+
+const certificates = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+/** The fault of the certificates in `pem`; undefined for valid ones. */
+const faultOfCertificates = (pem: string): string | undefined => {
+  const found = pem.match(certificates) ?? []
+  if (found.length === 0) return "holds no certificate. A certificate begins with -----BEGIN CERTIFICATE-----"
+  try {
+    for (const one of found) new X509Certificate(one)
+  } catch {
+    return "holds a certificate that cannot be read"
+  }
+}
+
+const faultOfKey = (pem: string): string | undefined => {
+  try {
+    createPrivateKey(pem)
+  } catch {
+    return "holds no private key that can be read without a password"
+  }
+}
+
+/** Reads files and collects their faults in `faults`. */
+const makeFiles = (readFile: DatabaseUrlOptions["readFile"], faults: Array<string>) => ({
+  read: (setting: string, path: string, check: (pem: string) => string | undefined): string => {
+    try {
+      const pem = readFile(path)
+      const fault = check(pem)
+      if (fault !== undefined) faults.push(`${setting}: the file ${path} ${fault}`)
+      return pem
+    } catch (error) {
+      faults.push(`${setting}: the file ${path} cannot be read: ${reasonOf(error)}`)
+      return ""
+    }
+  },
+})
+
+const isPem = (text: string): boolean => text.includes("-----BEGIN")
+
+/** The authorities' certificates, from `DATABASE_CA` or `sslrootcert`. */
+const authoritiesOf = (
+  parameters: Parameters,
+  { authorities, readFile }: DatabaseUrlOptions,
+  faults: Array<string>,
+): Encryption["authorities"] => {
+  const file = parameters.get("sslrootcert")
+  const { read } = makeFiles(readFile, faults)
+  if (authorities === undefined) {
+    if (file === undefined || file === "system") return file
+    return read("DATABASE_URL: sslrootcert", file, faultOfCertificates)
+  }
+  if (file !== undefined) faults.push("DATABASE_CA: is set, and sslrootcert in DATABASE_URL too. Set one of them")
+  if (!isPem(authorities)) return read("DATABASE_CA", authorities, faultOfCertificates)
+  // Files of environment variables have one line for each.
+  const pem = authorities.replaceAll("\\n", "\n")
+  const fault = faultOfCertificates(pem)
+  if (fault !== undefined) faults.push(`DATABASE_CA: ${fault}`)
+  return pem
+}
+
+/** Faults of a mode that does not go with what else is set, so that a setting would have no effect. */
+const modeFaults = (mode: Mode, parameters: Parameters, hasOwnSetting: boolean): ReadonlyArray<string> => {
+  const roots = parameters.get("sslrootcert")
+  const source = hasOwnSetting ? "DATABASE_CA" : "DATABASE_URL: sslrootcert"
+  const faults: Array<string> = []
+  if (roots === "system" && mode !== "verify-full") {
+    faults.push(`DATABASE_URL: sslrootcert=system needs sslmode=verify-full, since anybody can have such a certificate`)
+  } else if ((hasOwnSetting || roots !== undefined) && ["disable", "allow", "prefer"].includes(mode)) {
+    faults.push(
+      `${source}${
+        hasOwnSetting ? ":" : ""
+      } has no effect with sslmode=${mode}, which goes on without encryption where it cannot be had. Set ` +
+        "sslmode=verify-full",
+    )
+  }
+  if (!hasOwnSetting && roots === undefined && mode.startsWith("verify-")) {
+    faults.push(
+      `DATABASE_URL: sslmode=${mode} needs the certificate of the authority that signs the server's. Set DATABASE_CA to it, ` +
+        "or sslrootcert=system for a server with a publicly trusted certificate",
+    )
+  }
+  if (mode === "disable" && (parameters.has("sslcert") || parameters.has("sslkey"))) {
+    faults.push("DATABASE_URL: sslcert and sslkey have no effect with sslmode=disable")
+  }
+  return faults
+}
+
+const isMode = (text: string): text is Mode => modes.some((mode) => mode === text)
+
+/** The mode without `sslmode`: libpq's, and the strictest where an authority is set by itself. */
+const defaultMode = (parameters: Parameters, hasOwnSetting: boolean): Mode =>
+  hasOwnSetting || parameters.get("sslrootcert") === "system" ? "verify-full" : "prefer"
+
+const checkOf = (mode: Mode, authorities: Encryption["authorities"]): Encryption["check"] => {
+  if (mode === "verify-full") return "authority and host"
+  return mode === "verify-ca" || (mode === "require" && authorities !== undefined) ? "authority" : "nothing"
+}
+
+const clientOf = (
+  parameters: Parameters,
+  readFile: DatabaseUrlOptions["readFile"],
+  faults: Array<string>,
+): Encryption["client"] => {
+  const [cert, key] = [parameters.get("sslcert"), parameters.get("sslkey")]
+  if (cert === undefined && key === undefined) return undefined
+  if (cert === undefined || key === undefined) {
+    faults.push("DATABASE_URL: set both sslcert and sslkey, or neither")
+    return undefined
+  }
+  const { read } = makeFiles(readFile, faults)
+  return {
+    cert: read("DATABASE_URL: sslcert", cert, faultOfCertificates),
+    key: Redacted.make(read("DATABASE_URL: sslkey", key, faultOfKey)),
+  }
+}
+
+const encryptionOf = (
+  host: string,
+  parameters: Parameters,
+  options: DatabaseUrlOptions,
+  faults: Array<string>,
+): Encryption => {
+  const hasOwnSetting = options.authorities !== undefined
+  const given = parameters.get("sslmode")
+  if (given !== undefined && !isMode(given)) {
+    faults.push(`DATABASE_URL: sslmode=${given} is none of ${modes.join(", ")}`)
+  }
+  const mode = given !== undefined && isMode(given) ? given : defaultMode(parameters, hasOwnSetting)
+  const authorities = authoritiesOf(parameters, options, faults)
+  const client = clientOf(parameters, options.readFile, faults)
+  if (given === undefined || isMode(given)) faults.push(...modeFaults(mode, parameters, hasOwnSetting))
+  if (isSocketFolder(host) && modes.indexOf(mode) > modes.indexOf("prefer")) {
+    faults.push(
+      `DATABASE_URL: the socket in ${host} stays on this machine and is not encrypted. Remove sslmode, sslrootcert and DATABASE_CA`,
+    )
+  }
+  return {
+    mode: isSocketFolder(host) ? "disable" : mode,
+    authorities,
+    check: checkOf(mode, authorities),
+    client,
+  }
+}
+
+/** Faults of the part before the `?`. They do not show the URL, which holds a password. */
+const urlFaults = (text: string): ReadonlyArray<string> => {
+  const example = "postgres://user:password@host:5432/database"
+  const url = URL.parse(text)
+  if (/^postgres(ql)?:\/\/[^/?]*,/.test(text)) {
+    return [
+      "DATABASE_URL: has several hosts. Give the one address that leads to the primary, see docs/operations/cluster.md",
+    ]
+  }
+  if (url === null || !["postgres:", "postgresql:"].includes(url.protocol)) {
+    return [
+      `DATABASE_URL: must be a URL such as ${example}. Percent-encode characters such as / ? # @ : of the password`,
+    ]
+  }
+  if (url.hash !== "") return ["DATABASE_URL: has a #. Percent-encode it as %23"]
+  const parts = [url.username, url.password, url.hostname, url.pathname]
+  return parts.some((part) => decode(part) === undefined)
+    ? ["DATABASE_URL: is not percent-encoded correctly. Write %25 for a percent sign"]
+    : []
+}
+
+/** A part of the URL, percent-decoded; undefined where it is empty. */
+const part = (text: string): string | undefined => text === "" ? undefined : decode(text)
+
+/** The service sets this for every session. That wins over `options`, which would have no effect. */
+const reserved = "idle_in_transaction_session_timeout"
+
+/** A whole number from `least` to `most`; for another, `otherwise` and a fault. */
+const wholeNumber = (
+  name: string,
+  text: string | undefined,
+  { faults, least, most, otherwise }: {
+    readonly least: number
+    readonly most: number
+    readonly otherwise: number
+    readonly faults: Array<string>
+  },
+): number => {
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value
+  faults.push(`DATABASE_URL: ${name}=${text} must be a whole number from ${least} to ${most}`)
+  return otherwise
+}
+
+/**
+ * Reads `DATABASE_URL` as libpq does, and `DATABASE_CA`. Fails with all faults, each of which begins with the name of a
+ * setting. No fault contains a password.
+ */
+export const parse = (
+  text: string,
+  options: DatabaseUrlOptions,
+): Result.Result<DatabaseTarget, ReadonlyArray<string>> => {
+  const ofUrl = urlFaults(text)
+  if (ofUrl.length > 0) return Result.fail(ofUrl)
+  const url = new URL(text)
+  const { faults: ofParameters, parameters } = parametersOf(url.search)
+  const faults = ofParameters.map((fault) => `DATABASE_URL: ${fault}`)
+  const host = parameters.get("host") ?? part(url.hostname.replace(/^\[(.*)\]$/, "$1")) ?? "localhost"
+  if (host.includes(",")) faults.push(...urlFaults("postgres://one,two/"))
+  if (parameters.get("options")?.includes(reserved) === true) {
+    faults.push(`DATABASE_URL: options may not set ${reserved}, which the service sets by itself`)
+  }
+  const password = parameters.get("password") ?? part(url.password)
+  const seconds = wholeNumber("connect_timeout", parameters.get("connect_timeout"), {
+    least: 1,
+    most: 3600,
+    otherwise: Duration.toSeconds(defaultConnectTimeout),
+    faults,
+  })
+  const port = wholeNumber("port", parameters.get("port") ?? part(url.port), {
+    least: 1,
+    most: 65_535,
+    otherwise: 5432,
+    faults,
+  })
+  const encryption = encryptionOf(host, parameters, options, faults)
+  if (faults.length > 0) return Result.fail(faults)
+  return Result.succeed({
+    host,
+    port,
+    username: parameters.get("user") ?? part(url.username),
+    password: password === undefined ? undefined : Redacted.make(password),
+    database: parameters.get("dbname") ?? part(url.pathname.slice(1)),
+    applicationName: parameters.get("application_name") ?? "parlance",
+    options: parameters.get("options"),
+    connectTimeout: Duration.seconds(seconds),
+    encryption,
+  })
+}

@@ -1,0 +1,104 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { migrate } from "../../src/store/Migrations.ts"
+import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import { freePort } from "../support/service.ts"
+import { embeddedEnvironment, layerSettings } from "../support/stores.ts"
+import { onServer } from "../support/onServer.ts"
+import { startPostgres } from "../support/throwawayPostgres.ts"
+
+/** The message of a start that fails on `url`. */
+const refusalOf = (url: string) =>
+  Effect.flip(migrate).pipe(
+    Effect.map(({ message }) => message),
+    Effect.provide(Layer.fresh(StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: url }))))),
+  )
+
+const rules = ["host all postgres all trust", "host all known all trust", "host all all all scram-sha-256", ""].join(
+  "\n",
+)
+
+describe("A database that cannot be used", () => {
+  it.live("is named with what is wrong and the statement to run, which helps", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { DATA_DIR: seed } = yield* embeddedEnvironment
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          startPostgres({ seed: seed!, files: { "pg_hba.conf": rules }, settings: { max_connections: "20" } })
+        ),
+        ({ stop }) => Effect.promise(stop),
+      )
+      const { port } = new URL(server.url)
+      /** Runs statements in a database as its superuser. */
+      const run = (database: string, ...statements: ReadonlyArray<string>) =>
+        Effect.promise(async () => {
+          const url = new URL(`/${database}`, server.url).href
+          for (const statement of statements) await onServer(url, statement)
+        })
+      /** Checks the message of a start, and runs the statement in it. */
+      const help = Effect.fnUntraced(
+        function* (user: string, expected: RegExp, statement: string, database = "postgres") {
+          const message = yield* refusalOf(`postgres://${user}@127.0.0.1:${port}/shop`)
+          assert.match(
+            message,
+            new RegExp(`^DATABASE_URL: the database at 127\\.0\\.0\\.1:${port}/shop cannot be used: `),
+          )
+          assert.match(message, expected)
+          assert.include(message, statement)
+          assert.notInclude(message, "s3cret")
+          yield* run(database, statement.replace("…", "s3cret"))
+        },
+      )
+
+      yield* help("new:s3cret", /password authentication failed/, `CREATE ROLE "new" LOGIN PASSWORD '…'`)
+      yield* help("new:wrong", /password authentication failed/, `ALTER ROLE "new" PASSWORD '…'`)
+      const asks = yield* refusalOf(`postgres://new@127.0.0.1:${port}/shop`)
+      assert.match(asks, /asks for a password. Write it into DATABASE_URL/)
+      yield* help("known", /role "known" does not exist/, `CREATE ROLE "known" LOGIN PASSWORD '…'`)
+      yield* run("postgres", "ALTER ROLE known NOLOGIN")
+      yield* help("known", /not permitted to log in/, `ALTER ROLE "known" LOGIN`)
+      yield* help("new:s3cret", /database "shop" does not exist/, `CREATE DATABASE "shop" OWNER "new"`)
+      yield* run("postgres", "REVOKE CONNECT ON DATABASE shop FROM PUBLIC")
+      yield* help("known", /permission denied for database/, `GRANT CONNECT ON DATABASE "shop" TO "known"`)
+      yield* help(
+        "known",
+        /permission denied for schema public/,
+        `GRANT USAGE, CREATE ON SCHEMA "public" TO "known"`,
+        "shop",
+      )
+      yield* run("shop", "DROP SCHEMA public")
+      yield* help("known", /no schema has been selected/, `CREATE SCHEMA public AUTHORIZATION "known"`, "shop")
+      yield* run("postgres", "ALTER ROLE known CONNECTION LIMIT 0")
+      yield* help("known", /too many connections for role/, `ALTER ROLE "known" CONNECTION LIMIT -1`)
+      yield* run("postgres", "ALTER DATABASE shop CONNECTION LIMIT 0")
+      yield* help("known", /too many connections for database/, `ALTER DATABASE "shop" CONNECTION LIMIT -1`)
+      yield* run("postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS false")
+      yield* help("known", /not currently accepting/, `ALTER DATABASE "shop" ALLOW_CONNECTIONS true`)
+      yield* Effect.provide(
+        migrate,
+        StoreFromSettings.layer.pipe(
+          Layer.provide(layerSettings({ DATABASE_URL: `postgres://known@127.0.0.1:${port}/shop` })),
+        ),
+      )
+      yield* run("shop", "ALTER TABLE schema_migrations OWNER TO postgres", "DELETE FROM schema_migrations")
+      const owner = yield* refusalOf(`postgres://known@127.0.0.1:${port}/shop`)
+      assert.match(owner, /permission denied for table schema_migrations.*Use the role.*GRANT ALL ON ALL TABLES/)
+    })))
+
+  it.live("is named when nothing answers, something else does, or nobody knows the name", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(freePort)
+      assert.match(
+        yield* refusalOf(`postgres://shop@127.0.0.1:${port}/shop`),
+        new RegExp(`nothing accepts connections at port ${port} of 127\\.0\\.0\\.1. Start the server, or correct`),
+      )
+      assert.match(
+        yield* refusalOf("postgres://shop@nowhere.invalid/shop"),
+        /at nowhere\.invalid:5432\/shop cannot be used: the name(?: nowhere\.invalid is not known| server does not answer)/,
+      )
+      assert.match(
+        yield* refusalOf("postgres://shop@%2Ftmp%2Fparlance-nothing/shop"),
+        /there is no server at the socket in \/tmp\/parlance-nothing/,
+      )
+    }))
+})

@@ -1,0 +1,167 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Redacted, Result } from "effect"
+import { type DatabaseTarget, parse } from "../../src/store/DatabaseUrl.ts"
+import { makeCertificate } from "../support/certificates.ts"
+
+const { certificate, key } = makeCertificate({ name: "Authority" })
+
+const files: Readonly<Record<string, string>> = { "/ca.pem": certificate, "/client.key": key, "/empty": "" }
+
+const readFile = (path: string): string => {
+  const text = files[path]
+  if (text === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" })
+  return text
+}
+
+const base = "postgres://shop:s3cret@db.example.com/shop"
+
+const read = (url: string, authorities?: string) => parse(url, { authorities, readFile })
+
+const targetOf = (url: string, authorities?: string): DatabaseTarget =>
+  Result.getOrElse(read(url, authorities), (faults) => assert.fail(faults.join("\n")))
+
+const faultsOf = (url: string, authorities?: string): ReadonlyArray<string> => {
+  const result = read(url, authorities)
+  const faults = Result.isFailure(result) ? result.failure : []
+  assert.notInclude(faults.join("\n"), "s3cret")
+  for (const fault of faults) assert.match(fault, /^DATABASE_(URL|CA): /)
+  return faults
+}
+
+/** Fails unless the URL has one fault, which matches. */
+const assertFault = (expected: RegExp, url: string, authorities?: string) => {
+  const faults = faultsOf(url, authorities)
+  assert.lengthOf(faults, 1, `${url}: ${faults.join("\n")}`)
+  assert.match(faults[0]!, expected)
+}
+
+describe("DATABASE_URL", () => {
+  it("names the server, the user and the database, percent-encoded", () => {
+    const target = targetOf("postgresql://sh%2Fop:p%40ss%25@[::1]:6432/my%20shop")
+    assert.deepInclude(target, { host: "::1", port: 6432, username: "sh/op", database: "my shop" })
+    assert.strictEqual(Redacted.value(target.password!), "p@ss%")
+    const least = targetOf("postgres://")
+    assert.deepInclude(least, { host: "localhost", port: 5432, username: undefined, database: undefined })
+    assert.deepInclude(least, { applicationName: "parlance", options: undefined, password: undefined })
+    assert.strictEqual(Duration.toSeconds(least.connectTimeout), 3)
+  })
+
+  it("takes the parameters that are carried out", () => {
+    const target = targetOf(
+      "postgres:///?host=db&port=1234&user=u&password=a+b%26&dbname=d&application_name=shop%201&connect_timeout=20" +
+        "&options=-c%20search_path%3Dshop",
+    )
+    assert.deepInclude(target, { host: "db", port: 1234, username: "u", database: "d", applicationName: "shop 1" })
+    assert.strictEqual(target.options, "-c search_path=shop")
+    assert.strictEqual(Redacted.value(target.password!), "a+b&")
+    assert.strictEqual(Duration.toSeconds(target.connectTimeout), 20)
+    assert.strictEqual(targetOf(`${base}?ssl=true`).encryption.mode, "require", "as libpq reads JDBC's")
+  })
+
+  it("takes parameters that ask for what happens in any case, and refuses other values of them", () => {
+    for (
+      const [name, value, other] of [
+        ["channel_binding", "prefer", "require"],
+        ["target_session_attrs", "any", "read-write"],
+        ["gssencmode", "disable", "require"],
+        ["client_encoding", "UTF8", "LATIN1"],
+        ["sslnegotiation", "postgres", "direct"],
+        ["ssl_min_protocol_version", "TLSv1.2", "TLSv1.3"],
+      ]
+    ) {
+      targetOf(`${base}?${name}=${value}`)
+      assertFault(new RegExp(`the parameter ${name}=${other} is not supported\\. .`), `${base}?${name}=${other}`)
+    }
+  })
+
+  it("ignores no parameter", () => {
+    const names = [
+      "hostaddr",
+      "passfile",
+      "service",
+      "replication",
+      "sslcrl",
+      "sslpassword",
+      "requirepeer",
+      "schema",
+      "sslmdoe",
+    ]
+    for (const name of names) {
+      assertFault(new RegExp(`the parameter ${name} is not supported\\. .`), `${base}?${name}=1`)
+    }
+    assertFault(/sslmode is given twice/, `${base}?sslmode=require&sslmode=disable`)
+    assertFault(/must be pairs/, `${base}?sslmode`)
+    assertFault(/options may not set idle_in/, `${base}?options=-cidle_in_transaction_session_timeout%3D0`)
+  })
+
+  it("is refused with everything that is wrong", () => {
+    const faults = faultsOf(`${base}?sslmode=strict&connect_timeout=0&port=x&pgbouncer=true`)
+    for (const name of ["sslmode=strict", "connect_timeout=0", "port=x", "pgbouncer"]) {
+      assert.lengthOf(faults.filter((fault) => fault.includes(name)), 1, name)
+    }
+    assert.lengthOf(faults, 4)
+  })
+
+  it("is refused when it is no such URL, without showing it", () => {
+    assertFault(/must be a URL such as/, "mysql://shop:s3cret@db/shop")
+    assertFault(/must be a URL such as/, "s3cret")
+    assertFault(/Percent-encode it as %23/, "postgres://shop:s3cret@db/shop#1")
+    assertFault(/Write %25/, "postgres://shop:s3cret%@db/shop")
+    assertFault(/several hosts.*cluster\.md/, "postgres://shop:s3cret@one,two/shop")
+    assertFault(/several hosts.*cluster\.md/, "postgres://shop:s3cret@one:1,two:2/shop")
+    assertFault(/several hosts.*cluster\.md/, "postgres:///shop?host=one,two")
+  })
+})
+
+describe("sslmode", () => {
+  const checkOf = (query: string, authorities?: string) => targetOf(`${base}${query}`, authorities).encryption.check
+
+  it("checks what libpq checks", () => {
+    assert.strictEqual(targetOf(base).encryption.mode, "prefer")
+    for (const mode of ["disable", "allow", "prefer", "require"]) {
+      assert.strictEqual(checkOf(`?sslmode=${mode}`), "nothing")
+    }
+    assert.strictEqual(checkOf("?sslmode=require", certificate), "authority")
+    assert.strictEqual(checkOf("?sslmode=require&sslrootcert=/ca.pem"), "authority")
+    assert.strictEqual(checkOf("?sslmode=verify-ca", certificate), "authority")
+    assert.strictEqual(checkOf("?sslmode=verify-full", certificate), "authority and host")
+    assert.strictEqual(checkOf("?sslrootcert=system"), "authority and host")
+    assert.strictEqual(checkOf("", "/ca.pem"), "authority and host", "DATABASE_CA alone")
+  })
+
+  it("is refused where certificates would not be checked, or checked against nothing", () => {
+    for (const mode of ["disable", "allow", "prefer"]) {
+      assertFault(/DATABASE_CA: has no effect.*verify-full/, `${base}?sslmode=${mode}`, certificate)
+      assertFault(/sslrootcert has no effect.*verify-full/, `${base}?sslmode=${mode}&sslrootcert=/ca.pem`)
+    }
+    assertFault(/sslrootcert has no effect with sslmode=prefer/, `${base}?sslrootcert=/ca.pem`)
+    for (const mode of ["verify-ca", "verify-full"]) {
+      assertFault(/needs the certificate.*DATABASE_CA.*sslrootcert=system/, `${base}?sslmode=${mode}`)
+    }
+    for (const mode of ["disable", "prefer", "require", "verify-ca"]) {
+      assertFault(/sslrootcert=system needs sslmode=verify-full/, `${base}?sslmode=${mode}&sslrootcert=system`)
+    }
+    assertFault(/Set one of them/, `${base}?sslmode=verify-full&sslrootcert=/ca.pem`, certificate)
+    assertFault(/socket.*is not encrypted/, "postgres:///shop?host=/run/postgresql&sslmode=require")
+  })
+
+  it("has no effect on a socket, as with libpq", () => {
+    for (const mode of ["disable", "allow", "prefer"]) {
+      const { encryption, host } = targetOf(`postgres://%2Frun%2Fpostgresql/shop?sslmode=${mode}`)
+      assert.deepStrictEqual([encryption.mode, host], ["disable", "/run/postgresql"])
+    }
+  })
+
+  it("is refused with files that are no certificates or keys", () => {
+    assertFault(/DATABASE_CA: the file \/nowhere cannot be read: there is no such file/, base, "/nowhere")
+    assertFault(/DATABASE_CA: the file \/empty holds no certificate/, base, "/empty")
+    assertFault(/DATABASE_CA: holds a certificate that cannot be read/, base, certificate.replace("MII", "AAA"))
+    assertFault(/DATABASE_CA: holds no certificate/, base, key)
+    assertFault(/sslrootcert: the file \/nowhere/, `${base}?sslmode=verify-full&sslrootcert=/nowhere`)
+    assertFault(/set both sslcert and sslkey/, `${base}?sslcert=/ca.pem`)
+    assertFault(/sslkey: the file \/ca.pem holds no private key/, `${base}?sslcert=/ca.pem&sslkey=/ca.pem`)
+    assertFault(/no effect with sslmode=disable/, `${base}?sslmode=disable&sslcert=/ca.pem&sslkey=/client.key`)
+    const { client } = targetOf(`${base}?sslcert=/ca.pem&sslkey=/client.key`).encryption
+    assert.deepStrictEqual([client?.cert, client && Redacted.value(client.key)], [certificate, key])
+  })
+})
