@@ -16,7 +16,8 @@ RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/stor
 
 FROM denoland/deno:2.9.6
 LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.description="Personalized content: selects, renders and learns"
-ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DENO_NO_UPDATE_CHECK=1
+# With STORE=external a container that was given no DATABASE_URL says so and ends, in place of keeping its data in a volume.
+ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data STORE=external DENO_NO_UPDATE_CHECK=1
 WORKDIR /app
 COPY --from=build /deno-dir /deno-dir
 COPY --from=build /app /app
@@ -28,6 +29,7 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["deno", "eval", "Deno.exit((await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`)).ok ? 0 : 1)"]
 STOPSIGNAL SIGTERM
 # SMTP greets with the name of the host. Deno itself is run once more for the processes that check Liquid
-# and compose e-mails, which get no permissions. The shell runs the bundled PostgreSQL, which is used without DATABASE_URL.
-ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces,uid", "--allow-read=/app,/data", "--allow-write=/data", "--allow-run=deno,/bin/sh", "src/main.ts"]
+# and compose e-mails, which get no permissions. The shell runs the bundled PostgreSQL, with STORE=embedded; with DATABASE_URL the
+# service gives that permission up as it starts. Files that settings name are read from /run/secrets.
+ENTRYPOINT ["deno", "run", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", "--allow-net", "--allow-env", "--allow-sys=hostname,networkInterfaces,uid", "--allow-read=/app,/data,/run/secrets", "--allow-write=/data", "--allow-run=deno,/bin/sh", "src/main.ts"]
 CMD ["serve"]

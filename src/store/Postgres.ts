@@ -25,6 +25,9 @@ const connectionTo = (target: DatabaseTarget) => ({
     : { stream: () => open(target) }),
 })
 
+/** Gives up the permission to run a shell, which only the embedded database needs. Without effect under `--allow-all`. */
+const giveUpShell = Effect.sync(() => Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" }))
+
 /** Where `target` is, for people. */
 const addressOf = ({ database, host, port }: DatabaseTarget): string =>
   `${isSocketFolder(host) ? join(host, `.s.PGSQL.${port}`) : `${host.includes(":") ? `[${host}]` : host}:${port}`}${
@@ -35,6 +38,7 @@ const addressOf = ({ database, host, port }: DatabaseTarget): string =>
 export const layer = (target: DatabaseTarget) =>
   Layer.unwrap(Effect.gen(function* () {
     const { databasePoolSize } = yield* Settings
+    yield* giveUpShell
     const connection = connectionTo(target)
     const watch = isSocketFolder(target.host) ? undefined : ServerWatch.make({
       connect: () => open(target),

@@ -160,6 +160,14 @@ describe.runIf(available)("The container image", () => {
     )
   })
 
+  it("does not start without DATABASE_URL or STORE=embedded, and says what to set", async () => {
+    const started = await docker("run", "--rm", image).then(() => "it started", (error) => String(error))
+    assert.match(started, /STORE: is external.*Set DATABASE_URL.*STORE=embedded/)
+    const both = await docker("run", "--rm", "--env", "STORE=embedded", "--env", "DATABASE_URL=postgres://db", image)
+      .then(() => "it started", (error) => String(error))
+    assert.match(both, /STORE: is embedded.*DATABASE_URL/)
+  })
+
   it("runs as another user than root on a root file system it cannot write, and ends with 0 when stopped", async () => {
     const port = await freePort()
     const service = serviceAt(`http://127.0.0.1:${port}`)
@@ -180,6 +188,8 @@ describe.runIf(available)("The container image", () => {
         `${id}:/data`,
         "--publish",
         `127.0.0.1:${port}:8080`,
+        "--env",
+        "STORE=embedded",
         image,
       )
       await waitUntil(
