@@ -214,11 +214,13 @@ CREATE TABLE deliveries (
   traceparent text,
   interruptions integer NOT NULL DEFAULT 0,
   size integer,
+  address_key text,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);
 CREATE INDEX deliveries_by_state ON public.deliveries USING btree (org_slug, state, id);
 CREATE INDEX deliveries_due ON public.deliveries USING btree (org_slug, due_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX deliveries_queued_by_address ON public.deliveries USING btree (org_slug, address_key) WHERE ((state = 'queued'::text) AND (address_key IS NOT NULL));
 CREATE INDEX deliveries_sending ON public.deliveries USING btree (org_slug, fence) WHERE (state = 'sending'::text);
 
 CREATE TABLE delivery_counts (
@@ -282,7 +284,8 @@ CREATE TABLE events (
   link text,
   status text NOT NULL,
   retry_at timestamp with time zone,
-  message_key text
+  message_key text,
+  suppresses boolean
 );
 CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_by_tracking_id ON ONLY public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
@@ -306,6 +309,7 @@ CREATE TABLE events_first (
   status text NOT NULL,
   retry_at timestamp with time zone,
   message_key text,
+  suppresses boolean,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
@@ -330,6 +334,7 @@ CREATE TABLE events_other (
   status text NOT NULL,
   retry_at timestamp with time zone,
   message_key text,
+  suppresses boolean,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
@@ -516,6 +521,8 @@ CREATE TABLE organizations (
   webhook_daily_bytes bigint,
   require_second_factor boolean NOT NULL DEFAULT false,
   holdout jsonb NOT NULL DEFAULT '{"share": 0, "content": "even"}'::jsonb,
+  suppression boolean NOT NULL DEFAULT true,
+  soft_bounce_limit integer DEFAULT 5,
   PRIMARY KEY (slug)
 );
 
@@ -624,6 +631,14 @@ CREATE TABLE signing_keys (
   PRIMARY KEY (name)
 );
 
+CREATE TABLE soft_bounces (
+  org_slug text NOT NULL,
+  address_key text NOT NULL,
+  count integer NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, address_key)
+);
+
 CREATE TABLE sticky_choices (
   org_slug text NOT NULL,
   template_id text NOT NULL,
@@ -634,6 +649,21 @@ CREATE TABLE sticky_choices (
   control boolean NOT NULL DEFAULT false,
   PRIMARY KEY (org_slug, template_id, user_id)
 );
+
+CREATE TABLE suppression_salt (
+  salt text NOT NULL
+);
+
+CREATE TABLE suppressions (
+  org_slug text NOT NULL,
+  address_key text NOT NULL,
+  reason text NOT NULL,
+  source text NOT NULL,
+  suppressed_at timestamp with time zone NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  PRIMARY KEY (org_slug, address_key, reason)
+);
+CREATE UNIQUE INDEX suppressions_by_id ON public.suppressions USING btree (org_slug, id);
 
 CREATE TABLE tallies (
   org_slug text NOT NULL,
@@ -687,6 +717,7 @@ CREATE TABLE templates (
   link_domains text[] NOT NULL DEFAULT '{}'::text[],
   archived_at timestamp with time zone,
   holdout jsonb,
+  ignore_unsubscribes boolean NOT NULL DEFAULT false,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

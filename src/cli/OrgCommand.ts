@@ -12,7 +12,20 @@ import { table } from "./Table.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
-    ["slug", "name", "time zone", "floor", "holdout", "horizon", "quiet", "days", "kept", "second factor", "created"],
+    [
+      "slug",
+      "name",
+      "time zone",
+      "floor",
+      "holdout",
+      "horizon",
+      "quiet",
+      "days",
+      "kept",
+      "second factor",
+      "suppression",
+      "created",
+    ],
     organizations.map((org) => [
       org.slug,
       org.name,
@@ -24,6 +37,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       org.allowed_days === null ? "all" : org.allowed_days.join(),
       `${org.retention_days} d, inbox ${org.inbox_retention_days} d`,
       org.require_second_factor ? "required" : "optional",
+      org.suppression ? `on, ${org.soft_bounce_limit ?? "no"} soft bounces` : "off",
       org.created_at,
     ]),
   )
@@ -117,10 +131,30 @@ const update = Command.make(
       Flag.withDescription("Whether members who sign in with a password must have a second factor"),
       Flag.optional,
     ),
+    suppression: Flag.Literals("suppression", ["true", "false"]).pipe(
+      Flag.withDescription("Whether nothing is sent to addresses on the suppression list"),
+      Flag.optional,
+    ),
+    softBounces: Flag.String("soft-bounce-limit").pipe(
+      Flag.withDescription("Soft bounces in a row after which an address is suppressed, 1 to 100; none: never"),
+      Flag.optional,
+    ),
   },
-  Effect.fnUntraced(function* (
-    { days, floor, holdout, horizon, inboxRetention, name, quiet, retention, secondFactor, slug, timeZone },
-  ) {
+  Effect.fnUntraced(function* ({
+    days,
+    floor,
+    holdout,
+    horizon,
+    inboxRetention,
+    name,
+    quiet,
+    retention,
+    secondFactor,
+    slug,
+    softBounces,
+    suppression,
+    timeZone,
+  }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
       ...(Option.isSome(name) ? { name: name.value } : {}),
@@ -133,6 +167,10 @@ const update = Command.make(
       ...(Option.isSome(retention) ? { retention_days: retention.value } : {}),
       ...(Option.isSome(inboxRetention) ? { inbox_retention_days: inboxRetention.value } : {}),
       ...(Option.isSome(secondFactor) ? { require_second_factor: secondFactor.value === "true" } : {}),
+      ...(Option.isSome(suppression) ? { suppression: suppression.value === "true" } : {}),
+      ...(Option.isSome(softBounces)
+        ? { soft_bounce_limit: softBounces.value === "none" ? null : Number(softBounces.value) }
+        : {}),
     })
     const organization = yield* client.organizations.updateOrganization({ params: { org: slug }, payload })
     yield* print(organization, describe([organization]))

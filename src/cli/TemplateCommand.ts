@@ -33,7 +33,19 @@ const objectiveText = (objective: Objective) =>
 
 const describe = (templates: ReadonlyArray<Template>) =>
   table(
-    ["id", "name", "variants", "active", "strict", "sticky hours", "learns from", "holdout", "updated", "archived"],
+    [
+      "id",
+      "name",
+      "variants",
+      "active",
+      "strict",
+      "sticky hours",
+      "learns from",
+      "holdout",
+      "unsubscribes",
+      "updated",
+      "archived",
+    ],
     templates.map((template) => [
       template.id,
       template.name,
@@ -43,6 +55,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.sticky_hours,
       objectiveText(template.objective),
       template.holdout === null ? "organization" : holdoutText(template.holdout),
+      template.ignore_unsubscribes ? "ignored" : "respected",
       template.updated_at,
       template.archived_at ?? "no",
     ]),
@@ -67,6 +80,10 @@ const settings = {
     ),
     Flag.optional,
   ),
+  ignoreUnsubscribes: Flag.Boolean("ignore-unsubscribes").pipe(
+    Flag.withDescription("Transactional: its messages also go to people who have unsubscribed"),
+    Flag.optional,
+  ),
   linkDomains: Flag.String("link-domain").pipe(
     Flag.withDescription(
       'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
@@ -80,6 +97,7 @@ const settingsOf = (flags: {
   readonly stickyHours: Option.Option<number>
   readonly objective: Option.Option<string>
   readonly holdout: Option.Option<string>
+  readonly ignoreUnsubscribes: Option.Option<boolean>
   readonly linkDomains: ReadonlyArray<string>
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
@@ -88,6 +106,7 @@ const settingsOf = (flags: {
   ...(Option.isSome(flags.holdout)
     ? { holdout: flags.holdout.value === "organization" ? null : holdoutInput(flags.holdout.value) }
     : {}),
+  ...(Option.isSome(flags.ignoreUnsubscribes) ? { ignore_unsubscribes: flags.ignoreUnsubscribes.value } : {}),
   ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
 })
 

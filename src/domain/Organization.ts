@@ -66,6 +66,16 @@ export const RequireSecondFactor = Schema.Boolean.annotate({
   description: "Whether members who sign in with a password must have a second factor",
 })
 
+/** Whether nothing is sent to addresses on the suppression list. True unless changed. */
+export const SuppressionSetting = Schema.Boolean.annotate({
+  description: "Whether nothing is sent to addresses on the suppression list. The list is kept in any case",
+})
+
+/** Soft bounces in a row after which an address is suppressed: 1 to 100, 5 unless changed. */
+export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+  description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
+})
+
 /** What is needed to make an organization. `time_zone` is UTC unless given. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
@@ -86,6 +96,8 @@ export const OrganizationPatch = Schema.Struct({
   retention_days: Schema.optionalKey(RetentionDays),
   inbox_retention_days: Schema.optionalKey(InboxRetentionDays),
   require_second_factor: Schema.optionalKey(RequireSecondFactor),
+  suppression: Schema.optionalKey(SuppressionSetting),
+  soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
 })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -102,6 +114,8 @@ export const Organization = Schema.Struct({
   retention_days: Schema.Int,
   inbox_retention_days: Schema.Int,
   require_second_factor: RequireSecondFactor,
+  suppression: SuppressionSetting,
+  soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
   created_at: Schema.String,
   updated_at: Schema.String,
 })

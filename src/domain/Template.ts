@@ -79,6 +79,13 @@ export const LinkDomains = Schema.Array(
   ),
 ).check(Schema.isMaxLength(50))
 
+/** Whether a template's messages also go to people who have unsubscribed. False unless said otherwise. */
+export const IgnoreUnsubscribes = Schema.Boolean.annotate({
+  description:
+    "True for transactional messages, such as receipts: they also go to people who have unsubscribed, never to addresses " +
+    "suppressed for another reason. False unless said",
+})
+
 const variantSettings = {
   name: Schema.optionalKey(DisplayName),
   formats: Schema.optionalKey(Formats),
@@ -101,6 +108,7 @@ const templateSettings = {
   objective: Schema.optionalKey(Objective),
   holdout: Schema.optionalKey(Schema.NullOr(TemplateHoldout)),
   link_domains: Schema.optionalKey(LinkDomains),
+  ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
     description: "True: nobody gets the template any more; it keeps its content and its results. False unless said",
   }),
@@ -142,6 +150,7 @@ export const Template = Schema.Struct({
   objective: Objective,
   holdout: Schema.NullOr(TemplateHoldout),
   link_domains: Schema.Array(Schema.String),
+  ignore_unsubscribes: IgnoreUnsubscribes,
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,
   created_at: Schema.String,

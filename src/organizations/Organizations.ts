@@ -26,6 +26,8 @@ interface Row {
   readonly retentionDays: number
   readonly inboxRetentionDays: number
   readonly requireSecondFactor: boolean
+  readonly suppression: boolean
+  readonly softBounceLimit: number | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -42,6 +44,8 @@ const fromRow = (row: Row): Organization => ({
   retention_days: row.retentionDays,
   inbox_retention_days: row.inboxRetentionDays,
   require_second_factor: row.requireSecondFactor,
+  suppression: row.suppression,
+  soft_bounce_limit: row.softBounceLimit,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -111,6 +115,12 @@ export class Organizations extends Context.Service<Organizations, {
             retention_days = coalesce(${patch.retention_days ?? null}::int, o.retention_days),
             inbox_retention_days = coalesce(${patch.inbox_retention_days ?? null}::int, o.inbox_retention_days),
             require_second_factor = coalesce(${patch.require_second_factor ?? null}::boolean, o.require_second_factor),
+            suppression = coalesce(${patch.suppression ?? null}::boolean, o.suppression),
+            soft_bounce_limit = ${
+            patch.soft_bounce_limit === undefined
+              ? sql.literal("o.soft_bounce_limit")
+              : sql`${patch.soft_bounce_limit}::int`
+          },
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} RETURNING o.*`

@@ -10,7 +10,7 @@ export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
 /** The content of a template, all defaults filled in, without its variants. */
 export interface TemplateContent
-  extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective" | "holdout"> {
+  extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective" | "holdout" | "ignore_unsubscribes"> {
   readonly link_domains: ReadonlyArray<string>
   readonly archived: boolean
 }
@@ -72,6 +72,7 @@ const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => 
   objective: input.objective ?? "click",
   holdout: input.holdout ?? null,
   link_domains: input.link_domains ?? [],
+  ignore_unsubscribes: input.ignore_unsubscribes ?? false,
   archived: input.archived ?? false,
 })
 
@@ -83,6 +84,7 @@ const storedContent = (template: Template): TemplateContent => ({
   objective: template.objective,
   holdout: template.holdout,
   link_domains: template.link_domains,
+  ignore_unsubscribes: template.ignore_unsubscribes,
   archived: template.archived_at !== null,
 })
 

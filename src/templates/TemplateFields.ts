@@ -8,7 +8,10 @@ const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
 
 type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
-type Settings = Pick<Template, "name" | "objective" | "sticky_hours" | "strict" | "link_domains" | "holdout">
+type Settings = Pick<
+  Template,
+  "name" | "objective" | "sticky_hours" | "strict" | "link_domains" | "holdout" | "ignore_unsubscribes"
+>
 
 /** The fields of a variant, below `at`. */
 export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
@@ -31,6 +34,7 @@ export const fieldsOfTemplate = (
   "/strict": template.strict,
   "/link_domains": template.link_domains,
   ...(template.holdout === null ? {} : { "/holdout": template.holdout }),
+  ...(template.ignore_unsubscribes ? { "/ignore_unsubscribes": true } : {}),
   ...Object.assign(
     {},
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),

@@ -184,6 +184,7 @@ const decode = Schema.decodeUnknownResult(File)
  *     sticky_hours: 0
  *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
  *     holdout: {share: 0.05, content: even}     # that of the organization when absent
+ *     ignore_unsubscribes: false     # the default; true for transactional messages
  *     variants:
  *       - id: welcome-warm
  *         name: Warm         # its id when absent
@@ -273,6 +274,7 @@ export const inputOf = (template: Template): TemplateInput => ({
   ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
   ...(template.objective === "click" ? {} : { objective: template.objective }),
   ...(template.holdout === null ? {} : { holdout: template.holdout }),
+  ...(template.ignore_unsubscribes ? { ignore_unsubscribes: true } : {}),
   ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
 })

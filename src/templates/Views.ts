@@ -34,6 +34,8 @@ export interface TemplateView {
   readonly holdout: TemplateHoldout
   /** Domains whose links carry the tracking id. */
   readonly linkDomains: ReadonlyArray<string>
+  /** Its messages also go to people who have unsubscribed. */
+  readonly ignoresUnsubscribes: boolean
   /** True: nobody gets it. It is learned from what comes in late all the same. */
   readonly archived: boolean
   readonly revision: number
@@ -51,6 +53,8 @@ export interface OrganizationView {
   readonly explorationFloor: number
   /** Holds for templates without one of their own. */
   readonly holdout: OrganizationHoldout
+  /** Whether nothing is sent to addresses on the suppression list. */
+  readonly suppression: boolean
   /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
   readonly delayHorizonHours: number
   /** When nothing is sent, on the recipient's clocks; null: never quiet. */
@@ -102,6 +106,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     objective: template.objective,
     holdout: template.holdout ?? org.holdout,
     linkDomains: template.link_domains,
+    ignoresUnsubscribes: template.ignore_unsubscribes,
     archived: template.archived_at !== null,
     revision: template.revision,
     variants,
@@ -139,7 +144,8 @@ export class Views extends Context.Service<Views, {
 
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
         const [row] = yield* sql<Omit<OrganizationView, "slug" | "localTime">>`
-          SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days
+          SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days,
+            o.suppression
           FROM organizations o WHERE o.slug = ${slug}`
         const settings = JSON.stringify(row)
         const before = organizations.get(slug)

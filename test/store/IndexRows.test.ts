@@ -34,6 +34,8 @@ const bounds: Readonly<Record<string, number>> = {
   "deliveries.id": id,
   // 254 UTF-16 code units, see `validateAddress` and `Email`.
   "deliveries.email": units(254),
+  // See `addressKey`.
+  address_key: units(400),
   "accounts.email": units(254),
   "invitations.email": units(254),
   // `lower` makes some letters a byte longer.
@@ -66,6 +68,7 @@ const bounds: Readonly<Record<string, number>> = {
   "cluster_shards.shard_id": 100,
   "upkeep_runs.job": 100,
   source: 20,
+  reason: 20,
   state: 20,
   track: 20,
   kind: 20,

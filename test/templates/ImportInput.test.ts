@@ -104,6 +104,7 @@ describe("planTemplate", () => {
     objective: "click",
     holdout: null,
     link_domains: [],
+    ignore_unsubscribes: false,
     archived_at: null,
     revision: 1,
     created_at: "",

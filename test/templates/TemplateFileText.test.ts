@@ -101,6 +101,7 @@ const anyTemplate = fc.record({
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
   ),
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
+  ignore_unsubscribes: fc.boolean(),
   link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
 }, { requiredKeys: ["name"] })
@@ -120,6 +121,7 @@ describe("TemplateFile.format", () => {
     name: Welcome
     archived: true
     strict: true
+    ignore_unsubscribes: true
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2 }
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
@@ -242,6 +244,7 @@ describe("TemplateFile.inputOf", () => {
     objective: "click",
     holdout: null,
     link_domains: [],
+    ignore_unsubscribes: false,
     archived_at: null,
     revision: 3,
     created_at: "2026-01-01T00:00:00.000Z",
@@ -275,6 +278,7 @@ describe("TemplateFile.inputOf", () => {
       sticky_hours: 1,
       objective: { click: 1 },
       holdout: { share: 0.1, content: "no_message" },
+      ignore_unsubscribes: true,
       link_domains: ["shop.example"],
       variants: [{
         ...stored.variants[0],

@@ -14,6 +14,7 @@ export const fullContent = [
     sticky_hours: 12.5,
     objective: { click: 1, conversion: 5, negative: -2 },
     holdout: { share: 0.05, content: "fixed", copy_id: "welcome-en-warm" },
+    ignore_unsubscribes: true,
     link_domains: ["shop.example", "on"],
     variants: [
       {

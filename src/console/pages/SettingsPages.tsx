@@ -36,6 +36,8 @@ const labels = {
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
   allowed_days: "Days on which may be sent",
+  suppression: "Suppression list",
+  soft_bounce_limit: "Soft bounces in a row that suppress an address",
   retention_days: "Days that decisions and events are kept",
   inbox_retention_days: "Days that received bodies are kept",
 }
@@ -51,6 +53,8 @@ const fieldsOf = (org: Organization): Fields => ({
   "quiet_hours-from": org.quiet_hours?.from ?? "",
   "quiet_hours-to": org.quiet_hours?.to ?? "",
   allowed_days: (org.allowed_days ?? DayOfWeek.literals).join("\n"),
+  suppression: org.suppression ? "true" : "false",
+  soft_bounce_limit: org.soft_bounce_limit === null ? "" : String(org.soft_bounce_limit),
   retention_days: String(org.retention_days),
   inbox_retention_days: String(org.inbox_retention_days),
 })
@@ -78,6 +82,12 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
       allowed_days: isEveryDay ? null : chosen,
+      ...(fields["suppression"] === undefined ? {} : {
+        suppression: fields["suppression"] === "true",
+        soft_bounce_limit: (fields["soft_bounce_limit"] ?? "").trim() === ""
+          ? null
+          : numberOf(fields["soft_bounce_limit"]!),
+      }),
       retention_days: numberOf(fields["retention_days"] ?? ""),
       inbox_retention_days: numberOf(fields["inbox_retention_days"] ?? ""),
     }),
@@ -182,6 +192,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   </div>
                 </Card>
                 <Card
+                  title="Suppression"
+                  lead="People who unsubscribe or complain, and addresses that bounce for good, are put on the suppression list."
+                >
+                  <div class="fields">
+                    <SelectField
+                      {...field("suppression")}
+                      hint="On: Deliver refuses addresses on the list. Switch it off only if your sending platform does this."
+                      options={[["true", "On: nothing is sent to these addresses"], ["false", "Off"]]}
+                    />
+                    <Field
+                      {...field("soft_bounce_limit")}
+                      type="number"
+                      required={false}
+                      hint="From 1 to 100. Empty: soft bounces never suppress an address."
+                    />
+                  </div>
+                </Card>
+                <Card
                   title="Retention"
                   lead="What is older is removed, up to a month or a week later. Results look back 180 days."
                 >
@@ -220,6 +248,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <dd>{quietText(org)}</dd>
                   <dt>{labels.allowed_days}</dt>
                   <dd>{daysText(org)}</dd>
+                  <dt>{labels.suppression}</dt>
+                  <dd>{org.suppression ? "on" : "off"}</dd>
+                  <dt>{labels.soft_bounce_limit}</dt>
+                  <dd>{org.soft_bounce_limit ?? "no number"}</dd>
                   <dt>Decisions and events are kept</dt>
                   <dd>{org.retention_days} days</dd>
                   <dt>Received bodies are kept</dt>

@@ -19,6 +19,7 @@ export const settingsLabels = {
   holdout_share: "Share held out",
   holdout_copy_id: "Fixed variant",
   strict: "Strictness",
+  ignore_unsubscribes: "Unsubscribes",
   link_domains: "Link domains",
 }
 
@@ -44,6 +45,7 @@ const holdoutOf = (fields: Fields) => {
 export const settingsInput = (fields: Fields) => ({
   name: (fields["name"] ?? "").trim(),
   strict: "strict" in fields,
+  ignore_unsubscribes: "ignore_unsubscribes" in fields,
   sticky_hours: number(fields["sticky_hours"] ?? ""),
   objective: fields["objective"] === "mix"
     ? Object.fromEntries(
@@ -65,19 +67,23 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
   )
 
 /** The form of a stored template. */
-export const settingsOf = ({ holdout, link_domains, name, objective, sticky_hours, strict }: Template): Fields => ({
-  name,
-  sticky_hours: String(sticky_hours),
-  ...(strict ? { strict: "strict" } : {}),
-  link_domains: link_domains.join("\n"),
-  holdout: holdout?.content ?? "organization",
-  ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
-  ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
-  objective: typeof objective === "string" ? objective : "mix",
-  ...(typeof objective === "string"
-    ? {}
-    : Object.fromEntries(Object.entries(objective).map(([outcome, weight]) => [outcome, String(weight)]))),
-})
+export const settingsOf = (template: Template): Fields => {
+  const { holdout, ignore_unsubscribes, link_domains, name, objective, sticky_hours, strict } = template
+  return {
+    name,
+    sticky_hours: String(sticky_hours),
+    ...(strict ? { strict: "strict" } : {}),
+    ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
+    link_domains: link_domains.join("\n"),
+    holdout: holdout?.content ?? "organization",
+    ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
+    ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
+    objective: typeof objective === "string" ? objective : "mix",
+    ...(typeof objective === "string"
+      ? {}
+      : Object.fromEntries(Object.entries(objective).map(([outcome, weight]) => [outcome, String(weight)]))),
+  }
+}
 
 export const SettingsFields = ({ faults, fields }: {
   readonly fields: Fields
@@ -166,6 +172,18 @@ export const SettingsFields = ({ faults, fields }: {
           "strict",
           "Refuse to render what is not known",
           "A Liquid variable that was not sent is an error, instead of nothing.",
+        ]]}
+      />
+      <Choices
+        name="ignore_unsubscribes"
+        label={settingsLabels.ignore_unsubscribes}
+        type="checkbox"
+        values={"ignore_unsubscribes" in fields ? ["ignore"] : []}
+        faults={faults}
+        options={[[
+          "ignore",
+          "Also send to people who unsubscribed",
+          "For transactional messages such as receipts. Spam complaints and bounces still keep a message from leaving.",
         ]]}
       />
       <div class="field">

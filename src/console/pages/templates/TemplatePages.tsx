@@ -230,6 +230,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 <dd>{template.strict ? "an error (strict)" : "render as nothing"}</dd>
               </div>
               <div>
+                <dt>People who unsubscribed</dt>
+                <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
+              </div>
+              <div>
                 <dt>Links tracked</dt>
                 <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
               </div>
