@@ -56,6 +56,7 @@ import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
 import { Refusals } from "./http/Refusals.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
 import * as SecondFactorRoutes from "./http/SecondFactorRoutes.ts"
+import * as SuppressionsRoutes from "./http/SuppressionsRoutes.ts"
 import * as StoriesRoutes from "./http/StoriesRoutes.ts"
 import * as TemplateIndexRoutes from "./http/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
@@ -84,6 +85,9 @@ import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { TemplateImports } from "./templates/TemplateImports.ts"
 import { Settings } from "./Settings.ts"
 import { Changes } from "./store/Changes.ts"
+import { AddressKeys } from "./suppressions/AddressKeys.ts"
+import { SuppressionImports } from "./suppressions/SuppressionImports.ts"
+import { Suppressions } from "./suppressions/Suppressions.ts"
 import * as ServerWatch from "./store/ServerWatch.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import * as LoopWatch from "./telemetry/LoopWatch.ts"
@@ -109,6 +113,12 @@ const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outb
   Layer.provideMerge(DeliveryQueue.layer),
   Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer))),
   Layer.provideMerge(layerGuard),
+)
+
+/** The suppression list. */
+const layerSuppressions = SuppressionImports.layer.pipe(
+  Layer.provideMerge(Suppressions.layer),
+  Layer.provideMerge(AddressKeys.layer),
 )
 
 /** When to send. */
@@ -152,6 +162,7 @@ export const layerServices = Layer.mergeAll(
     ),
   ),
   Layer.provideMerge(Erasures.layer),
+  Layer.provideMerge(layerSuppressions),
   Layer.provideMerge(
     Layer.mergeAll(
       Profiles.layer,
@@ -196,6 +207,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     WebhooksManagementRoutes.layer,
     StoriesRoutes.layer,
     DeliveryRoutes.layer,
+    SuppressionsRoutes.layer,
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,
     OperationsRoutes.layer,

@@ -80,6 +80,13 @@ export const policy: Readonly<Record<string, Rule>> = {
   getDelivery: reads("viewer"),
   cancelDelivery: writes("editor", "delivery cancelled"),
   retryDelivery: writes("editor", "delivery retried"),
+  // Suppressions
+  listSuppressions: reads("viewer"),
+  findSuppression: reads("viewer"),
+  exportSuppressions: reads("viewer"),
+  addSuppression: writes("editor", "address suppressed"),
+  importSuppressions: writes("editor", "suppressions imported"),
+  removeSuppression: writes("admin", "suppression removed"),
   // Accounts
   listAccounts: reads("administrator"),
   createAccount: writes("administrator", "account created"),

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Buffer } from "node:buffer"
-import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Settings } from "../Settings.ts"
@@ -85,6 +85,10 @@ export class SecretBox extends Context.Service<SecretBox, {
     purpose: string,
     sealed: string,
   ) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable | SecretFileFaulty>
+  /** A key of 32 bytes for another purpose from each secret key, that of new secrets first. Empty without a secret key. */
+  readonly derive: (
+    purpose: string,
+  ) => Effect.Effect<ReadonlyArray<{ readonly id: string; readonly bytes: Uint8Array }>, SecretFileFaulty>
 }>()("parlance/auth/SecretBox") {
   static readonly layer = Layer.effect(
     SecretBox,
@@ -126,7 +130,14 @@ export class SecretBox extends Context.Service<SecretBox, {
         }
       })
 
-      return SecretBox.of({ seal, open })
+      const derive = (purpose: string) =>
+        Effect.map(keys, (all) =>
+          all.map(({ bytes, id }) => ({
+            id,
+            bytes: new Uint8Array(hkdfSync("sha256", bytes, "", `parlance ${purpose}`, 32)),
+          })))
+
+      return SecretBox.of({ seal, open, derive })
     }),
   )
 }

@@ -8,7 +8,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
  *       │  ▲                 │  └──refused, unfit, out of attempts, interrupted 5 times──► failed ──retry──► queued
  *       │  └──attempt failed,┘
  *       │     interrupted
- *       └──cancel──► cancelled
+ *       └──cancel, recipient suppressed──► cancelled
  */
 export const DeliveryState = Schema.Literals(["queued", "sending", "sent", "failed", "cancelled"])
 export type DeliveryState = typeof DeliveryState.Type

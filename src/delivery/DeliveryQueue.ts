@@ -12,9 +12,13 @@ import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/E
 import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { addressKey } from "../suppressions/AddressKey.ts"
+import { AddressKeys } from "../suppressions/AddressKeys.ts"
+import { reasonTexts, suppressionFor, SuppressionReason } from "../suppressions/Suppression.ts"
 import { carried } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Connections } from "./Connections.ts"
+import { type Asked, findKnown, keptHours, type Known, type Standing } from "./KnownRequests.ts"
 
 /** What a caller wants delivered. */
 export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace"> {
@@ -71,8 +75,22 @@ export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { ke
   }
 }
 
+/** Nothing is sent to the recipient; nothing was decided and nothing was queued. */
+export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>()("RecipientSuppressed", {
+  reason: SuppressionReason,
+  suppressedAt: Schema.Date,
+}) {
+  override get message() {
+    return `The recipient ${reasonTexts[this.reason]} on ${
+      this.suppressedAt.toISOString().slice(0, 10)
+    }. Nothing was ` +
+      "queued."
+  }
+}
+
 export type EnqueueError =
   | NotEnabled
+  | RecipientSuppressed
   | NoCandidate
   | HeldOut
   | KeyReused
@@ -101,23 +119,8 @@ interface Entry {
 
 type Stored = "queued" | "repeated" | "reused"
 
-/** An idempotency key that is asked for. */
-interface Asked {
-  readonly org: OrgSlug
-  readonly key: string
-}
-
-/** The message a key stands for, and the request it came with. */
-interface Standing {
-  readonly digest: string
-  readonly deliveryId: string
-}
-
 /** Messages queued by this process. */
 const queued = Metric.counter("parlance_deliveries_queued_total", { incremental: true })
-
-/** For how long an idempotency key is kept, in hours. */
-const keptHours = 24
 
 const keyOf = ({ idempotency, org }: Pick<Entry, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
 
@@ -143,6 +146,7 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
         template_id: entry.templateId,
         copy_id: entry.copyId,
         email: entry.email,
+        address_key: addressKey(entry.email),
         vars,
         size: vars.length,
         formats: JSON.stringify(entry.formats),
@@ -157,12 +161,12 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
       )
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
-      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, size, formats, state, due_at,
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, state, due_at,
         queued_at${traceColumn})
-      SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.vars::json, r.size, r.formats::json, 'queued',
-        GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
+      SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
+        'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
-        copy_id text, email text, vars text, size integer, formats text, send_at float8${traceField})`
+        copy_id text, email text, address_key text, vars text, size integer, formats text, send_at float8${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
@@ -228,6 +232,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       const views = yield* Views
       const connections = yield* Connections
       const sendTime = yield* SendTime
+      const addressKeys = yield* AddressKeys
       // Whoever consumes it looks for what is due from time to time as well.
       const due = yield* Queue.sliding<OrgSlug>(1000)
       yield* Metric.update(queued, 0)
@@ -264,26 +269,9 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         return committed.value
       })
 
-      /** Lookups of keys that come in while one is under way share the next one. */
-      const lookUp = yield* GroupCommit.make<Asked, Standing | undefined>({
-        write: (asked) => {
-          const rows = asked.map(({ key, org }, n) => ({ n, org_slug: org, key }))
-          return Effect.map(
-            sql<Standing & { n: number }>`
-              SELECT r.n, k.digest, k.delivery_id
-              FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, key text)
-              CROSS JOIN LATERAL (
-                SELECT i.digest, i.delivery_id FROM idempotency_keys i
-                WHERE i.org_slug = r.org_slug AND i.key = r.key
-                  AND i.created_at >= now() - ${keptHours} * interval '1 hour'
-                LIMIT 1) k`,
-            (found) => {
-              const standing = new Array<Standing | undefined>(asked.length)
-              for (const row of found) standing[row.n] = row
-              return standing
-            },
-          )
-        },
+      /** Lookups that come in while one is under way share the next one. */
+      const lookUp = yield* GroupCommit.make<Asked, Known>({
+        write: (asked) => findKnown(sql, asked),
         onSettled: () => {},
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
@@ -293,14 +281,39 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         drainTimeout: settings.shutdownTimeout,
       })
 
-      /** The message of a key, if that was used before; asked first, so that a repetition decides nothing. */
-      const standing = Effect.fnUntraced(function* (org: OrgSlug, { digest, key }: { key: string; digest: string }) {
-        const ticket = lookUp.submit({ org, key })
+      const known = Effect.fnUntraced(function* (asked: Asked) {
+        const ticket = lookUp.submit(asked)
         const found = ticket === undefined ? undefined : yield* lookUp.settled(ticket)
-        if (found?.durable !== true) return yield* new GroupCommit.BufferFull()
-        if (found.value === undefined) return undefined
-        return found.value.digest === digest ? found.value.deliveryId : yield* new KeyReused({ key })
+        return found?.durable === true ? found.value : yield* new GroupCommit.BufferFull()
       })
+
+      /** The message of an idempotency key, if that was used before. */
+      const messageOf = (found: Standing | undefined, { digest, key }: { key: string; digest: string }) =>
+        found === undefined || found.digest === digest
+          ? Effect.succeed(found?.deliveryId)
+          : Effect.fail(new KeyReused({ key }))
+
+      /**
+       * What stands in the way before anything is decided: the request is a repetition, or the recipient is suppressed. People
+       * who are suppressed must not be held out either, or those who get messages would be compared with them.
+       */
+      const earlierMessage = Effect.fnUntraced(
+        function* (org: OrgSlug, { email, idempotency, templateId }: DeliverAsk) {
+          const view = views.template(org, templateId)
+          // What cannot be decided is refused for that reason.
+          const isChecked = view !== undefined && !view.archived && view.org.suppression
+          if (idempotency === undefined && !isChecked) return undefined
+          const found = yield* known({
+            org,
+            key: idempotency?.key,
+            addressKeys: isChecked ? yield* addressKeys.of(email) : [],
+          })
+          const earlier = idempotency && (yield* messageOf(found.standing, idempotency))
+          if (earlier !== undefined) return earlier
+          const suppression = suppressionFor(found.suppressions, view?.ignoresUnsubscribes === true)
+          return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
+        },
+      )
 
       /** When the message is to leave. */
       const sendAtOf = (org: OrgSlug, { email, optimizeSendTime, sendAt, templateId }: DeliverAsk, copyId: CopyId) =>
@@ -413,10 +426,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
 
       const enqueue = Effect.fn("DeliveryQueue.enqueue")(function* (org: OrgSlug, ask: DeliverAsk) {
         if (connections.active(org) === undefined) return yield* new NotEnabled({ org })
-        if (ask.idempotency !== undefined) {
-          const earlier = yield* standing(org, ask.idempotency)
-          if (earlier !== undefined) return { id: earlier, repeated: true }
-        }
+        const earlier = yield* earlierMessage(org, ask)
+        if (earlier !== undefined) return { id: earlier, repeated: true }
         const id = SecureRandom.uuidV7Unsafe()
         const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
         const heldOutId = ask.idempotency && heldOutIdOf(ask.idempotency)
@@ -427,7 +438,10 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         })
         if (result === "held-out") return yield* new HeldOut({ templateId: ask.templateId })
         if (result === "reused") return yield* new KeyReused({ key: ask.idempotency!.key })
-        if (result === "repeated") return { id: (yield* standing(org, ask.idempotency!)) ?? id, repeated: true }
+        if (result === "repeated") {
+          const { standing } = yield* known({ org, key: ask.idempotency!.key, addressKeys: [] })
+          return { id: (yield* messageOf(standing, ask.idempotency!)) ?? id, repeated: true }
+        }
         yield* Metric.update(queued, 1)
         if (!ask.optimizeSendTime && (ask.sendAt ?? 0) <= clock.currentTimeMillisUnsafe()) Queue.offerUnsafe(due, org)
         return { id, repeated: false }

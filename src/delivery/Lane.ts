@@ -1,9 +1,24 @@
-import { Cause, Clock, Duration, Effect, Exit, FiberSet, Latch, Metric, Queue, Random, Schedule, Scope } from "effect"
+import {
+  Cause,
+  Clock,
+  Duration,
+  Effect,
+  Exit,
+  FiberSet,
+  Latch,
+  Metric,
+  Option,
+  Queue,
+  Random,
+  Schedule,
+  Scope,
+} from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Settings } from "../Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
+import { cancelledText } from "../suppressions/Suppression.ts"
 import type { Connection, Message, SendResult } from "./Connection.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
 import { Health } from "./Health.ts"
@@ -56,7 +71,7 @@ const storable = (text: string): string => text.toWellFormed().replaceAll("\0", 
 /**
  * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
  *
- *     claim ──► buffer ──► pace (ceiling) ──► send, several at once ──► settle, in groups
+ *     claim ──► buffer ──► pace (ceiling) ──► suppressed? ──► send, several at once ──► settle, in groups
  *
  * Messages leave in the order in which they are due. What was accepted by the platform is recorded at once; while that
  * fails, nothing further leaves. `due` wakes it when something was queued on this node.
@@ -205,8 +220,28 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     }
   })
 
+  /**
+   * Why a message does not set out although it is its turn; undefined when it does. An address may have been suppressed since
+   * the message was claimed. While that cannot be told, nothing leaves.
+   */
+  const heldBack = (message: Claimed, connection: string) =>
+    Effect.map(Effect.option(outbox.suppressionOf(message)), (found): Settled | undefined => {
+      const known = { id: message.id, templateId: message.templateId as Settled["templateId"], connection }
+      if (Option.isSome(found) && found.value !== undefined) {
+        return { ...known, _tag: "cancelled", reason: cancelledText(found.value) }
+      }
+      // The lease may have ended while the store was asked.
+      return Option.isSome(found) && monotonic() < heldUntil ? undefined : {
+        ...known,
+        _tag: "again",
+        reason: "The suppression list could not be read in time",
+        delayMillis: 0,
+        burned: false,
+      }
+    })
+
   /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
-  const send = (
+  const attempt = (
     message: Claimed,
     departure: Departure,
     active: ActiveConnection,
@@ -224,6 +259,21 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       Effect.flatMap((result) => {
         pace.end(departure, monotonic())
         return judge(message, departure, result, active.name, seen)
+      }),
+    )
+
+  const send = (
+    message: Claimed,
+    departure: Departure,
+    active: ActiveConnection,
+    connection: Connection,
+    seen: Health,
+  ) =>
+    heldBack(message, active.name).pipe(
+      Effect.flatMap((held): Effect.Effect<Settled> => {
+        if (held === undefined) return attempt(message, departure, active, connection, seen)
+        pace.forgo()
+        return Effect.succeed(held)
       }),
       Effect.flatMap((settled) => {
         inFlight--

@@ -1,8 +1,13 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { deliverSource } from "../events/Sources.ts"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+import { AddressKeys } from "../suppressions/AddressKeys.ts"
+import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
+import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 
@@ -26,11 +31,13 @@ export type Settled =
   & (
     | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
     | { readonly _tag: "failed"; readonly reason: string }
+    /** Not sent: its recipient is suppressed. */
+    | { readonly _tag: "cancelled"; readonly reason: string }
     /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
     | { readonly _tag: "again"; readonly reason: string; readonly delayMillis: number; readonly burned: boolean }
   )
 
-const states = { sent: "sent", failed: "failed", again: "queued" } as const
+const states = { sent: "sent", failed: "failed", cancelled: "cancelled", again: "queued" } as const
 
 /** For how long a lane is held without being renewed. Unit: seconds. */
 export const leaseSeconds = 4
@@ -76,6 +83,11 @@ export class Outbox extends Context.Service<Outbox, {
    * under way (`isBusy`), neither it nor a message behind it is claimed.
    */
   readonly claim: (lane: Lane, limit: number, isBusy?: boolean) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
+  /**
+   * Why the recipient of a message is suppressed now, to be asked right before an attempt; undefined if nothing stands in
+   * its way. Messages that are asked about while a query is under way share the next one.
+   */
+  readonly suppressionOf: (message: Message) => Effect.Effect<Suppression | undefined, GroupCommit.BufferFull>
   /** Puts claimed messages back as they were. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /** Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. */
@@ -85,6 +97,8 @@ export class Outbox extends Context.Service<Outbox, {
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const addressKeys = yield* AddressKeys
+      const settings = yield* Settings
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
       // A lease that ends now has ended.
@@ -206,6 +220,23 @@ export class Outbox extends Context.Service<Outbox, {
           }))
       })
 
+      const lookUp = yield* GroupCommit.make<Message, Suppression | undefined>({
+        write: (messages) => findSuppressions(sql, addressKeys, messages),
+        onSettled: () => {},
+        maxGroup: 500,
+        maxWaiting: settings.storeQueueSize,
+        bufferSize: 0,
+        bufferAge: Duration.seconds(1),
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      const suppressionOf = Effect.fnUntraced(function* (message: Message) {
+        const ticket = lookUp.submit(message)
+        const found = ticket === undefined ? undefined : yield* lookUp.settled(ticket)
+        return found?.durable === true ? found.value : yield* new GroupCommit.BufferFull()
+      })
+
       const giveBack = ({ fence, org }: Lane, ids: ReadonlyArray<string>) =>
         ids.length === 0 ? Effect.void : Effect.asVoid(sql`
           UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
@@ -215,7 +246,8 @@ export class Outbox extends Context.Service<Outbox, {
         const rows = settled.map((one) => ({
           id: one.id,
           state: states[one._tag],
-          connection: one.connection,
+          // Nothing was tried.
+          connection: one._tag === "cancelled" ? undefined : one.connection,
           message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
           reason: one._tag === "sent" ? undefined : one.reason,
           burned: one._tag === "again" ? Number(one.burned) : one._tag === "failed" ? 1 : 0,
@@ -223,12 +255,12 @@ export class Outbox extends Context.Service<Outbox, {
         }))
         yield* sql.withTransaction(Effect.gen(function* () {
           // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
-          const done = yield* sql<{ id: string; state: "sent" | "failed" | "queued" }>`
+          const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
             WITH given AS MATERIALIZED (
               SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, state text,
                 connection text, message_id text, reason text, burned integer, delay_seconds float8)
             ), updated AS (
-              UPDATE deliveries d SET connection = g.connection, message_id = g.message_id,
+              UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
                 reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
                 state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
                 due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
@@ -263,10 +295,34 @@ export class Outbox extends Context.Service<Outbox, {
           ON CONFLICT DO NOTHING`
       }
 
-      return Outbox.of({ idle, take, renew, release, claim, giveBack, settle })
+      return Outbox.of({ idle, take, renew, release, claim, suppressionOf, giveBack, settle })
     }),
   )
 }
+
+/** The gravest suppression of each message's recipient that counts for its template, in the order of `messages`. */
+const findSuppressions = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  addressKeys: AddressKeys["Service"],
+  messages: ReadonlyArray<Message>,
+): Effect.fn.Return<ReadonlyArray<Suppression | undefined>, SqlError> {
+  const sought = yield* Effect.forEach(
+    messages,
+    ({ email, org }) => Effect.map(addressKeys.of(email), (keys) => ({ org, keys })),
+  )
+  const templates = messages.map(({ org, templateId }, n) => ({ n, org_slug: org, template_id: templateId }))
+  const found = yield* sql<Suppression & { readonly n: number; readonly ignoreUnsubscribes: boolean | null }>`
+    SELECT f.n, f.reason, f.suppressed_at, t.ignore_unsubscribes
+    FROM (${suppressionsOf(sql, sought)}) f
+    JOIN json_to_recordset(${JSON.stringify(templates)}::text::json) AS m(n integer, org_slug text, template_id text)
+      ON m.n = f.n
+    JOIN organizations o ON o.slug = m.org_slug AND o.suppression
+    LEFT JOIN templates t ON t.org_slug = m.org_slug AND t.id = m.template_id`
+  return messages.map((_, n) => {
+    const mine = found.filter((row) => row.n === n)
+    return suppressionFor(mine, mine[0]?.ignoreUnsubscribes === true)
+  })
+})
 
 /**
  * Puts into the inbox what became of messages, so that it is learned from as if a platform had reported it: `sent`, or

@@ -84,6 +84,11 @@ export class Pace {
     this.giveBack(now - this.unhindered + 1000)
   }
 
+  /** The message did not set out after all. */
+  forgo(): void {
+    this.inFlight--
+  }
+
   /** The platform wants less, as its answer to a message says; what left before it last said so says nothing new. */
   slowDown({ startedAt }: Departure, now: number): void {
     if (startedAt < this.slowedAt) return

@@ -63,6 +63,10 @@ export interface NormalizedEvent {
   readonly messageKey?: string | undefined
   /** The clicked URL, or what stands for it; tells different links of one message apart. At most 2,000 characters. */
   readonly link: string | undefined
+  /** The e-mail address of the recipient, where a suppressing event names one beside the user. At most 200 characters. */
+  readonly recipient?: string | undefined
+  /** Of a suppressing event: the message was no e-mail, so that it says nothing about an address. */
+  readonly otherChannel?: true
   /** The IANA time zone of the user, as the source names it, not judged yet. Absent where it names none. */
   readonly timeZone?: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, type Skipped } from "./Items.ts"
+import { recipientOf } from "./Recipient.ts"
 import {
   find,
   instantOf,
@@ -37,6 +38,19 @@ const messageKeys = ["message_id", "messageId"]
 const timeKeys = ["occurred_at", "timestamp", "time", "created_at", "ts"]
 const linkKeys = ["link", "url", "href", "link_url", "clicked_url"]
 const zoneKeys = ["time_zone", "timezone", "timeZone"]
+const recipientKeys = ["email", "recipient", "email_address"]
+const channelKeys = ["channel"]
+const bounceKeys = ["bounce_type", "bounceType"]
+const softBounces: ReadonlySet<string> = new Set(["soft", "transient", "temporary"])
+
+/** Whether a bounce says that it is a temporary one. */
+const isSoftBounce = (levels: ReadonlyArray<Item>): boolean =>
+  softBounces.has(find(levels, bounceKeys, nameOf)?.trim().toLowerCase() ?? "")
+
+/** Whether a message was an e-mail, which one that names no channel is taken for. */
+const isEmail = (levels: ReadonlyArray<Item>): boolean =>
+  (find(levels, channelKeys, nameOf)?.trim().toLowerCase() ?? "email") === "email"
+
 /** The clicked URL, from the key that says so to those that may hold it. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 
@@ -79,18 +93,20 @@ export const readItem = (item: unknown, { conversions, receivedAt, webhookId }: 
   if (trackingId === undefined && user === undefined) {
     return faulty("names no message: send tracking_id (or user_id), 1 to 200 characters without control characters")
   }
+  const event = named.event === "bounce" && isSoftBounce(levels) ? "soft_bounce" : named.event
   return {
-    event: named.event,
+    event,
     trackingId,
     templateId: find(levels, templateKeys, nameOf),
     user,
     key: keyOf(
       item,
-      find(levels, idKeys, textOf) ?? byMessage(named.event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
+      find(levels, idKeys, textOf) ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
     ),
     occurredAt: instantOf(find(levels, timeKeys, textOf), receivedAt),
     automated: isFlagged(levels),
     link: find(levels, linkKeys, linkOf),
+    ...recipientOf({ event, user }, isEmail(levels), levels, recipientKeys),
     ...zoneIn(levels, zoneKeys),
   }
 }

@@ -6,11 +6,13 @@ import { Inflow } from "../learning/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
+import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
 import { findKept } from "./erasure/Kept.ts"
 import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
 import { Names, type Person } from "./erasure/Names.ts"
 import { eraseDeliveries, eraseProfiles, eraseSendTimes, eraseStickyChoices, findSpellings } from "./erasure/People.ts"
+import { eraseSuppressedAddresses } from "./erasure/Suppressed.ts"
 import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "./erasure/Report.ts"
 import { chunks, stepSizes, type Work } from "./erasure/Work.ts"
 import { lockEvents } from "./EventLock.ts"
@@ -67,8 +69,8 @@ const reportDays = 30
 /**
  * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
  * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
- * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied. Counts stay, which name
- * nobody.
+ * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied; the suppression list
+ * keeps a digest of the address. Counts stay, which name nobody.
  */
 export class Erasures extends Context.Service<Erasures, {
   /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
@@ -87,6 +89,7 @@ export class Erasures extends Context.Service<Erasures, {
       const profiles = yield* Profiles
       const people = yield* People
       const inflow = yield* Inflow
+      const addressKeys = yield* AddressKeys
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
       // One pass at a time over the data for platforms, and one for people who wait.
@@ -161,6 +164,7 @@ export class Erasures extends Context.Service<Erasures, {
         yield* eraseSendTimes(work)
         yield* eraseAttributeCounts(work)
         yield* eraseBodies(work)
+        yield* eraseSuppressedAddresses(work, addressKeys)
         yield* findKept(work)
         for (const name of names.spellings()) profiles.forget(org, name)
         people.forget(org, names.spellings())

@@ -12,6 +12,7 @@ import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
 import { isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
+import { suppressByEvents } from "./EventSuppressions.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
 
 // Where events are kept, and how they reach the ledger. Everything here runs inside a transaction that holds the lock of
@@ -122,6 +123,36 @@ interface Placed {
   readonly event: Incoming
   readonly decision: DecisionRef | undefined
 }
+
+/** The events of placed ones, each once, with the users of its decisions. */
+const reportedOf = (placed: ReadonlyArray<Placed>) => {
+  const users = new Map<Incoming, Array<string>>()
+  for (const { decision, event } of placed) {
+    let known = users.get(event)
+    if (known === undefined) users.set(event, known = [])
+    if (decision?.user !== undefined) known.push(decision.user)
+  }
+  return Array.from(users, ([event, recipients]) => ({ ...event, recipients }))
+}
+
+/** Suppresses addresses by events that have just been stored; those without an address yet do so once they are matched. */
+const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, placed: ReadonlyArray<Placed>) {
+  const left = yield* suppressByEvents(sql, reportedOf(placed))
+  if (left.length === 0) return
+  const rows = left.map(({ key, org, receivedAt, source }) => ({
+    org_slug: org,
+    source,
+    event_key: key,
+    received_at: receivedAt,
+  }))
+  yield* sql`
+    UPDATE events e SET suppresses = true
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
+      received_at float8)
+    WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''
+      AND e.status = 'waiting' AND e.received_at >= to_timestamp(r.received_at / 1000.0)
+      AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
+})
 
 /**
  * Inserts events: attributed ones once for each decision, others as waiting. Answers those that were not in the partition
@@ -285,6 +316,7 @@ export const storeEvents = Effect.fnUntraced(function* (
     sql,
     placed.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
   )
+  yield* suppressByPlaced(sql, placed)
   yield* applyZones(
     sql,
     fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {

@@ -5,6 +5,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import { lockEvents } from "./EventLock.ts"
+import { suppressByEvents } from "./EventSuppressions.ts"
 import { countEvents, fitting, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
 
 /** A tracking id under which a decision has just been made. */
@@ -27,6 +28,7 @@ interface Waiting {
   readonly receivedAt: Date
   readonly automated: boolean
   readonly link: string | null
+  readonly suppresses: boolean | null
 }
 
 const incomingOf = (row: Waiting, now: number): Incoming => ({
@@ -93,7 +95,7 @@ export const matchWaiting = (
     // Read only now: until then another node may have matched them.
     const rows = yield* sql<Waiting>`
       SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.message_key,
-        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link
+        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.suppresses
       FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
       ORDER BY ${order} LIMIT ${most}`
     if (rows.length === 0) return undefined
@@ -127,6 +129,12 @@ export const matchWaiting = (
       sql,
       [...firsts, ...added].map(({ decision, event: { key, source } }) => ({ decision: decision!, source, key })),
     )
+    const reported = events.flatMap((event, i) =>
+      rows[i]!.suppresses === true && found[i]!.length > 0
+        ? [{ ...event, recipients: found[i]!.flatMap(({ user }) => user === undefined ? [] : [user]) }]
+        : []
+    )
+    yield* suppressByEvents(sql, reported)
     yield* Metric.update(outcomeCounters.attributed, firsts.length)
     return rows.length === most || events.length < rows.length ? rows[events.length - 1] : undefined
   }))

@@ -27,6 +27,7 @@ import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
 import { SecondFactorGroup } from "./SecondFactorApi.ts"
+import { SuppressionsGroup } from "./SuppressionsApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
@@ -169,6 +170,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
         Problems.VariantNotFound,
         Problems.IdempotencyKeyReused,
         Problems.HeldOut,
+        Problems.RecipientSuppressed,
         Problems.Unprocessable,
       ],
     }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }] } }))
@@ -440,6 +442,7 @@ const servedGroups = [
   WebhooksManagementGroup,
   StoriesGroup,
   DeliveryGroup,
+  SuppressionsGroup,
   AccountsGroup,
   SecondFactorGroup,
   OperationsGroup,

@@ -8,7 +8,14 @@ import { step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { deliverBody } from "./DeliverWire.ts"
 import { authorize } from "./KeyRequired.ts"
-import { HeldOut, IdempotencyKeyReused, Unauthorized, Unavailable, Unprocessable } from "./Problems.ts"
+import {
+  HeldOut,
+  IdempotencyKeyReused,
+  RecipientSuppressed,
+  Unauthorized,
+  Unavailable,
+  Unprocessable,
+} from "./Problems.ts"
 import { invalid, toProblems } from "./Requests.ts"
 
 /** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
@@ -54,6 +61,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           NotEnabled: ({ message }) => new Unprocessable({ detail: message }),
           NoCandidate: ({ message }) => new Unprocessable({ detail: message }),
           HeldOut: ({ message }) => new HeldOut({ detail: message }),
+          RecipientSuppressed: ({ message, reason, suppressedAt }) =>
+            new RecipientSuppressed({ detail: message, reason, suppressed_at: suppressedAt.toISOString() }),
           KeyReused: ({ message }) => new IdempotencyKeyReused({ detail: message }),
           BufferFull: () =>
             new Unavailable({

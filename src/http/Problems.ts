@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 import { Fault } from "../domain/Errors.ts"
+import { SuppressionReason } from "../suppressions/Suppression.ts"
 
 // RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
 
@@ -306,6 +307,33 @@ export class HeldOut extends HttpApiError.Problem<HeldOut>()(
     "Send nothing instead: the effect of the messages is measured against people who get none. The decision has been " +
       "recorded. The holdout is a setting of the template or its organization.",
   ),
+) {}
+
+/** 404: the address is not on the suppression list. */
+export class SuppressionNotFound extends HttpApiError.Problem<SuppressionNotFound>()(
+  "SuppressionNotFound",
+  declare(
+    "suppression-not-found",
+    404,
+    "The address is not on the suppression list",
+    "Check its spelling, except for its case. The list is in the console under Suppressions, and in `parlance suppression " +
+      "list`.",
+  ),
+) {}
+
+/** 422: nothing is sent to the recipient. */
+export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppressed>()(
+  "RecipientSuppressed",
+  declare(
+    "recipient-suppressed",
+    422,
+    "The recipient is on the suppression list",
+    "`reason` says why nothing is sent to the address and `suppressed_at` since when: `complaint`, `hard_bounce`, " +
+      "`soft_bounce`, `unsubscribe`, or `manual` for an entry that somebody made. Nothing was queued; do not send the " +
+      "request again. The list is in the console under Suppressions, and in `parlance suppression`. A transactional template " +
+      "can ignore unsubscribes.",
+  ),
+  { reason: SuppressionReason, suppressed_at: Schema.String },
 ) {}
 
 /** 429: too many attempts at a password, a code or the admin token. */

@@ -23,6 +23,9 @@ const notUnderstoodDays = 90
 /** Messages that have been sent, failed or cancelled. Unit: days. */
 const deliveryDays = 90
 
+/** Soft bounces of an address that no message has been sent to since. Unit: days. */
+const softBounceDays = 90
+
 /** Who changed what. Unit: days. */
 const auditDays = 730
 
@@ -77,6 +80,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
       retained(`${deliveryDays}`)
     }`,
   ],
+  ["soft_bounces", `t.last_at < ${retained(`${softBounceDays}`)}`],
   ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],
 ]
 

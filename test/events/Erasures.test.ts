@@ -21,6 +21,8 @@ const personal = [
   "attribution_links",
   "attribute_counts",
   "erasures",
+  "suppressions",
+  "soft_bounces",
 ]
 
 /** Every text that the store holds of an organization. */

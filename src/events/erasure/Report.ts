@@ -60,6 +60,8 @@ export const keptReasons = {
   idempotency_keys:
     "Stay for 24 hours, so that a repeated Deliver request does not send again. Keys are made by the caller.",
   other_profiles: "Belong to another user with the same e-mail address. Erase them by their user id or by the address.",
+  suppressions:
+    "Stay on the suppression list as a keyed digest without the address, so that nothing is sent to the person in future.",
   audit_entries: "The audit log shows who did what in the console. It is kept for its retention period.",
   accounts: "A console account has this address. Remove the member to remove it.",
   logs_and_backups:
@@ -77,6 +79,7 @@ export const keptLabels: { readonly [kind in KeptKind]: string } = {
   tracking_ids: "Tracking ids",
   idempotency_keys: "Idempotency keys",
   other_profiles: "Profiles of other users",
+  suppressions: "Suppressions",
   audit_entries: "Audit entries",
   accounts: "Console accounts",
   logs_and_backups: "Logs and backups",

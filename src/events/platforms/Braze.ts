@@ -20,6 +20,7 @@ import {
   textOf,
   zoneIn,
 } from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Braze. */
@@ -99,6 +100,12 @@ const machineKeys = ["machine_open", "is_suspected_bot_click"]
 /** In Currents' order of preference. */
 const carrierKeys = ["message_extras", "custom_properties", "purchase_properties"]
 
+/** Whether an event is about e-mail: by its type, or by the channel that a subscription state names. */
+const isEmail = (type: string, properties: Item): boolean =>
+  type.startsWith("users.messages.")
+    ? type.startsWith("users.messages.email.")
+    : (nameOf(properties["channel"])?.trim().toLowerCase() ?? "email") === "email"
+
 const unsubscribed = (properties: Item): boolean =>
   textOf(properties["subscription_status"])?.trim().toLowerCase() === "unsubscribed"
 
@@ -155,6 +162,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settin
     occurredAt: instantOf(find([item], timeKeys, textOf), receivedAt),
     automated: isFlagged([properties], machineKeys),
     link: find([properties], linkKeys, linkOf),
+    ...recipientOf({ event, user }, isEmail(type, properties), [properties], ["email_address"]),
     ...zoneIn([person], ["timezone"]),
   }
 }

@@ -15,6 +15,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
@@ -66,6 +67,10 @@ const headerTrackingId = (headers: unknown): string | undefined => {
   return undefined
 }
 
+/** A person may unsubscribe without a message; push, SMS and in-app messages have object types of their own. */
+const isEmail = (item: Item): boolean =>
+  ["email", "customer"].includes(textOf(item["object_type"])?.trim().toLowerCase() ?? "email")
+
 const read = (item: unknown, receivedAt: number): Outcome => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["metric"])
@@ -108,6 +113,7 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     messageKey,
     // An in-app message has the action's name in place of a URL.
     link: find([data], ["href", "tracked_response"], linkOf),
+    ...recipientOf({ event, user }, isEmail(item), [identifiers, data], ["email", "email_address", "recipient"]),
   }
 }
 

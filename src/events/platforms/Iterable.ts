@@ -16,6 +16,7 @@ import {
   parseJson,
   textOf,
 } from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 type Meaning = EventName | "ignored"
@@ -82,8 +83,9 @@ const read = (item: unknown, receivedAt: number): Outcome => {
   const content: Item = messageId === undefined && createdAt === undefined
     ? item
     : { eventName: name, messageId, createdAt, url: find([fields], urlKeys, textOf), user }
+  const event = name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning
   return {
-    event: name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning,
+    event,
     trackingId,
     templateId,
     user,
@@ -92,6 +94,7 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     occurredAt: instantOf(createdAt, receivedAt),
     automated: isAutomated(fields),
     link: find([fields], linkKeys, linkOf),
+    ...recipientOf({ event, user }, name.startsWith("email"), [item, fields], ["email"]),
   }
 }
 

@@ -17,6 +17,7 @@ import {
   trackingIdOf,
   zoneIn,
 } from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Segment. */
@@ -203,6 +204,7 @@ const readTrack = (
     automated: isFlagged(call.levels),
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
+    ...recipientOf({ event, user: call.user }, !/^(push|sms) /.test(name), [{ email: call.email }], ["email"]),
     ...zoneIn(call.contexts, ["timezone"]),
   }
 }

@@ -13,6 +13,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
@@ -88,8 +89,9 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     messageKey: nameOf(info["messageKey"]),
     jobUrlId: nameOf(info["jobUrlId"]),
   }
+  const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
   return {
-    event: type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named,
+    event,
     trackingId,
     templateId: undefined,
     user,
@@ -99,6 +101,7 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     automated: false,
     messageKey: key,
     link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
+    ...recipientOf({ event, user }, !type.includes(".sms"), [info], ["to", "subscriberKey"]),
   }
 }
 

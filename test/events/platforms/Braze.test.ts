@@ -43,6 +43,8 @@ const currents = (type: string, properties: object = {}, more: object = {}) => (
 
 const only = (type: string, properties?: object, more?: object) => ({ events: [currents(type, properties, more)] })
 
+const recipient = "lena@mail.example"
+
 const expected = {
   trackingId: undefined,
   templateId: undefined,
@@ -140,14 +142,15 @@ describe("Braze: Currents", () => {
     [
       "a bounce that is a drop",
       only("users.messages.email.Bounce", { is_drop: true, bounce_reason: "550 unknown" }),
-      { event: "bounce" },
+      { event: "bounce", recipient },
     ],
     ["a soft bounce", only("users.messages.email.SoftBounce", { bounce_reason: "452 full" }), {
       event: "soft_bounce",
+      recipient,
     }],
-    ["a failed WhatsApp message", only("users.messages.whatsapp.Failure"), { event: "bounce" }],
-    ["a report as spam", only("users.messages.email.MarkAsSpam"), { event: "spam" }],
-    ["an opt-out by link", only("users.messages.email.Unsubscribe"), { event: "unsubscribe" }],
+    ["a failed WhatsApp message", only("users.messages.whatsapp.Failure"), { event: "bounce", otherChannel: true }],
+    ["a report as spam", only("users.messages.email.MarkAsSpam"), { event: "spam", recipient }],
+    ["an opt-out by link", only("users.messages.email.Unsubscribe"), { event: "unsubscribe", recipient }],
     [
       "a global opt-out",
       only("users.behaviors.subscription.GlobalStateChange", {
@@ -155,12 +158,17 @@ describe("Braze: Currents", () => {
         channel: "email",
         subscription_status: "Unsubscribed",
       }),
-      { event: "unsubscribe", messageKey: undefined },
+      { event: "unsubscribe", messageKey: undefined, recipient },
     ],
     [
       "an opt-out of a group",
       only("users.behaviors.subscriptiongroup.StateChange", { subscription_status: "Unsubscribed" }),
-      { event: "unsubscribe" },
+      { event: "unsubscribe", recipient },
+    ],
+    [
+      "an opt-out of a group of text messages",
+      only("users.behaviors.subscriptiongroup.StateChange", { channel: "sms", subscription_status: "Unsubscribed" }),
+      { event: "unsubscribe", otherChannel: true },
     ],
     [
       "an aborted send of any channel",

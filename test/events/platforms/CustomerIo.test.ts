@@ -91,10 +91,19 @@ const payloads: ReadonlyArray<readonly [name: string, body: unknown, event: Norm
   [
     "bounced",
     event("bounced", { failure_message: "550 5.1.1 no such user" }),
-    expected("bounced", { event: "bounce" }),
+    expected("bounced", { event: "bounce", recipient: "nora@shop.test" }),
   ],
-  ["spammed", event("spammed"), expected("spammed", { event: "spam" })],
-  ["unsubscribed from a message", event("unsubscribed"), expected("unsubscribed", { event: "unsubscribe" })],
+  ["spammed", event("spammed"), expected("spammed", { event: "spam", recipient: "nora@shop.test" })],
+  [
+    "unsubscribed from a message",
+    event("unsubscribed"),
+    expected("unsubscribed", { event: "unsubscribe", recipient: "nora@shop.test" }),
+  ],
+  [
+    "bounced, of a push notification",
+    event("bounced", {}, { object_type: "push" }),
+    expected("bounced", { event: "bounce", otherChannel: true }),
+  ],
   [
     "unsubscribed, of a person",
     event("unsubscribed", {}, {

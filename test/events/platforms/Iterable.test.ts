@@ -38,6 +38,8 @@ const system = (eventName: string, dataFields: object = {}, more: object = {}) =
   ...more,
 })
 
+const recipient = "noor@mail.example"
+
 const expected = {
   trackingId: undefined,
   templateId: undefined,
@@ -111,13 +113,14 @@ describe("Iterable", () => {
       system("inAppOpen", { messageId: undefined }),
       { event: "open", messageKey: undefined },
     ],
-    ["a hard bounce", system("emailBounce", { recipientState: "HardBounce" }), { event: "bounce" }],
-    ["a soft bounce", system("emailBounce", { recipientState: "SoftBounce" }), { event: "soft_bounce" }],
-    ["a bounce that says no more", system("emailBounce"), { event: "bounce" }],
-    ["a push bounce", system("pushBounce", { platformEndpoint: "arn:x" }), { event: "bounce" }],
-    ["a complaint", system("emailComplaint", { recipientState: "Complaint" }), { event: "spam" }],
+    ["a hard bounce", system("emailBounce", { recipientState: "HardBounce" }), { event: "bounce", recipient }],
+    ["a soft bounce", system("emailBounce", { recipientState: "SoftBounce" }), { event: "soft_bounce", recipient }],
+    ["a bounce that says no more", system("emailBounce"), { event: "bounce", recipient }],
+    ["a push bounce", system("pushBounce", { platformEndpoint: "arn:x" }), { event: "bounce", otherChannel: true }],
+    ["a complaint", system("emailComplaint", { recipientState: "Complaint" }), { event: "spam", recipient }],
     ["an opt-out", system("emailUnSubscribe", { unsubSource: "EmailLink", emailListIds: [1] }), {
       event: "unsubscribe",
+      recipient,
     }],
     ["a visit of the preference page", system("hostedUnsubscribeClick"), { event: "other" }],
     ["a skipped send", system("emailSendSkip", { reason: "DuplicateMarketingMessage" }), { event: "failed" }],

@@ -107,8 +107,13 @@ const payloads: ReadonlyArray<readonly [name: string, body: object, event: Norma
     track("Trial Started", { plan: "pro", tracking_id: "trk-9" }),
     expected("conversion", { trackingId: "trk-9" }),
   ],
-  ["a bounce", track("Email Bounced", mail), expected("bounce", { messageKey: mailKey })],
-  ["a soft bounce", track("Email Soft Bounced", mail), expected("soft_bounce", { messageKey: mailKey })],
+  ["a bounce", track("Email Bounced", mail), expected("bounce", { messageKey: mailKey, recipient: "mia@shop.test" })],
+  [
+    "a soft bounce",
+    track("Email Soft Bounced", mail),
+    expected("soft_bounce", { messageKey: mailKey, recipient: "mia@shop.test" }),
+  ],
+  ["a bounce of a text message", track("SMS Bounced"), expected("bounce", { otherChannel: true })],
   ["a mail that was dropped", track("Email Dropped", mail), expected("failed", { messageKey: mailKey })],
   ["a tap on a push", track("Push Notification Tapped", { campaign_name: "x" }), expected("open")],
   [

@@ -19,6 +19,7 @@ const one = (body: unknown): NormalizedEvent => {
   return events[0]!
 }
 
+const recipient = "otto@shop.test"
 const composite = { jobId: "90210", batchId: "3", listId: "18", subscriberId: "4471" }
 const messageKey = `["510001","90210","3","18","4471"]`
 const info = { to: "otto@shop.test", subscriberKey: "sk-otto", messageKey: "trk-77", renderedSubject: "Ihr Code 🎉" }
@@ -80,12 +81,16 @@ const payloads: ReadonlyArray<readonly [name: string, body: object, event: Expec
   [
     "a hard bounce",
     send("EmailBounced", { bounceCode: "HARD", bounceMessage: "User unknown", smtpReason: "550 5.1.1" }),
-    sent("bounce"),
+    sent("bounce", { recipient }),
   ],
-  ["a soft bounce", send("EmailBounced", { bounceCode: "SOFT", smtpReason: "452 4.2.2" }), sent("soft_bounce")],
-  ["a bounce of another kind", send("EmailBounced", { bounceCode: "BLOCK" }), sent("soft_bounce")],
-  ["a bounce that does not say how", send("EmailBounced"), sent("bounce")],
-  ["an SMS that bounced", send("SmsBounced", { bounceCode: "SOFT" }), sent("bounce")],
+  [
+    "a soft bounce",
+    send("EmailBounced", { bounceCode: "SOFT", smtpReason: "452 4.2.2" }),
+    sent("soft_bounce", { recipient }),
+  ],
+  ["a bounce of another kind", send("EmailBounced", { bounceCode: "BLOCK" }), sent("soft_bounce", { recipient })],
+  ["a bounce that does not say how", send("EmailBounced"), sent("bounce", { recipient })],
+  ["an SMS that bounced", send("SmsBounced", { bounceCode: "SOFT" }), sent("bounce", { otherChannel: true })],
   [
     "an e-mail not sent",
     send("EmailNotSent", { reason: "Unsubscribed", statusCode: 1, statusMessage: "unsub" }),

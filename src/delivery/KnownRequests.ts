@@ -1,0 +1,64 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Suppression } from "../suppressions/Suppression.ts"
+import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
+
+// What the store knows of a request to deliver before anything is decided.
+
+/** For how long an idempotency key is kept, in hours. */
+export const keptHours = 24
+
+/** An idempotency key and the keys of a recipient's address, as far as they are to be looked up. */
+export interface Asked {
+  readonly org: OrgSlug
+  readonly key: string | undefined
+  readonly addressKeys: ReadonlyArray<string>
+}
+
+/** The message a key stands for, and the request it came with. */
+export interface Standing {
+  readonly digest: string
+  readonly deliveryId: string
+}
+
+/** What is known of a request before anything is decided. */
+export interface Known {
+  readonly standing: Standing | undefined
+  readonly suppressions: ReadonlyArray<Suppression>
+}
+
+/** Finds idempotency keys that are in use, and suppressions, in one query. */
+export const findKnown = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  asked: ReadonlyArray<Asked>,
+): Effect.fn.Return<ReadonlyArray<Known>, SqlError> {
+  const rows = asked.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
+  const found = yield* sql<
+    & { readonly n: number }
+    & (
+      | { readonly reason: null; readonly digest: string; readonly deliveryId: string }
+      | (Suppression & { readonly digest: null })
+    )
+  >`
+    SELECT r.n, k.digest, k.delivery_id, NULL::text AS reason, NULL::timestamptz AS suppressed_at
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, key text)
+    CROSS JOIN LATERAL (
+      SELECT i.digest, i.delivery_id FROM idempotency_keys i
+      WHERE i.org_slug = r.org_slug AND i.key = r.key
+        AND i.created_at >= now() - ${keptHours} * interval '1 hour'
+      LIMIT 1) k
+    UNION ALL
+    SELECT f.n, NULL, NULL, f.reason, f.suppressed_at
+    FROM (${suppressionsOf(sql, asked.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
+  const known = asked.map((): { standing: Standing | undefined; suppressions: Array<Suppression> } => ({
+    standing: undefined,
+    suppressions: [],
+  }))
+  for (const row of found) {
+    if (row.digest === null) known[row.n]!.suppressions.push(row)
+    else known[row.n]!.standing = row
+  }
+  return known
+})

@@ -1,0 +1,21 @@
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { addressKey } from "../../suppressions/AddressKey.ts"
+import type { AddressKeys } from "../../suppressions/AddressKeys.ts"
+import { replaceAddresses } from "../../suppressions/SuppressionStore.ts"
+import { chunks, type Work } from "./Work.ts"
+
+/** Replaces the people's addresses on the suppression list by keyed digests, so that nothing is sent to them in future. */
+export const eraseSuppressedAddresses = Effect.fnUntraced(function* (
+  work: Work,
+  keys: AddressKeys["Service"],
+): Effect.fn.Return<void, SqlError> {
+  const addresses = [...new Set(work.names.spellings().flatMap((name) => addressKey(name) ?? []))]
+  for (const some of chunks(addresses, work.sizes.changes)) {
+    const replaced = yield* Effect.forEach(
+      some,
+      (key) => Effect.map(keys.digestOf(key), (digest) => ({ key, digest: digest! })),
+    )
+    work.keep("suppressions", yield* work.step(replaceAddresses(work.sql, work.org, replaced)))
+  }
+})

@@ -1,0 +1,56 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { createHmac } from "node:crypto"
+import { SecretBox } from "../auth/SecretBox.ts"
+import { type AddressKey, addressKey } from "./AddressKey.ts"
+
+/** Begins the key of an erased person's address. No address begins so, as it has no `@`. */
+const prefix = "hmac:"
+
+/** Whether a stored key is the digest of an erased person's address. */
+export const isDigest = (key: AddressKey): boolean => key.startsWith(prefix) && !key.includes("@")
+
+/**
+ * The keys under which suppressions of an address are stored: the address itself, and keyed digests of it, of which one
+ * stays after the person has been erased. A digest is made with the first key of `SECRET_KEY` and found with each of them.
+ */
+export class AddressKeys extends Context.Service<AddressKeys, {
+  /** Every key that a suppression of the address may have; empty for a text that is no address. */
+  readonly of: (address: string) => Effect.Effect<ReadonlyArray<AddressKey>>
+  /** The key that replaces the address after an erasure; undefined for a text that is no address. */
+  readonly digestOf: (address: string) => Effect.Effect<AddressKey | undefined>
+}>()("parlance/suppressions/AddressKeys") {
+  static readonly layer = Layer.effect(
+    AddressKeys,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const box = yield* SecretBox
+      const [row] = yield* Effect.orDie(sql<{ salt: string }>`SELECT s.salt FROM suppression_salt s LIMIT 1`)
+      const salt = row?.salt ?? ""
+      const derived = yield* Effect.cached(
+        Effect.map(box.derive(`suppression ${salt}`), (secrets) => [
+          ...secrets,
+          // Digests that were made while the installation had no SECRET_KEY.
+          { id: "0", bytes: createHmac("sha256", salt).update("suppression").digest() },
+        ]),
+      )
+      // A faulty key file: without the key an erased person would be mailed again.
+      const keys = Effect.orDie(derived)
+      const digest = (key: { readonly id: string; readonly bytes: Uint8Array }, address: AddressKey) =>
+        `${prefix}${key.id}:${createHmac("sha256", key.bytes).update(address).digest("base64url")}`
+
+      return AddressKeys.of({
+        of: (address) => {
+          const plain = addressKey(address)
+          return plain === undefined
+            ? Effect.succeed([])
+            : Effect.map(keys, (all) => [plain, ...all.map((key) => digest(key, plain))])
+        },
+        digestOf: (address) => {
+          const plain = addressKey(address)
+          return Effect.map(keys, (all) => plain && digest(all[0]!, plain))
+        },
+      })
+    }),
+  )
+}

@@ -1,0 +1,202 @@
+import { Effect, Result } from "effect"
+import { validateAddress } from "../delivery/Email.ts"
+import type { Fault } from "../domain/Errors.ts"
+import { letOthersRun } from "../runtime/letOthersRun.ts"
+import type { SuppressionEntry } from "./Suppression.ts"
+import { SuppressionReason } from "./Suppression.ts"
+
+// The suppression list as CSV (RFC 4180), as other systems export theirs.
+
+/** Rows that one import takes. */
+export const maxRows = 20_000
+
+/** Faults that are listed of one import. */
+const maxFaults = 1_000
+
+/** Rows read before other work gets a turn. */
+const rowsPerTurn = 500
+
+/** The header of an export. */
+export const csvHeader = "address,reason,source,suppressed_at\r\n"
+
+const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+
+/** An entry as a line of CSV. The address of an erased person is empty. */
+export const csvLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
+  `${[address ?? "", reason, source, suppressedAt.toISOString()].map(quoted).join(",")}\r\n`
+
+/** A row of CSV with the line it begins in. */
+interface CsvRow {
+  readonly line: number
+  readonly values: ReadonlyArray<string>
+}
+
+/** The rows of CSV that are not blank, or the line of a quotation mark that is never closed. */
+export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, number> => {
+  const rows: Array<CsvRow> = []
+  let values: Array<string> = []
+  let line = 1
+  let began = 1
+  let at = text.startsWith("\ufeff") ? 1 : 0
+  const end = (value: string) => {
+    values.push(value)
+    if (values.length > 1 || value.trim() !== "") rows.push({ line: began, values })
+    values = []
+    began = ++line
+  }
+  // A comma or semicolon, whichever the first line has more of: some spreadsheets write the latter.
+  const first = text.slice(at, text.search(/[\r\n]|$/))
+  const separator = first.split(";").length > first.split(",").length ? ";" : ","
+  const plain = separator === ";" ? /[;\r\n]/g : /[,\r\n]/g
+  while (at < text.length) {
+    let value = ""
+    if (text[at] === '"') {
+      const opened = line
+      let close = at + 1
+      while (true) {
+        const next = text.indexOf('"', close)
+        if (next < 0) return Result.fail(opened)
+        value += text.slice(close, next)
+        close = next + 1
+        if (text[close] !== '"') break
+        value += '"'
+        close++
+      }
+      line += value.split("\n").length - 1
+      at = close
+    }
+    plain.lastIndex = at
+    const stop = plain.exec(text)?.index ?? text.length
+    value += text.slice(at, stop)
+    at = stop + 1
+    if (text[stop] === separator) {
+      values.push(value)
+      if (at >= text.length) end("")
+      continue
+    }
+    if (text[stop] === "\r" && text[at] === "\n") at++
+    end(value)
+  }
+  return Result.succeed(rows)
+}
+
+/** What a row of an import says. */
+export interface ImportedRow {
+  readonly address: string
+  readonly reason: SuppressionReason
+  /** Undefined where the file names none. */
+  readonly source: string | undefined
+  /** Unix milliseconds; undefined where the file names no time. */
+  readonly at: number | undefined
+}
+
+/** A file that has been read. */
+export interface ReadCsv {
+  readonly rows: ReadonlyArray<ImportedRow>
+  /** Rows without an address, such as those of erased people. */
+  readonly skipped: number
+}
+
+const columns: Readonly<Record<string, "address" | "reason" | "source" | "at">> = {
+  address: "address",
+  email: "address",
+  "e-mail": "address",
+  email_address: "address",
+  reason: "reason",
+  source: "source",
+  suppressed_at: "at",
+  created_at: "at",
+  date: "at",
+}
+
+/** Reasons as other systems call them. */
+const reasons: Readonly<Record<string, SuppressionReason>> = {
+  ...Object.fromEntries(SuppressionReason.literals.map((reason) => [reason, reason])),
+  bounce: "hard_bounce",
+  hardbounce: "hard_bounce",
+  spam: "complaint",
+  unsubscribed: "unsubscribe",
+  "": "manual",
+}
+
+const timeOf = (text: string): number => /^\d{4}-\d{2}-\d{2}([T ].*)?$/.test(text) ? Date.parse(text) : NaN
+
+const readRow = (
+  { line, values }: CsvRow,
+  places: ReadonlyMap<"address" | "reason" | "source" | "at", number>,
+  now: number,
+): Result.Result<ImportedRow | undefined, Fault> => {
+  const valueOf = (name: "address" | "reason" | "source" | "at") => (values[places.get(name) ?? -1] ?? "").trim()
+  const fault = (detail: string) => Result.fail({ pointer: `/line/${line}`, detail })
+  const address = valueOf("address")
+  if (address === "") return Result.succeed(undefined)
+  const wrong = validateAddress(address)
+  if (wrong !== undefined) return fault(`${JSON.stringify(address.slice(0, 100))} is no address: it ${wrong}`)
+  const stated = valueOf("reason").toLowerCase()
+  const reason = Object.hasOwn(reasons, stated) ? reasons[stated] : undefined
+  if (reason === undefined) {
+    return fault(
+      `reason ${JSON.stringify(stated.slice(0, 50))} must be one of ${SuppressionReason.literals.join(", ")}`,
+    )
+  }
+  const time = valueOf("at")
+  const at = time === "" ? undefined : timeOf(time)
+  if (Number.isNaN(at)) {
+    return fault(`time ${JSON.stringify(time.slice(0, 50))} must be in ISO 8601, such as 2026-05-04T09:30:00Z`)
+  }
+  const source = valueOf("source").toWellFormed().replaceAll("\0", "")
+  return Result.succeed({
+    address,
+    reason,
+    source: source === "" ? undefined : source,
+    at: at === undefined ? undefined : Math.min(at, now),
+  })
+}
+
+/**
+ * Reads CSV with a header that names the column `address` (or `email`) and perhaps `reason`, `source` and `suppressed_at`, or
+ * without a header, one address a line. Fails with every fault, up to 1,000; a fault's pointer is `/line/` and the line.
+ */
+export const readCsv = Effect.fnUntraced(function* (
+  text: string,
+  now: number,
+): Effect.fn.Return<Result.Result<ReadCsv, ReadonlyArray<Fault>>> {
+  const parsed = csvRows(text)
+  if (Result.isFailure(parsed)) {
+    return Result.fail([{ pointer: `/line/${parsed.failure}`, detail: "has a quotation mark that is never closed" }])
+  }
+  const [first, ...others] = parsed.success
+  if (first === undefined) return Result.succeed({ rows: [], skipped: 0 })
+  const named = first.values.map((name) => {
+    const key = name.trim().toLowerCase()
+    return Object.hasOwn(columns, key) ? columns[key] : undefined
+  })
+  const hasHeader = named.includes("address")
+  if (!hasHeader && !(first.values[0] ?? "").includes("@")) {
+    return Result.fail([{
+      pointer: `/line/${first.line}`,
+      detail: "must be a header with the column address, or the first address",
+    }])
+  }
+  const places = new Map<"address" | "reason" | "source" | "at", number>(hasHeader ? [] : [["address", 0]])
+  if (hasHeader) named.forEach((name, place) => name !== undefined && !places.has(name) && places.set(name, place))
+  const lines = hasHeader ? others : parsed.success
+  if (lines.length > maxRows) {
+    return Result.fail([{
+      pointer: "",
+      detail: `has ${lines.length} rows, and one import takes ${maxRows.toLocaleString("en")}: send several`,
+    }])
+  }
+  const rows: Array<ImportedRow> = []
+  const faults: Array<Fault> = []
+  let skipped = 0
+  for (const [n, line] of lines.entries()) {
+    if (n % rowsPerTurn === rowsPerTurn - 1) yield* letOthersRun
+    const read = readRow(line, places, now)
+    if (Result.isSuccess(read)) {
+      if (read.success === undefined) skipped++
+      else rows.push(read.success)
+    } else if (faults.length < maxFaults) faults.push(read.failure)
+  }
+  return faults.length > 0 ? Result.fail(faults) : Result.succeed({ rows, skipped })
+})

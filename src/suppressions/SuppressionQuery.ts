@@ -1,0 +1,24 @@
+import type { SqlClient } from "effect/sql"
+import type { AddressKey } from "./AddressKey.ts"
+
+/** An address of an organization. */
+export interface Sought {
+  readonly org: string
+  /** Every key that the address may have: see `AddressKeys`. */
+  readonly keys: ReadonlyArray<AddressKey>
+}
+
+/**
+ * An SQL query, to stand in a larger one, for the suppressions of addresses: rows of `n`, the place of an address in
+ * `sought`, `reason` and `suppressed_at`. A lateral with a limit leaves the planner no choice but the index.
+ */
+export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<Sought>) => {
+  const rows = sought.flatMap(({ keys, org }, n) => keys.map((key) => ({ n, org_slug: org, address_key: key })))
+  return sql`
+    SELECT r.n, s.reason, s.suppressed_at
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, address_key text)
+    CROSS JOIN LATERAL (
+      SELECT l.reason, l.suppressed_at FROM suppressions l
+      WHERE l.org_slug = r.org_slug AND l.address_key = r.address_key
+      ORDER BY l.org_slug, l.address_key, l.reason LIMIT 10) s`
+}

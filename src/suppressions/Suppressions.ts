@@ -1,0 +1,96 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { AddressKey } from "./AddressKey.ts"
+import { AddressKeys, isDigest } from "./AddressKeys.ts"
+import type { NewSuppression, SuppressionEntry, SuppressionReason } from "./Suppression.ts"
+import { addSuppressions } from "./SuppressionStore.ts"
+
+/** Which entries to list. */
+export interface SuppressionPage {
+  readonly reason?: SuppressionReason | undefined
+  /** The id of the last entry of the page before. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+interface Row {
+  readonly id: number
+  readonly addressKey: AddressKey
+  readonly reason: SuppressionReason
+  readonly source: string
+  readonly suppressedAt: Date
+}
+
+const fromRow = ({ addressKey, ...row }: Row): SuppressionEntry => ({
+  ...row,
+  address: isDigest(addressKey) ? null : addressKey,
+})
+
+/**
+ * The addresses of each organization that nothing is sent to. Webhook events add to it in the transaction in which they
+ * count (see `EventSuppressions`); this service is for everybody else. Addresses compare as `addressKey` says.
+ */
+export class Suppressions extends Context.Service<Suppressions, {
+  /**
+   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no attempt to send to them begins.
+   * Joins a transaction of the caller. Returns how many entries are new; texts that are no addresses are left out.
+   */
+  readonly add: (added: ReadonlyArray<NewSuppression>) => Effect.Effect<number, SqlError>
+  /** The entries of an address, by reason; also those that an erasure has left of it. */
+  readonly find: (org: OrgSlug, address: string) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
+  /** The latest first. */
+  readonly list: (org: OrgSlug, page: SuppressionPage) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
+  /** Takes an address off the list, for one reason or all; returns how many entries it had. */
+  readonly remove: (org: OrgSlug, address: string, reason?: SuppressionReason) => Effect.Effect<number>
+}>()("parlance/suppressions/Suppressions") {
+  static readonly layer = Layer.effect(
+    Suppressions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keys = yield* AddressKeys
+
+      const columns = sql`s.id::float8 AS id, s.address_key, s.reason, s.source, s.suppressed_at`
+
+      const add = Effect.fn("Suppressions.add")((added: ReadonlyArray<NewSuppression>) =>
+        Effect.map(sql.withTransaction(addSuppressions(sql, added)), ({ length }) => length)
+      )
+
+      const find = Effect.fn("Suppressions.find")(function* (org: OrgSlug, address: string) {
+        const rows = yield* sql<Row>`
+          SELECT ${columns} FROM suppressions s
+          WHERE s.org_slug = ${org} AND s.address_key = ANY(${[...yield* keys.of(address)]}::text[])
+          ORDER BY s.reason, s.id`
+        return rows.map(fromRow)
+      }, Effect.orDie)
+
+      const list = Effect.fn("Suppressions.list")(function* (org: OrgSlug, { before, limit, reason }: SuppressionPage) {
+        const rows = yield* sql<Row>`
+          SELECT ${columns} FROM suppressions s
+          WHERE s.org_slug = ${org} AND s.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
+            AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`}
+          ORDER BY s.org_slug DESC, s.id DESC LIMIT ${limit}`
+        return rows.map(fromRow)
+      }, Effect.orDie)
+
+      const remove = Effect.fn("Suppressions.remove")(
+        function* (org: OrgSlug, address: string, reason?: SuppressionReason) {
+          const all = [...yield* keys.of(address)]
+          return yield* sql.withTransaction(Effect.gen(function* () {
+            const gone = yield* sql`
+              DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${all}::text[])
+                AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`} RETURNING s.id`
+            // Otherwise the next soft bounce alone would put the address back.
+            yield* sql`
+              DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${all}::text[])`
+            return gone.length
+          }))
+        },
+        Effect.orDie,
+      )
+
+      return Suppressions.of({ add, find, list, remove })
+    }),
+  )
+}
