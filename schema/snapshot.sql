@@ -523,6 +523,7 @@ CREATE TABLE organizations (
   holdout jsonb NOT NULL DEFAULT '{"share": 0, "content": "even"}'::jsonb,
   suppression boolean NOT NULL DEFAULT true,
   soft_bounce_limit integer DEFAULT 5,
+  conversion_events text[] NOT NULL DEFAULT '{}'::text[],
   PRIMARY KEY (slug)
 );
 
@@ -718,6 +719,7 @@ CREATE TABLE templates (
   archived_at timestamp with time zone,
   holdout jsonb,
   ignore_unsubscribes boolean NOT NULL DEFAULT false,
+  conversion_events text[] NOT NULL DEFAULT '{}'::text[],
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

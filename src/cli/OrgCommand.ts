@@ -18,6 +18,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       "time zone",
       "floor",
       "holdout",
+      "conversions",
       "horizon",
       "quiet",
       "days",
@@ -32,6 +33,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       org.time_zone,
       org.exploration_floor,
       holdoutText(org.holdout),
+      org.conversion_events.join(),
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
       org.allowed_days === null ? "all" : org.allowed_days.join(),
@@ -107,6 +109,12 @@ const update = Command.make(
       ),
       Flag.optional,
     ),
+    conversionEvents: Flag.String("conversion-event").pipe(
+      Flag.withDescription(
+        'Name of an event that counts as a conversion; may be repeated, replaces those set, "*" for any, "" for none',
+      ),
+      Flag.atLeast(0),
+    ),
     horizon: Flag.Finite("delay-horizon-hours").pipe(
       Flag.withDescription("How far from now a send time lies at most, 1 to 168"),
       Flag.optional,
@@ -141,6 +149,7 @@ const update = Command.make(
     ),
   },
   Effect.fnUntraced(function* ({
+    conversionEvents,
     days,
     floor,
     holdout,
@@ -161,6 +170,7 @@ const update = Command.make(
       ...(Option.isSome(timeZone) ? { time_zone: timeZone.value } : {}),
       ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
       ...(Option.isSome(holdout) ? { holdout: holdoutInput(holdout.value) } : {}),
+      ...(conversionEvents.length === 0 ? {} : { conversion_events: conversionEvents.filter((name) => name !== "") }),
       ...(Option.isSome(horizon) ? { delay_horizon_hours: horizon.value } : {}),
       ...(Option.isSome(quiet) ? { quiet_hours: quietHoursOf(quiet.value) } : {}),
       ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),

@@ -41,6 +41,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       "strict",
       "sticky hours",
       "learns from",
+      "conversions",
       "holdout",
       "unsubscribes",
       "updated",
@@ -54,6 +55,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.strict,
       template.sticky_hours,
       objectiveText(template.objective),
+      template.conversion_events.join(),
       template.holdout === null ? "organization" : holdoutText(template.holdout),
       template.ignore_unsubscribes ? "ignored" : "respected",
       template.updated_at,
@@ -90,6 +92,12 @@ const settings = {
     ),
     Flag.atLeast(0),
   ),
+  conversionEvents: Flag.String("conversion-event").pipe(
+    Flag.withDescription(
+      'Name of an event that counts as a conversion; may be repeated, replaces those set, "" for none',
+    ),
+    Flag.atLeast(0),
+  ),
 }
 
 const settingsOf = (flags: {
@@ -99,6 +107,7 @@ const settingsOf = (flags: {
   readonly holdout: Option.Option<string>
   readonly ignoreUnsubscribes: Option.Option<boolean>
   readonly linkDomains: ReadonlyArray<string>
+  readonly conversionEvents: ReadonlyArray<string>
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
   ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
@@ -108,6 +117,9 @@ const settingsOf = (flags: {
     : {}),
   ...(Option.isSome(flags.ignoreUnsubscribes) ? { ignore_unsubscribes: flags.ignoreUnsubscribes.value } : {}),
   ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
+  ...(flags.conversionEvents.length === 0
+    ? {}
+    : { conversion_events: flags.conversionEvents.filter((name) => name !== "") }),
 })
 
 const create = Command.make(

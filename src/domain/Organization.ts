@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { OrganizationConversionEvents } from "./ConversionEvents.ts"
 import { OrganizationHoldout } from "./Holdout.ts"
 import { DisplayName, OrgSlug } from "./Ids.ts"
 import { DayOfWeek } from "./Season.ts"
@@ -90,6 +91,7 @@ export const OrganizationPatch = Schema.Struct({
   time_zone: Schema.optionalKey(TimeZone),
   exploration_floor: Schema.optionalKey(ExplorationFloor),
   holdout: Schema.optionalKey(OrganizationHoldout),
+  conversion_events: Schema.optionalKey(OrganizationConversionEvents),
   delay_horizon_hours: Schema.optionalKey(DelayHorizonHours),
   quiet_hours: Schema.optionalKey(Schema.NullOr(QuietHours)),
   allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
@@ -108,6 +110,7 @@ export const Organization = Schema.Struct({
   time_zone: Schema.String,
   exploration_floor: Schema.Finite,
   holdout: OrganizationHoldout,
+  conversion_events: Schema.Array(Schema.String),
   delay_horizon_hours: Schema.Finite,
   quiet_hours: Schema.NullOr(QuietHours),
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),

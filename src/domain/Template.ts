@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { isStorable } from "./Attributes.ts"
+import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { TemplateHoldout } from "./Holdout.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
@@ -109,6 +110,7 @@ const templateSettings = {
   holdout: Schema.optionalKey(Schema.NullOr(TemplateHoldout)),
   link_domains: Schema.optionalKey(LinkDomains),
   ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
+  conversion_events: Schema.optionalKey(TemplateConversionEvents),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
     description: "True: nobody gets the template any more; it keeps its content and its results. False unless said",
   }),
@@ -151,6 +153,7 @@ export const Template = Schema.Struct({
   holdout: Schema.NullOr(TemplateHoldout),
   link_domains: Schema.Array(Schema.String),
   ignore_unsubscribes: IgnoreUnsubscribes,
+  conversion_events: Schema.Array(Schema.String),
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,
   created_at: Schema.String,

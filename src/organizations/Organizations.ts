@@ -20,6 +20,7 @@ interface Row {
   readonly timeZone: string
   readonly explorationFloor: number
   readonly holdout: OrganizationHoldout
+  readonly conversionEvents: ReadonlyArray<string>
   readonly delayHorizonHours: number
   readonly quietHours: QuietHours | null
   readonly allowedDays: AllowedDays | null
@@ -38,6 +39,7 @@ const fromRow = (row: Row): Organization => ({
   time_zone: row.timeZone,
   exploration_floor: row.explorationFloor,
   holdout: row.holdout,
+  conversion_events: row.conversionEvents,
   delay_horizon_hours: row.delayHorizonHours,
   quiet_hours: row.quietHours,
   allowed_days: row.allowedDays,
@@ -109,6 +111,9 @@ export class Organizations extends Context.Service<Organizations, {
             holdout = coalesce(${
             patch.holdout === undefined ? null : JSON.stringify(patch.holdout)
           }::text::jsonb, o.holdout),
+            conversion_events = coalesce(${
+            patch.conversion_events ? [...patch.conversion_events] : null
+          }::text[], o.conversion_events),
             delay_horizon_hours = coalesce(${patch.delay_horizon_hours ?? null}::float8, o.delay_horizon_hours),
             quiet_hours = ${limit("quiet_hours")},
             allowed_days = ${limit("allowed_days")},

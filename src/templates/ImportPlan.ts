@@ -12,6 +12,7 @@ export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 export interface TemplateContent
   extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective" | "holdout" | "ignore_unsubscribes"> {
   readonly link_domains: ReadonlyArray<string>
+  readonly conversion_events: ReadonlyArray<string>
   readonly archived: boolean
 }
 
@@ -73,6 +74,7 @@ const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => 
   holdout: input.holdout ?? null,
   link_domains: input.link_domains ?? [],
   ignore_unsubscribes: input.ignore_unsubscribes ?? false,
+  conversion_events: input.conversion_events ?? [],
   archived: input.archived ?? false,
 })
 
@@ -85,6 +87,7 @@ const storedContent = (template: Template): TemplateContent => ({
   holdout: template.holdout,
   link_domains: template.link_domains,
   ignore_unsubscribes: template.ignore_unsubscribes,
+  conversion_events: template.conversion_events,
   archived: template.archived_at !== null,
 })
 

@@ -10,7 +10,14 @@ type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
 type Settings = Pick<
   Template,
-  "name" | "objective" | "sticky_hours" | "strict" | "link_domains" | "holdout" | "ignore_unsubscribes"
+  | "name"
+  | "objective"
+  | "sticky_hours"
+  | "strict"
+  | "link_domains"
+  | "conversion_events"
+  | "holdout"
+  | "ignore_unsubscribes"
 >
 
 /** The fields of a variant, below `at`. */
@@ -33,6 +40,7 @@ export const fieldsOfTemplate = (
   "/sticky_hours": template.sticky_hours,
   "/strict": template.strict,
   "/link_domains": template.link_domains,
+  ...(template.conversion_events.length === 0 ? {} : { "/conversion_events": template.conversion_events }),
   ...(template.holdout === null ? {} : { "/holdout": template.holdout }),
   ...(template.ignore_unsubscribes ? { "/ignore_unsubscribes": true } : {}),
   ...Object.assign(

@@ -185,6 +185,7 @@ const decode = Schema.decodeUnknownResult(File)
  *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
  *     holdout: {share: 0.05, content: even}     # that of the organization when absent
  *     ignore_unsubscribes: false     # the default; true for transactional messages
+ *     conversion_events: [trial_started]        # names of events that count as conversions, none when absent
  *     variants:
  *       - id: welcome-warm
  *         name: Warm         # its id when absent
@@ -276,5 +277,6 @@ export const inputOf = (template: Template): TemplateInput => ({
   ...(template.holdout === null ? {} : { holdout: template.holdout }),
   ...(template.ignore_unsubscribes ? { ignore_unsubscribes: true } : {}),
   ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
+  ...(template.conversion_events.length === 0 ? {} : { conversion_events: template.conversion_events }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
 })

@@ -42,6 +42,7 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
     holdout: template.holdout === null ? null : inline(ordered(template.holdout, ["share", "content", "copy_id"])),
   }),
   ...(template.link_domains === undefined ? {} : { link_domains: inline(template.link_domains) }),
+  ...(template.conversion_events === undefined ? {} : { conversion_events: inline(template.conversion_events) }),
   ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),
 })
 

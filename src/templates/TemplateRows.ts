@@ -14,6 +14,7 @@ export interface TemplateRow {
   readonly holdout: Template["holdout"]
   readonly linkDomains: ReadonlyArray<string>
   readonly ignoreUnsubscribes: boolean
+  readonly conversionEvents: ReadonlyArray<string>
   readonly archivedAt: Date | null
   readonly revision: number
   readonly createdAt: Date
@@ -56,6 +57,7 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     holdout: row.holdout,
     link_domains: row.linkDomains,
     ignore_unsubscribes: row.ignoreUnsubscribes,
+    conversion_events: row.conversionEvents,
     archived_at: row.archivedAt?.toISOString() ?? null,
     revision: row.revision,
     created_at: row.createdAt.toISOString(),
@@ -78,8 +80,9 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains,
-      t.ignore_unsubscribes, t.archived_at, t.revision::float8 AS revision, t.created_at, t.updated_at
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains, t.ignore_unsubscribes, t.conversion_events,
+      t.archived_at,
+      t.revision::float8 AS revision, t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`

@@ -149,11 +149,12 @@ export class Templates extends Context.Service<Templates, {
         const rows = yield* sql`
           INSERT INTO templates AS t
             (org_slug, id, name, strict, sticky_hours, objective, holdout, link_domains, ignore_unsubscribes,
-              archived_at, created_at, updated_at)
+              conversion_events, archived_at, created_at, updated_at)
           VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
             ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
             ${jsonOrNull(input.holdout)}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
-            ${input.ignore_unsubscribes ?? false}, ${input.archived === true ? now : null}, ${now}, ${now})
+            ${input.ignore_unsubscribes ?? false}, ${[...input.conversion_events ?? []]}::text[],
+            ${input.archived === true ? now : null}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
         if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
         const variants = (input.variants ?? []).map((variant) => ({ ...variantContent(variant), template_id: id }))
@@ -173,6 +174,9 @@ export class Templates extends Context.Service<Templates, {
             holdout = ${patch.holdout === undefined ? sql`t.holdout` : sql`${jsonOrNull(patch.holdout)}::text::jsonb`},
             link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
             ignore_unsubscribes = coalesce(${patch.ignore_unsubscribes ?? null}::boolean, t.ignore_unsubscribes),
+            conversion_events = coalesce(${
+          patch.conversion_events ? [...patch.conversion_events] : null
+        }::text[], t.conversion_events),
             archived_at = CASE ${patch.archived ?? null}::boolean
               WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
             revision = nextval('template_revisions'),

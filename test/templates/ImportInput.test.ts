@@ -105,6 +105,7 @@ describe("planTemplate", () => {
     holdout: null,
     link_domains: [],
     ignore_unsubscribes: false,
+    conversion_events: [],
     archived_at: null,
     revision: 1,
     created_at: "",

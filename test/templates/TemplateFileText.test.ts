@@ -103,6 +103,7 @@ const anyTemplate = fc.record({
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   ignore_unsubscribes: fc.boolean(),
   link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
+  conversion_events: fc.array(fc.constantFrom("trial_started", "no", "1", "1e3", "null"), { maxLength: 12 }),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
 }, { requiredKeys: ["name"] })
 
@@ -126,6 +127,7 @@ describe("TemplateFile.format", () => {
     objective: { click: 1, conversion: 5, negative: -2 }
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
     link_domains: [ shop.example, on ]
+    conversion_events: [ trial_started, no ]
     variants:
       - id: welcome-en-warm
         name: Warm
@@ -245,6 +247,7 @@ describe("TemplateFile.inputOf", () => {
     holdout: null,
     link_domains: [],
     ignore_unsubscribes: false,
+    conversion_events: [],
     archived_at: null,
     revision: 3,
     created_at: "2026-01-01T00:00:00.000Z",
@@ -280,6 +283,7 @@ describe("TemplateFile.inputOf", () => {
       holdout: { share: 0.1, content: "no_message" },
       ignore_unsubscribes: true,
       link_domains: ["shop.example"],
+      conversion_events: ["trial_started"],
       variants: [{
         ...stored.variants[0],
         name: "V",

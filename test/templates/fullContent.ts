@@ -16,6 +16,7 @@ export const fullContent = [
     holdout: { share: 0.05, content: "fixed", copy_id: "welcome-en-warm" },
     ignore_unsubscribes: true,
     link_domains: ["shop.example", "on"],
+    conversion_events: ["trial_started", "no"],
     variants: [
       {
         id: "welcome-en-warm",

@@ -13,6 +13,7 @@ import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
+import { TextAreaField } from "../components/TextAreaField.tsx"
 import { Time } from "../components/Time.tsx"
 import { holdoutWords } from "./templates/Words.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
@@ -32,6 +33,7 @@ const labels = {
   exploration_floor: "Share always chosen at random",
   holdout_share: "Share of the people held out",
   holdout_content: "What they get",
+  conversion_events: "Names of conversions",
   delay_horizon_hours: "How far ahead a send time lies at most",
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
@@ -49,6 +51,7 @@ const fieldsOf = (org: Organization): Fields => ({
   exploration_floor: String(org.exploration_floor),
   holdout_share: String(org.holdout.share),
   holdout_content: org.holdout.content,
+  conversion_events: org.conversion_events.join("\n"),
   delay_horizon_hours: String(org.delay_horizon_hours),
   "quiet_hours-from": org.quiet_hours?.from ?? "",
   "quiet_hours-to": org.quiet_hours?.to ?? "",
@@ -63,6 +66,10 @@ const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : t
 
 /** An empty text is no number, though JavaScript takes it for 0. */
 const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
+
+/** The lines of a text area that hold something. */
+export const linesOf = (text: string): ReadonlyArray<string> =>
+  text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "")
 
 /** What a form asks for in the words of the API: no times of day are no quiet hours, all days are no limit. */
 export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, ReadonlyArray<Fault>> => {
@@ -79,6 +86,7 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       ...(fields["holdout_share"] === undefined ? {} : {
         holdout: { share: numberOf(fields["holdout_share"]), content: fields["holdout_content"] },
       }),
+      ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
       allowed_days: isEveryDay ? null : chosen,
@@ -97,6 +105,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           ? { ...fault, pointer: fault.pointer.replace("/quiet_hours/", "/quiet_hours-") }
           : fault.pointer.startsWith("/holdout/")
           ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
+          : fault.pointer.startsWith("/conversion_events/")
+          ? { pointer: "/conversion_events", detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}` }
           : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
           ? { pointer: "/allowed_days", detail: "choose at least one, or nothing could be sent" }
           : fault
@@ -154,6 +164,20 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                       {...field("holdout_content")}
                       hint="Where they get no message, Generate answers without content and `held_out`: send no fallback either."
                       options={[["even", "An even choice among the variants"], ["no_message", "No message"]]}
+                    />
+                  </div>
+                </Card>
+                <Card
+                  title="Conversions"
+                  lead="Purchases and order_completed are always conversions. An event of another name is refused unless the name is declared here, by a template, or in the settings of its source."
+                >
+                  <div class="fields">
+                    <TextAreaField
+                      {...field("conversion_events")}
+                      required={false}
+                      rows={4}
+                      code
+                      hint="One name a line, such as trial_started. A * accepts any name from an event with a tracking id, misspelt ones too."
                     />
                   </div>
                 </Card>
@@ -242,6 +266,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <dd>{org.exploration_floor}</dd>
                   <dt>Holdout</dt>
                   <dd>{holdoutWords(org.holdout)}</dd>
+                  <dt>{labels.conversion_events}</dt>
+                  <dd>{org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")}</dd>
                   <dt>{labels.delay_horizon_hours}</dt>
                   <dd>{org.delay_horizon_hours} hours</dd>
                   <dt>Quiet hours</dt>

@@ -21,6 +21,7 @@ const labels: Readonly<Record<string, string>> = {
   ignore_unsubscribes: "People who unsubscribed",
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
+  conversion_events: "Names of conversions",
   targeting: "Whom it is for",
   seasons: "When",
   time_zone: "Time zone",
@@ -79,6 +80,7 @@ const spoken: Readonly<Record<string, Words>> = {
   sticky_hours: (value) => value === 0 ? Option.some("chosen anew") : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),
+  conversion_events: list(Schema.String, "none", (name) => name),
   targeting: list(Condition, "everybody", conditionText),
   seasons: list(Season, "always", seasonText),
   quiet_hours: decoding(

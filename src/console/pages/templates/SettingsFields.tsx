@@ -2,6 +2,7 @@
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
 import type { Fields } from "../../Routes.tsx"
 import { reworded } from "./Draft.ts"
 
@@ -21,6 +22,7 @@ export const settingsLabels = {
   strict: "Strictness",
   ignore_unsubscribes: "Unsubscribes",
   link_domains: "Link domains",
+  conversion_events: "Names of conversions",
 }
 
 const weights = ["click", "open", "conversion", "negative"] as const
@@ -54,6 +56,11 @@ export const settingsInput = (fields: Fields) => ({
     : fields["objective"],
   ...(fields["holdout"] === undefined ? {} : { holdout: holdoutOf(fields) }),
   link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
+  ...(fields["conversion_events"] === undefined ? {} : {
+    conversion_events: fields["conversion_events"].split(/\r?\n/).map((line) => line.trim()).filter((line) =>
+      line !== ""
+    ),
+  }),
 })
 
 /** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
@@ -61,20 +68,25 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
   faults.map(({ detail, pointer }) =>
     reworded({
       pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1")
-        .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout"),
-      detail,
+        .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
+        .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
+      detail: pointer.startsWith("/conversion_events/")
+        ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
+        : detail,
     })
   )
 
 /** The form of a stored template. */
 export const settingsOf = (template: Template): Fields => {
-  const { holdout, ignore_unsubscribes, link_domains, name, objective, sticky_hours, strict } = template
+  const { conversion_events, holdout, ignore_unsubscribes, link_domains, name, objective, sticky_hours, strict } =
+    template
   return {
     name,
     sticky_hours: String(sticky_hours),
     ...(strict ? { strict: "strict" } : {}),
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
     link_domains: link_domains.join("\n"),
+    conversion_events: conversion_events.join("\n"),
     holdout: holdout?.content ?? "organization",
     ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
     ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
@@ -210,6 +222,16 @@ export const SettingsFields = ({ faults, fields }: {
           </p>
         )}
       </div>
+      <TextAreaField
+        name="conversion_events"
+        label={settingsLabels.conversion_events}
+        required={false}
+        rows={3}
+        code
+        value={fields["conversion_events"] ?? ""}
+        faults={faults}
+        hint="Names of events that count as conversions beside purchase and order_completed, one a line, such as trial_started. They count for all templates of the organization."
+      />
     </>
   )
 }

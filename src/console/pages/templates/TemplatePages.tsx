@@ -238,6 +238,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
               </div>
               <div>
+                <dt>Names of conversions</dt>
+                <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
+              </div>
+              <div>
                 <dt>Changed</dt>
                 <dd>
                   <Time at={template.updated_at} zone={org.time_zone} />
