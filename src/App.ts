@@ -34,6 +34,8 @@ import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
 import { Erasures } from "./events/Erasures.ts"
 import { EventHistory } from "./events/EventHistory.ts"
+import { Judging } from "./events/Judging.ts"
+import { KnownEvents } from "./events/KnownEvents.ts"
 import { MappingTrials } from "./events/MappingTrials.ts"
 import { Rebuild } from "./events/Rebuild.ts"
 import { Stories } from "./events/Stories.ts"
@@ -150,12 +152,14 @@ export const layerServices = Layer.mergeAll(
   Retention.layer,
 ).pipe(
   Layer.provideMerge(Decider.layer),
+  Layer.provideMerge(Judging.layer),
   Layer.provideMerge(layerSendTimes),
   Layer.provideMerge(
     Layer.mergeAll(
       StickyChoices.layer,
       DecisionLog.layer,
       Inbox.layer,
+      KnownEvents.layer,
       WebhookQuota.layer,
       WebhookSources.layer,
       layerLearning,

@@ -77,6 +77,8 @@ export interface SkippedItem {
   readonly reason: string
   /** True for what is known and means nothing here (lifecycle noise); false for what may want a look. */
   readonly expected: boolean
+  /** JSON pointer, within the item, of the member at fault. Absent where the item as a whole is. */
+  readonly member?: string
 }
 
 /** What a source reports about an end user: traits by name, as a request's `attrs` would give them. */
@@ -104,6 +106,8 @@ export interface Normalized {
   readonly items: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly skipped: ReadonlyArray<SkippedItem>
+  /** The place of each skipped item among all items, rising. Absent where the source asks for no verdicts. */
+  readonly skippedAt?: ReadonlyArray<number>
   readonly profiles?: ReadonlyArray<ProfileUpdate>
   readonly erasures?: ReadonlyArray<Erasure>
 }

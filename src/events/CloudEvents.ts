@@ -11,6 +11,8 @@ export interface Settings {
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Further types that are conversions, lowercase: whole, or their last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
+  /** See `CustomEvents.Options.strict`. */
+  readonly strict?: boolean | undefined
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -48,7 +50,11 @@ interface CloudEvent {
 const attributes = ["id", "source", "specversion", "type"] as const
 
 /** Reads an event in the words of the default shape, which knows its type, its data, and what is noise. */
-const read = (event: CloudEvent, receivedAt: number, { conversions, subject }: Settings): NormalizedEvent | Skipped => {
+const read = (
+  event: CloudEvent,
+  receivedAt: number,
+  { conversions, strict, subject }: Settings,
+): NormalizedEvent | Skipped => {
   const missing = attributes.filter((name) => textOf(event[name]) === undefined)
   if (missing.length > 0) {
     return faulty(`is no CloudEvent: it has no ${missing.join(", no ")}`)
@@ -62,11 +68,11 @@ const read = (event: CloudEvent, receivedAt: number, { conversions, subject }: S
     item[subject === "user" ? "user_id" : subject] = event.subject
   }
   if (event.data !== undefined) item["data"] = event.data
-  const normal = CustomEvents.readItem(item, { receivedAt, webhookId: undefined, conversions })
+  const normal = CustomEvents.readItem(item, { receivedAt, webhookId: undefined, conversions, strict })
   if ("reason" in normal) {
-    return event.data === undefined && !normal.expected
-      ? faulty(`${normal.reason}; its data is no JSON object`)
-      : normal
+    if (event.data === undefined && !normal.expected) return faulty(`${normal.reason}; its data is no JSON object`)
+    // The item that was read has the name of the event elsewhere.
+    return normal.member === "/event" ? { ...normal, member: "/type" } : normal
   }
   // A URI reference has no spaces, so that no two pairs share a key.
   const source = textOf(event.source)!
@@ -129,17 +135,18 @@ const ofHeaders = (body: Uint8Array, headers: Headers): CloudEvent | NotUndersto
  * JSON of another content type, without `ce-*` headers, is read as if it were structured.
  */
 export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
+  const areJudged = settings.strict === true
   const mediaType = mediaTypeOf(headerOf(headers, "content-type"))
   if (mediaType.startsWith("application/cloudevents") && mediaType !== structuredType && mediaType !== batchType) {
     return { reason: `The CloudEvents format ${mediaType.slice(0, 100)} is not understood; send JSON` }
   }
   if (isCloudEvents(headers) && mediaType !== structuredType && mediaType !== batchType) {
     const event = ofHeaders(body, headers)
-    return "reason" in event ? event : collect(itemsOf(event), () => read(event, receivedAt, settings))
+    return "reason" in event ? event : collect(itemsOf(event), () => read(event, receivedAt, settings), areJudged)
   }
   const parsed = parseJson(body)
   if (!("json" in parsed)) return parsed
-  return collect(itemsOf(parsed.json), (item) => ofItem(item, receivedAt, settings))
+  return collect(itemsOf(parsed.json), (item) => ofItem(item, receivedAt, settings), areJudged)
 }
 
 /** Without settings: `subject` is not read. */

@@ -1,3 +1,4 @@
+import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, type Skipped } from "./Items.ts"
 import { recipientOf } from "./Recipient.ts"
@@ -17,6 +18,7 @@ import {
   trackingIdOf,
   zoneIn,
 } from "./Reading.ts"
+import { unknownNameReason } from "./UnknownName.ts"
 
 /** What the request says beyond its body. */
 export interface Options {
@@ -26,6 +28,11 @@ export interface Options {
   readonly webhookId: string | undefined
   /** Further names that are conversions, lowercase: whole (`shop.order.paid`), or their last segment (`paid`). */
   readonly conversions?: ReadonlySet<string> | undefined
+  /**
+   * Whether a name that is neither known nor among `conversions` is a fault, and not a conversion if there is a tracking
+   * id. Faults then name the member at fault.
+   */
+  readonly strict?: boolean | undefined
 }
 
 export const wrapperKeys: ReadonlyArray<string> = ["events", "batch", "data"] as const
@@ -57,12 +64,22 @@ const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 // Some senders put the message's own id there, the same for its open and its click.
 const byMessage = (event: EventName, id: string | undefined) => id === undefined ? undefined : `${event}:${id}`
 
+/** The JSON pointer, within an item, of the member that a value was found in; that of the first key where none has one. */
+const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown) => string | undefined): string => {
+  for (const at of ["", "/data", "/properties"]) {
+    const level = at === "" ? item : item[at.slice(1)]
+    const key = isItem(level) ? keys.find((key) => read(level[key]) !== undefined) : undefined
+    if (key !== undefined) return `${at}/${key}`
+  }
+  return `/${keys[0]!}`
+}
+
 /** The event a name stands for, or why it stands for none. */
 const eventOf = (
   stated: string,
   trackingId: string | undefined,
-  conversions: ReadonlySet<string> | undefined,
-): { readonly event: EventName } | { readonly reason: string } => {
+  { conversions, strict }: Options,
+): { readonly event: EventName } | Pick<Skipped, "reason" | "expected"> => {
   const name = stated.trim().toLowerCase()
   const direct = known.get(name)
   if (direct !== undefined) return { event: direct }
@@ -72,26 +89,38 @@ const eventOf = (
   const event = known.get(segment)
   if (event !== undefined) return { event }
   if (conversions?.has(segment) === true) return { event: "conversion" }
-  if (noise.has(segment)) return { reason: `"${stated}" says nothing about a message's effect` }
-  return trackingId !== undefined ? { event: "conversion" } : {
-    reason: `"${stated}" is no message event; it is a conversion only with a tracking_id, or when configured as one`,
+  if (noise.has(segment)) return ignored(`"${stated}" says nothing about a message's effect`)
+  if (strict === true && conversions?.has(anyName) !== true) {
+    return faulty(unknownNameReason(stated, conversions ?? new Set()))
   }
+  return trackingId !== undefined ? { event: "conversion" } : ignored(
+    `"${stated}" is no message event; it is a conversion only with a tracking_id, or when configured as one`,
+  )
 }
 
 /** Everything of an item but where it stands: an event, or why it is none. */
-export const readItem = (item: unknown, { conversions, receivedAt, webhookId }: Options): NormalizedEvent | Skipped => {
+export const readItem = (item: unknown, options: Options): NormalizedEvent | Skipped => {
+  const { receivedAt, strict, webhookId } = options
+  const fault = (reason: string, member: () => string) => faulty(reason, strict === true ? member() : undefined)
   if (!isItem(item)) return faulty("must be an object")
   const levels: Array<Item> = [item]
   if (isItem(item["data"])) levels.push(item["data"])
   if (isItem(item["properties"])) levels.push(item["properties"])
   const stated = find(levels, eventKeys, nameOf)
-  if (stated === undefined) return faulty('has no event name: send event, such as "click"')
+  if (stated === undefined) {
+    return fault('has no event name: send event, such as "click"', () => memberAt(item, eventKeys, nameOf))
+  }
   const trackingId = find(levels, trackingKeys, nameOf) ?? find(levels, urlKeys, trackingIdOf)
-  const named = eventOf(stated, trackingId, conversions)
-  if ("reason" in named) return ignored(named.reason)
+  const named = eventOf(stated, trackingId, options)
+  if ("reason" in named) {
+    return named.expected ? named : fault(named.reason, () => memberAt(item, eventKeys, nameOf))
+  }
   const user = find(levels, userKeys, nameOf)
   if (trackingId === undefined && user === undefined) {
-    return faulty("names no message: send tracking_id (or user_id), 1 to 200 characters without control characters")
+    return fault(
+      "names no message: send tracking_id (or user_id), 1 to 200 characters without control characters",
+      () => memberAt(item, trackingKeys, nameOf),
+    )
   }
   const event = named.event === "bounce" && isSoftBounce(levels) ? "soft_bounce" : named.event
   return {
@@ -127,5 +156,5 @@ export const countItems = (body: unknown): number => itemsOf(body, wrapperKeys).
 export const normalize = (body: unknown, options: Options): Normalized => {
   const items = itemsOf(body, wrapperKeys)
   const each = items.items.length === 1 ? options : { ...options, webhookId: undefined }
-  return collect(items, (item) => readItem(item, each))
+  return collect(items, (item) => readItem(item, each), options.strict === true)
 }

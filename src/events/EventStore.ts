@@ -13,6 +13,7 @@ import { isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
+import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
 
 // Where events are kept, and how they reach the ledger. Everything here runs inside a transaction that holds the lock of
@@ -55,9 +56,6 @@ export const retryAt = (event: Incoming, now: number): number | undefined => {
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
-/** How wrong the clock of a platform may be. Unit: days. */
-const toleranceDays = 7
-
 /** Events that wait came in no longer ago than this. Unit: days. */
 const waitedDays = 31
 
@@ -70,22 +68,7 @@ const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming:
     const key = eventKey(event.org, event.source, event.key)
     if (!first.has(key)) first.set(key, event)
   }
-  const rows = [...first.values()].map(({ key, occurredAt, org, receivedAt, source }) => ({
-    org_slug: org,
-    source,
-    event_key: key,
-    // It cannot have come in before it happened. One that does not say when that was may have come in at any time.
-    since: occurredAt < receivedAt ? occurredAt - toleranceDays * dayMillis : 0,
-  }))
-  const known = yield* sql<{ orgSlug: string; source: string; eventKey: string }>`
-    SELECT e.org_slug, e.source, e.event_key
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
-      since float8)
-    CROSS JOIN LATERAL (
-      SELECT * FROM events e
-      WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key
-        AND e.received_at >= to_timestamp(r.since / 1000.0)
-      ORDER BY e.org_slug, e.source, e.event_key LIMIT 1) e`
+  const known = yield* findKnown(sql, [...first.values()])
   for (const row of known) first.delete(eventKey(row.orgSlug, row.source, row.eventKey))
   return [...first.values()]
 })

@@ -15,8 +15,12 @@ export type Outcome =
 /** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
 export const ignored = (reason: string): Skipped => ({ reason, expected: true })
 
-/** An item that should have been understood. */
-export const faulty = (reason: string): Skipped => ({ reason, expected: false })
+/** An item that should have been understood; `member` is the JSON pointer of what is wrong within it. */
+export const faulty = (reason: string, member?: string): Skipped => ({
+  reason,
+  expected: false,
+  ...(member === undefined ? {} : { member }),
+})
 
 /** The items of a body, and the JSON pointer of the list they stand in; undefined for a body that is its only item. */
 export interface Items {
@@ -54,12 +58,17 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
   return "json" in parsed ? parsed : { reason: printable(parsed.reason) }
 }
 
-/** Reads every item by itself, so that a bad one loses no other, and counts each exactly once. */
+/**
+ * Reads every item by itself, so that a bad one loses no other, and counts each exactly once. With `areJudged`, the result
+ * tells the places of skipped items.
+ */
 export const collectAt = <A>(
   items: ReadonlyArray<A>,
   pointerOf: (item: A, place: number) => string,
   read: (item: A) => Outcome,
+  areJudged = false,
 ): Normalized => {
+  const skippedAt: Array<number> = []
   const events: Array<NormalizedEvent> = []
   const skipped: Array<SkippedItem> = []
   const profiles: Array<ProfileUpdate> = []
@@ -70,17 +79,24 @@ export const collectAt = <A>(
     if ("event" in outcome) events.push(outcome)
     else if ("profile" in outcome) profiles.push(outcome.profile)
     else if ("erasure" in outcome) erasures.push(outcome.erasure)
-    else skipped.push({ pointer: pointerOf(item, i), ...outcome })
+    else {
+      skipped.push({ pointer: pointerOf(item, i), ...outcome })
+      skippedAt.push(i)
+    }
   }
   return {
     items: items.length,
     events,
     skipped,
+    ...(areJudged ? { skippedAt } : {}),
     ...(profiles.length > 0 ? { profiles } : {}),
     ...(erasures.length > 0 ? { erasures } : {}),
   }
 }
 
 /** The same for items that stand in one list, or are the body. */
-export const collect = ({ items, list }: Items, read: (item: unknown) => Outcome): Normalized =>
-  collectAt(items, (_, i) => list === undefined ? "" : `${list}/${i}`, read)
+export const collect = (
+  { items, list }: Items,
+  read: (item: unknown) => Outcome,
+  areJudged = false,
+): Normalized => collectAt(items, (_, i) => list === undefined ? "" : `${list}/${i}`, read, areJudged)

@@ -1,3 +1,4 @@
+import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, NormalizedEvent } from "../domain/Event.ts"
 import { collectAt, faulty, ignored, type Skipped } from "./Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
@@ -12,11 +13,13 @@ import {
   linkOf,
   messageKeyOf,
   nameOf,
+  noise,
   parameterOf,
   parseJson,
   textOf,
 } from "./Reading.ts"
 import type { Normalize, NotUnderstood } from "./Sources.ts"
+import { unknownNameReason } from "./UnknownName.ts"
 
 export { decode, Mapping } from "./MappingSchema.ts"
 
@@ -199,7 +202,15 @@ const namesOf = (field: Mapping["event"]): (name: string) => EventName | null | 
   }
 }
 
-const readerOf = (mapping: Mapping): Reader => {
+/** How names are judged that a mapping does not know. */
+export interface NameRules {
+  /** Further names that are conversions, lowercase: whole, or their last segment. */
+  readonly conversions?: ReadonlySet<string> | undefined
+  /** Whether any other name is a fault. False: it is ignored. */
+  readonly strict?: boolean | undefined
+}
+
+const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Reader => {
   const conditions = (mapping.where ?? []).map(({ from, op, values = [] }) => ({
     holds: matcherOf(op, values),
     lookup: lookupOf(from, scalarOf),
@@ -241,8 +252,14 @@ const readerOf = (mapping: Mapping): Reader => {
     const valueOf = (name: string): string | undefined => found[name]?.value
     const stated = valueOf("event")
     if (stated === undefined) return faulty("has no event name where the mapping looks for it")
-    const event = meaningOf(stated)
+    const name = stated.trim().toLowerCase()
+    const isDeclared = conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true
+    const meaning = meaningOf(stated)
+    const event = meaning === undefined && isDeclared ? "conversion" : meaning
     if (event === null) return ignored(`"${stated}" is ignored by the mapping`)
+    if (event === undefined && strict === true && !noise.has(lastSegment(name)) && conversions?.has(anyName) !== true) {
+      return faulty(unknownNameReason(stated, conversions ?? new Set()))
+    }
     if (event === undefined) {
       return ignored(`"${stated}" is no event of the mapping, nor one of the default shape`)
     }
@@ -316,7 +333,8 @@ const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => Rea
   }
 }
 
-const tooMuchWork: NotUnderstood = {
+/** A mapping did not get to the end of a body. */
+export const tooMuchWork: NotUnderstood = {
   reason:
     "The mapping takes too much work for this body: give it fewer alternates and shorter lists to look through, " +
     "or send fewer items in one body",
@@ -355,20 +373,22 @@ const bounded = <A>(read: () => A): A | NotUnderstood => {
 /**
  * Reads bodies by a mapping. Values at `$body`, headers and literals are looked up once for each body, the others once for
  * each item. Not understood are bodies where the path of the items finds nothing (an empty list there has no items), with
- * more than 20,000 items, or for which the mapping takes more than 10 million steps (see `Work`).
+ * more than 20,000 items, or for which the mapping takes more than `maxSteps`, 10 million unless given (see `Work`).
  */
-export const compile = (mapping: Mapping): Normalize => {
+export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps?: number } = {}): Normalize => {
   const open = openerOf(mapping)
-  const read = readerOf(mapping)
+  const read = readerOf(mapping, rules)
+  const areJudged = rules.strict === true
   return (bytes, headers, receivedAt) =>
     bounded(() => {
-      const opened = open(bytes, headers, new Work())
+      const opened = open(bytes, headers, new Work(rules.maxSteps))
       if ("reason" in opened) return opened
       const { items, scope } = opened
-      return collectAt(items, ({ pointer }) => pointer, ({ value }) => {
+      const readOne = ({ value }: Place) => {
         scope.ofItem = new ParsedTexts(scope.work)
         return read(value, scope, receivedAt, {})
-      })
+      }
+      return collectAt(items, ({ pointer }) => pointer, readOne, areJudged)
     })
 }
 

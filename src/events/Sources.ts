@@ -24,7 +24,7 @@ export type Normalize = (
 
 /** What an organization has said about how its events are to be read. */
 export interface Reading {
-  /** Names of business events that count as conversions, lowercase. */
+  /** Names of business events that count as conversions, lowercase; `anyName` where names are not judged. */
   readonly conversions: ReadonlySet<string>
   /** How custom events are shaped; undefined: the default shape. */
   readonly mapping: Mapping | undefined
@@ -33,14 +33,22 @@ export interface Reading {
 /** An organization that has said nothing. */
 export const defaultReading: Reading = { conversions: new Set(), mapping: undefined }
 
-const customEvents = ({ conversions, mapping }: Reading): Normalize => {
-  if (mapping !== undefined) return compile(mapping)
-  const cloudEvents = CloudEvents.make({ conversions })
+/** Steps of a mapping for a body that is read beside requests, which takes up to about 10 ms. */
+const maxStepsBeside = 50_000
+
+const customEvents = (
+  { conversions, mapping }: Reading,
+  { isBeside = false, strict }: { readonly strict: boolean; readonly isBeside?: boolean },
+): Normalize => {
+  if (mapping !== undefined) {
+    return compile(mapping, { conversions, strict, ...(isBeside ? { maxSteps: maxStepsBeside } : {}) })
+  }
+  const cloudEvents = CloudEvents.make({ conversions, strict })
   return (body, headers, receivedAt) => {
     if (CloudEvents.isCloudEvents(headers)) return cloudEvents(body, headers, receivedAt)
     const parsed = parseJson(body)
     if (!("json" in parsed)) return parsed
-    return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: headers["webhook-id"], conversions })
+    return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: headers["webhook-id"], conversions, strict })
   }
 }
 
@@ -51,14 +59,19 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
   provider_c: () => CustomerIo.normalize,
   provider_d: ({ conversions }) => SegmentPlatform.make({ conversions }),
   provider_e: () => Sfmc.normalize,
-  events: customEvents,
+  events: (reading) => customEvents(reading, { strict: true }),
 }
 
 /** What the service itself reports about the messages it sends stands in the inbox under this name. */
 export const deliverSource = "deliver"
 
 /** How those reports are read: as custom events of the default shape. */
-export const normalizeReports: Normalize = customEvents(defaultReading)
+export const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
+
+/**
+ * How small bodies of custom events are read beside requests. A mapping that would take long gives up: it is `tooMuchWork`.
+ */
+export const normalizeBeside = (reading: Reading): Normalize => customEvents(reading, { strict: true, isBeside: true })
 
 /** Items read of one body at most: a hostile one of 8 MiB could have millions, and would hold everything else up. */
 const maxItems = 20_000

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { hourMillis } from "../bandit/Window.ts"
+import { anyName } from "../domain/ConversionEvents.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type Segment } from "../domain/Source.ts"
@@ -47,7 +48,6 @@ interface Ready {
   readonly enabled: boolean
   readonly settings: Omit<SignatureSettings, "secrets">
   readonly secrets: ReadonlyArray<{ readonly secret: string; readonly until: number }>
-  readonly reading: KeyedReading | undefined
 }
 
 /** How bodies of a source are read, and a key that is equal for equal ones. */
@@ -56,13 +56,29 @@ export interface KeyedReading {
   readonly reading: Reading
 }
 
-/** The part of a source's settings that says how its bodies are read; undefined where they say nothing. */
-const keyedReading = ({ settings, source }: Row): KeyedReading | undefined => {
-  const { conversions, mapping } = settings
-  if (conversions === undefined && mapping === undefined) return undefined
-  const key = createHash("sha256").update(JSON.stringify([source, conversions, mapping])).digest("base64url")
-  return { key, reading: readingOf(source, settings).reading }
+/**
+ * How bodies of a source are read by its settings and by the names of conversions that the organization and its templates
+ * declare; undefined where none of them says anything. A mapping replaces the names in the settings, but not those.
+ */
+const keyedReading = (
+  source: Segment,
+  settings: SourceSettings,
+  declared: ReadonlySet<string>,
+): KeyedReading | undefined => {
+  const own = readingOf(source, settings).reading
+  const all = own.mapping === undefined ? [...own.conversions, ...declared] : [...declared]
+  // Platforms have business events of any name, which are conversions only when they are declared.
+  const conversions = new Set(source === "events" ? all : all.filter((name) => name !== anyName))
+  if (conversions.size === 0 && own.mapping === undefined) return undefined
+  const said = JSON.stringify([source, [...conversions].sort(), settings["mapping"]])
+  return {
+    key: createHash("sha256").update(said).digest("base64url"),
+    reading: { conversions, mapping: own.mapping },
+  }
 }
+
+/** Sources of which names of conversions can be declared. */
+const namedSources = ["provider_a", "provider_d", "events"] as const
 
 interface StoredSecret {
   readonly sealed: string
@@ -117,6 +133,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const box = yield* SecretBox
       const changes = yield* Changes
       const ready = new Map<string, ReadonlyMap<Segment, Ready>>()
+      const readings = new Map<string, ReadonlyMap<Segment, KeyedReading>>()
 
       const open = Effect.fnUntraced(function* (org: string, row: Row) {
         const secrets: Array<Ready["secrets"][number]> = []
@@ -133,7 +150,6 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           enabled: row.enabled,
           settings: withoutReading(row.settings) as Ready["settings"],
           secrets,
-          reading: keyedReading(row),
         }
       })
 
@@ -142,10 +158,31 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w
           WHERE w.org_slug = ${org} ORDER BY w.source`
 
+      const declaredNames = Effect.fnUntraced(function* (org: OrgSlug) {
+        const found = yield* sql<{ name: string }>`
+          SELECT unnest(o.conversion_events) AS name FROM organizations o WHERE o.slug = ${org}
+          UNION
+          SELECT unnest(t.conversion_events) FROM templates t
+          WHERE t.org_slug = ${org} AND t.conversion_events <> '{}'`
+        return new Set(found.map(({ name }) => name.toLowerCase()))
+      })
+
       yield* changes.subscribe(Effect.fnUntraced(function* (org) {
         const opened = new Map<Segment, Ready>()
-        for (const row of yield* rows(org)) opened.set(row.source, yield* open(org, row))
+        const settings = new Map<Segment, SourceSettings>(namedSources.map((source) => [source, {}]))
+        for (const row of yield* rows(org)) {
+          opened.set(row.source, yield* open(org, row))
+          settings.set(row.source, row.settings)
+        }
+        const declared = yield* declaredNames(org)
         ready.set(org, opened)
+        readings.set(
+          org,
+          new Map([...settings].flatMap(([source, settings]) => {
+            const reading = keyedReading(source, settings, declared)
+            return reading === undefined ? [] : [[source, reading]]
+          })),
+        )
       }))
 
       const fromRow = (row: Row): SourceSetup => ({
@@ -268,7 +305,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
           return verify(platforms[segment], { ...source.settings, secrets }, headers, body, now)
         },
-        reading: (org, segment) => ready.get(org)?.get(segment)?.reading,
+        reading: (org, segment) => readings.get(org)?.get(segment),
       })
     }),
   )

@@ -13,7 +13,9 @@ import {
   VariantPatch,
   Vars,
 } from "../domain/Template.ts"
+import { described } from "../domain/described.ts"
 import { Quota, Usage } from "../domain/Usage.ts"
+import { Verdict } from "../events/Verdicts.ts"
 import { AccountsGroup } from "./AccountsApi.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import { CustomEventsBody } from "./CustomEventsBody.ts"
@@ -123,12 +125,29 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.post("receiveEvents", "/api/webhook/events/:org", {
       params: path,
+      query: {
+        validate: Schema.optionalKey(described(
+          Schema.Literals(["true", "false"]),
+          "`true`: answers the verdicts and stores nothing",
+        )),
+      },
       payload: CustomEventsBody,
-      success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
+      success: Schema.Struct({
+        status: Schema.Literal("ok"),
+        received: Schema.Int,
+        items: described(Schema.Array(Verdict), "A verdict on each item, in their order"),
+      }),
       error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
     }).annotateMerge(keyed).annotate(
       OpenApi.Summary,
       "Receive events about messages; they are stored before the answer",
+    ).annotate(
+      OpenApi.Description,
+      "A body of which some items are faulty is stored, and its other items count. If all items are faulty, the answer is " +
+        "400 with each fault, and nothing is stored. Names of events that are neither known nor declared as conversions " +
+        "(`conversion_events` of the organization or a template, or the settings of the source) are faults. An event that " +
+        "another node of the service has acknowledged within the last second may be called accepted once more; it counts " +
+        "once all the same. Of a body with very many verdicts the later ones have no `reason`.",
     ),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },

@@ -6,8 +6,8 @@ const text = (description: string) => Schema.optionalKey(described(Schema.String
 const CustomEvent = Schema.Struct({
   event: text(
     "`sent`, `delivered`, `open`, `click`, `other`, `conversion` (also `purchase`, `order_completed`), `bounce`, " +
-      "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if there is a " +
-      "tracking id, or if the settings of the source name it",
+      "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if it is declared " +
+      "in `conversion_events` of the organization or of a template, or in the settings of the source; others are rejected",
   ),
   tracking_id: text("Of the decision that the event belongs to"),
   user_id: text("Without a tracking id: whom the message was for; an address as `email` does as well"),

@@ -6,6 +6,9 @@ import { type Segment, segmentOf } from "../domain/Source.ts"
 import { isCloudEvents } from "../events/CloudEvents.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { countItems } from "../events/ItemCount.ts"
+import { Judging } from "../events/Judging.ts"
+import { KnownEvents } from "../events/KnownEvents.ts"
+import { eventsOf, faultsOf, verdictsOf } from "../events/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../events/WebhookQuota.ts"
 import { handshakeOf } from "../events/signatures/SfmcSignature.ts"
 import type { Verdict } from "../events/signatures/Verdict.ts"
@@ -15,7 +18,7 @@ import * as Body from "./Body.ts"
 import { authorize } from "./KeyRequired.ts"
 import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "./Problems.ts"
 import { Refusals } from "./Refusals.ts"
-import { invalid, lookedUp } from "./Requests.ts"
+import { invalid, lookedUp, query } from "./Requests.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000
@@ -54,6 +57,19 @@ const overQuota = (error: QuotaReached) =>
     HttpServerResponse.setHeader("retry-after", String(error.retryAfterSeconds)),
   )
 
+const storeIsDown = () =>
+  new Unavailable({
+    detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
+  })
+
+/** Whether a request only asks for the verdicts on its events. A value that is no answer is refused, lest they be stored. */
+const asksForVerdicts = (request: HttpServerRequest.HttpServerRequest) => {
+  const asked = query(request).get("validate")
+  return asked === null || asked === "true" || asked === "false"
+    ? Effect.succeed(asked === "true")
+    : Effect.fail(invalid([{ pointer: "validate", detail: "must be true or false" }]))
+}
+
 /** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
 const handshakeEvery = 60_000
 
@@ -70,6 +86,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const inbox = yield* Inbox
   const sources = yield* WebhookSources
   const quota = yield* WebhookQuota
+  const judging = yield* Judging
+  const known = yield* KnownEvents
   const clock = yield* Clock.Clock
   const refusals = yield* Refusals
   /** When a handshake of an organization was last taken, and what became of it. */
@@ -94,30 +112,47 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     org: string,
     source: Segment,
     body: Uint8Array,
-    received: number,
+    answer: Record<string, unknown>,
   ) =>
     carried.pipe(
       Effect.flatMap((traceparent) => {
         const headers = headersOf(request, source)
         // With the body, so that what becomes of it is seen in the trace of the request that brought it.
         if (traceparent !== undefined) headers["traceparent"] = traceparent
-        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), () =>
-          new Unavailable({
-            detail:
-              "The store does not take events now: send the request again. An event that arrives twice counts once",
-          }))
+        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), storeIsDown)
         return quota.check(org).pipe(
           Effect.andThen(storing),
-          Effect.tap(() =>
-            Effect.sync(() =>
-              quota.add(org, body.byteLength + charactersOf(headers))
-            )
-          ),
+          Effect.tap(() => Effect.sync(() => quota.add(org, body.byteLength + charactersOf(headers)))),
         )
       }),
       step("store"),
-      Effect.as(HttpServerResponse.jsonUnsafe({ status: "ok", received })),
+      Effect.as(HttpServerResponse.jsonUnsafe(answer)),
     )
+
+  /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
+  const judgeAndStore = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    bytes: Uint8Array,
+    received: number,
+  ) {
+    const isTrial = yield* asksForVerdicts(request)
+    const judged = yield* judging.judge(org as OrgSlug, bytes, headersOf(request, "events")).pipe(
+      Effect.mapError(({ message }) => new Unavailable({ detail: message })),
+      step("judge"),
+    )
+    if ("reason" in judged) return yield* invalid([{ pointer: "", detail: judged.reason }])
+    const { items } = judged
+    if (items.length > 0 && items.every((item) => "status" in item && item.status === "rejected")) {
+      return yield* invalid(faultsOf(items))
+    }
+    const receivedAt = clock.currentTimeMillisUnsafe()
+    const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
+    const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)
+    const answer = { status: "ok", received, items: verdictsOf(items, keys) }
+    if (isTrial) return HttpServerResponse.jsonUnsafe(answer)
+    return yield* Effect.onError(store(request, org, "events", bytes, answer), () => forget)
+  })
 
   /** Custom events, by API key or with a Standard Webhooks signature. */
   const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, org: string) {
@@ -146,7 +181,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     if (items > maxItems) {
       return yield* invalid([{ pointer: "", detail: `has ${items} items; send at most ${maxItems} in one request` }])
     }
-    return yield* store(request, org, "events", bytes, items)
+    return yield* judgeAndStore(request, org, bytes, items)
   })
 
   /** What a platform sends: whatever it is, if it is authentic it is kept, since a platform punishes errors. */
@@ -168,7 +203,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const now = clock.currentTimeMillisUnsafe()
       const last = shaken.get(org)
       if (last !== undefined && now - last.at < handshakeEvery) return yield* last.answer
-      const answer = yield* store(request, org, segment, bytes, 0).pipe(
+      const answer = yield* store(request, org, segment, bytes, { status: "ok", received: 0 }).pipe(
         Effect.tap((stored) => Effect.sync(() => shaken.set(org, { at: now, answer: Effect.succeed(stored) }))),
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
@@ -183,7 +218,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
     // What is no JSON is one thing that was not understood.
-    return yield* store(request, org, segment, bytes, "reason" in counted ? 1 : counted.items)
+    const received = "reason" in counted ? 1 : counted.items
+    return yield* store(request, org, segment, bytes, { status: "ok", received })
   })
 
   yield* router.add(

@@ -80,9 +80,8 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains, t.ignore_unsubscribes, t.conversion_events,
-      t.archived_at,
-      t.revision::float8 AS revision, t.created_at, t.updated_at
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains, t.ignore_unsubscribes,
+      t.conversion_events, t.archived_at, t.revision::float8 AS revision, t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`

@@ -15,7 +15,8 @@ suiteOnPlatforms("Custom events of all shapes", (server) => {
     await org.put("events", { secret: whsec("b") })
     for (const letter of ["a", "b", "b"]) {
       const answer = await org.post("events", body, signStandard(whsec(letter), body, `msg_${letter}`))
-      assert.deepStrictEqual([answer.status, answer.json], [200, { status: "ok", received: 1 }])
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepInclude(answer.json, { status: "ok", received: 1 })
     }
     assertProblem(await org.post("events", body, signStandard(whsec("c"), body)), 401)
     assertProblem(await org.post("events", `${body} `, signStandard(whsec("a"), body)), 401)
@@ -52,7 +53,9 @@ suiteOnPlatforms("Custom events of all shapes", (server) => {
     const structured = { ...auth, "content-type": "application/cloudevents+json; charset=utf-8" }
     const post = async (body: unknown, headers: Headers, received: number) => {
       const answer = await org.post("events", JSON.stringify(body), headers)
-      assert.deepStrictEqual([answer.status, answer.json], [200, { status: "ok", received }], answer.text)
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepInclude(answer.json, { status: "ok", received })
+      assert.strictEqual(answer.json.items.length, received)
     }
     await post(event(1), structured, 1)
     await post(event(1), structured, 1)

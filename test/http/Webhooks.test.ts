@@ -50,7 +50,9 @@ suiteOnServer("Webhooks", (server) => {
   /** Asserts the answer to a body that was taken. */
   const assertTaken = (answer: Answer, received: number) => {
     assert.strictEqual(answer.status, 200, answer.text)
-    assert.deepStrictEqual(answer.json, { status: "ok", received })
+    const { items, ...others } = answer.json
+    assert.deepStrictEqual(others, { status: "ok", received })
+    assert.strictEqual(items.length, received)
     assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
     assert.isTrue((answer.headers.get("x-request-id") ?? "") !== "")
   }
@@ -67,14 +69,27 @@ suiteOnServer("Webhooks", (server) => {
       [{ data: click, event: "open" }, 1],
       [[], 0],
       [{ events: [] }, 0],
-      [{}, 1],
-      ["null", 1],
-      ["5", 1],
-      ['"text"', 1],
-      [[null, 1, "x", []], 4],
     ]
     for (const [body, received] of bodies) assertTaken(await org.post(body), received)
     assert.strictEqual((await org.stored()).length, bodies.length)
+  })
+
+  it("refuses bodies in which nothing is an event, and keeps nothing of them", async () => {
+    const org = await organization("nothing")
+    const bodies: ReadonlyArray<readonly [body: unknown, pointers: ReadonlyArray<string>]> = [
+      [{}, ["/event"]],
+      ["null", [""]],
+      ["5", [""]],
+      ['"text"', [""]],
+      [[null, 1, "x", []], ["/0", "/1", "/2", "/3"]],
+      [{ events: [{ event: "click" }] }, ["/events/0/tracking_id"]],
+    ]
+    for (const [body, pointers] of bodies) {
+      const answer = await org.post(body)
+      assertProblem(answer, 400, "invalid-request", answer.text)
+      assert.deepStrictEqual(pointersOf(answer), pointers)
+    }
+    assert.deepStrictEqual(await org.stored(), [])
   })
 
   it("stores a body as it came before it answers", async () => {
@@ -235,10 +250,11 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepStrictEqual(await org.stored(), [])
     const taken: ReadonlyArray<Record<string, string>> = [
       { "content-type": "application/json; charset=UTF-8" },
-      { "content-type": "Application/CloudEvents+JSON" },
       { "content-encoding": "identity" },
     ]
     for (const headers of taken) assertTaken(await org.post(body, headers), 1)
+    const cloudEvent = { specversion: "1.0", id: "1", source: "/s", type: "click", data: body }
+    assertTaken(await org.post(cloudEvent, { "content-type": "Application/CloudEvents+JSON" }), 1)
   })
 
   it("takes bodies up to 8 MiB and refuses larger ones, announced or not", async () => {

@@ -58,7 +58,7 @@ export const organizationOf = (server: () => Running) => async (slug: string) =>
       const answer = await post(path, text, platform.sign(platform.secret(secret), text))
       assert.strictEqual(answer.status, 200, answer.text)
       const list = Array.isArray(one) ? one : (one as Json).events ?? [one]
-      assert.deepStrictEqual(answer.json, { status: "ok", received: list.length })
+      assert.deepInclude(answer.json, { status: "ok", received: list.length })
     }
   }
   const taken = () => run(settle(slug))

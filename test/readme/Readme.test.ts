@@ -120,7 +120,7 @@ describe("README.md", () => {
           const answer = JSON.parse(await run(generate!, folder))
           assert.match(answer.copy.vars.subject, /Ann/)
           const received = JSON.parse(await run(report!.replace("…", answer.tracking_id), folder))
-          assert.deepStrictEqual(received, { status: "ok", received: 1 })
+          assert.deepStrictEqual(received, { status: "ok", received: 1, items: [{ index: 0, status: "accepted" }] })
           for (const command of others) {
             await run(command, folder)
           }

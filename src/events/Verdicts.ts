@@ -1,0 +1,102 @@
+import { Schema } from "effect"
+import type { Fault } from "../domain/Errors.ts"
+import type { NormalizedEvent } from "../domain/Event.ts"
+import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
+import type { Normalize, NotUnderstood } from "./Sources.ts"
+
+// Verdicts on the items of a body, for the answer to its sender. Pure.
+
+/** An item as it was read: the key of its event, or the reason why it has none. */
+export type JudgedItem =
+  | Pick<NormalizedEvent, "key" | "occurredAt">
+  | {
+    /** Whether it is known and means nothing here, or is at fault. */
+    readonly status: "ignored" | "rejected"
+    /** JSON pointer of the item, or of the member at fault. */
+    readonly pointer: string
+    readonly reason: string
+  }
+
+/** The items of a body in their order, or why it has none that can be read. */
+export type Judged = { readonly items: ReadonlyArray<JudgedItem> } | NotUnderstood
+
+/** Reads a body of a source that judges names, and judges each of its items. */
+export const judge = (
+  normalize: Normalize,
+  body: Uint8Array,
+  headers: Readonly<Record<string, string>>,
+  receivedAt: number,
+): Judged => {
+  const normalized = normalize(body, headers, receivedAt)
+  if ("reason" in normalized) return normalized
+  const { events, skipped, skippedAt = [] } = normalized
+  let nextSkipped = 0
+  let nextEvent = 0
+  const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
+    if (skippedAt[nextSkipped] !== place) {
+      const { key, occurredAt } = events[nextEvent++]!
+      return { key, occurredAt }
+    }
+    const { expected, member = "", pointer, reason } = skipped[nextSkipped++]!
+    return expected ? { status: "ignored", pointer, reason } : { status: "rejected", pointer: pointer + member, reason }
+  })
+  return { items }
+}
+
+export const Verdict = Schema.Struct({
+  index: Schema.Int.annotate({ description: "Its place among the items of the body, from 0" }),
+  status: Schema.Literals(["accepted", "duplicate", "ignored", "rejected"]).annotate({
+    description:
+      "`accepted`: kept, and counted once it is attributed. `duplicate`: an event of the same id, or of the same " +
+      "content without one, came in before. `ignored`: it says nothing about a message's effect. `rejected`: not kept, see " +
+      "`reason`",
+  }),
+  pointer: Schema.optionalKey(Schema.String).annotate({ description: "JSON pointer of the item or member meant" }),
+  reason: Schema.optionalKey(Schema.String),
+})
+export type Verdict = typeof Verdict.Type
+
+/** Characters of reasons in one answer; 10,000 verdicts without reasons have about 500,000. */
+const maxReasons = 200_000
+
+/** The faults of a body that is refused as a whole. Those behind many others are counted. */
+export const faultsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<Fault> => {
+  let left = maxReasons
+  const faults: Array<Fault> = []
+  for (const item of items) {
+    if (!("status" in item) || (left -= item.reason.length) < 0) break
+    faults.push({ pointer: item.pointer, detail: item.reason })
+  }
+  const more = items.length - faults.length
+  return more === 0 ? faults : [...faults, { pointer: "", detail: `has ${more} more items with faults` }]
+}
+
+/** The events of a body, each once. */
+export const eventsOf = (
+  items: ReadonlyArray<JudgedItem>,
+): ReadonlyArray<Pick<NormalizedEvent, "key" | "occurredAt">> => {
+  const first = new SeededMap<string, Pick<NormalizedEvent, "key" | "occurredAt">>()
+  for (const item of items) if ("key" in item && !first.has(item.key)) first.set(item.key, item)
+  return [...first.values()]
+}
+
+const repeated = "An event of the same id, or of the same content, came in before: it counts once"
+
+/**
+ * The verdicts on the items of a body, given the keys of its events that came in before it. Reasons are left out of the
+ * later verdicts of a body with very many.
+ */
+export const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>): ReadonlyArray<Verdict> => {
+  const seen = new SeededSet<string>()
+  let left = maxReasons
+  const told = (reason: string) => {
+    left -= reason.length
+    return left < 0 ? {} : { reason }
+  }
+  return items.map((item, index): Verdict => {
+    if ("status" in item) return { index, status: item.status, pointer: item.pointer, ...told(item.reason) }
+    const isRepeated = known.has(item.key) || seen.has(item.key)
+    seen.add(item.key)
+    return isRepeated ? { index, status: "duplicate", ...told(repeated) } : { index, status: "accepted" }
+  })
+}
