@@ -215,6 +215,7 @@ CREATE TABLE deliveries (
   interruptions integer NOT NULL DEFAULT 0,
   size integer,
   address_key text,
+  links json,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);
@@ -524,6 +525,8 @@ CREATE TABLE organizations (
   suppression boolean NOT NULL DEFAULT true,
   soft_bounce_limit integer DEFAULT 5,
   conversion_events text[] NOT NULL DEFAULT '{}'::text[],
+  tracking jsonb NOT NULL DEFAULT '{"url": null, "opens": false, "clicks": false}'::jsonb,
+  unsubscribe_page jsonb,
   PRIMARY KEY (slug)
 );
 
@@ -720,6 +723,8 @@ CREATE TABLE templates (
   holdout jsonb,
   ignore_unsubscribes boolean NOT NULL DEFAULT false,
   conversion_events text[] NOT NULL DEFAULT '{}'::text[],
+  tracking jsonb,
+  list_unsubscribe boolean NOT NULL DEFAULT false,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -734,6 +739,14 @@ CREATE TABLE timing_tallies (
   sends integer NOT NULL,
   engaged integer NOT NULL,
   PRIMARY KEY (org_slug, template_id, day, copy_id, followed, explored)
+);
+
+CREATE TABLE tracked_links (
+  org_slug text NOT NULL,
+  key text NOT NULL,
+  target text NOT NULL,
+  used_on date NOT NULL,
+  PRIMARY KEY (org_slug, key)
 );
 
 CREATE TABLE tracking_aliases (

@@ -4,9 +4,10 @@ import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import { formatBytes, parseBytes } from "../domain/Bytes.ts"
 import type { Organization } from "../domain/Organization.ts"
+import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import { Quota, type Usage } from "../domain/Usage.ts"
 import { decodeInput } from "./Inputs.ts"
-import { ManagementClient } from "./Connection.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { print } from "./Root.ts"
 import { table } from "./Table.ts"
 
@@ -19,6 +20,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       "floor",
       "holdout",
       "conversions",
+      "tracking",
       "horizon",
       "quiet",
       "days",
@@ -34,6 +36,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       org.exploration_floor,
       holdoutText(org.holdout),
       org.conversion_events.join(),
+      [trackingText(org.tracking), ...(org.tracking.url ? [org.tracking.url] : [])].join(" "),
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
       org.allowed_days === null ? "all" : org.allowed_days.join(),
@@ -91,6 +94,16 @@ const quietHoursOf = (text: string) => {
   return { from, to }
 }
 
+/** Texts as JSON; what is no JSON is refused as the texts that it is not. */
+const textsOf = (text: string): unknown => {
+  if (text === "default") return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
 const daysOf = (text: string) => text === "all" ? null : text.split(",").map((day) => day.trim().toLowerCase())
 
 const update = Command.make(
@@ -114,6 +127,23 @@ const update = Command.make(
         'Name of an event that counts as a conversion; may be repeated, replaces those set, "*" for any, "" for none',
       ),
       Flag.atLeast(0),
+    ),
+    tracking: Flag.String("tracking").pipe(
+      Flag.withDescription("Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none"),
+      Flag.optional,
+    ),
+    trackingUrl: Flag.String("tracking-url").pipe(
+      Flag.withDescription(
+        "Where tracked links begin, a domain that leads to this service; with --tracking. Without it: TRACKING_URL",
+      ),
+      Flag.optional,
+    ),
+    unsubscribePage: Flag.String("unsubscribe-page").pipe(
+      Flag.withDescription(
+        'Texts of the unsubscribe page as JSON: {"language", "title", "question", "button", "done"}; default: those of ' +
+          "the service",
+      ),
+      Flag.optional,
     ),
     horizon: Flag.Finite("delay-horizon-hours").pipe(
       Flag.withDescription("How far from now a send time lies at most, 1 to 168"),
@@ -163,6 +193,9 @@ const update = Command.make(
     softBounces,
     suppression,
     timeZone,
+    tracking,
+    trackingUrl,
+    unsubscribePage,
   }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationPatch, {
@@ -171,6 +204,12 @@ const update = Command.make(
       ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
       ...(Option.isSome(holdout) ? { holdout: holdoutInput(holdout.value) } : {}),
       ...(conversionEvents.length === 0 ? {} : { conversion_events: conversionEvents.filter((name) => name !== "") }),
+      ...(Option.isSome(tracking)
+        ? { tracking: { ...trackingInput(tracking.value), url: Option.getOrNull(trackingUrl) } }
+        : Option.isSome(trackingUrl)
+        ? yield* new CommandFailed({ message: "--tracking-url needs --tracking, such as --tracking opens,clicks" })
+        : {}),
+      ...(Option.isSome(unsubscribePage) ? { unsubscribe_page: textsOf(unsubscribePage.value) } : {}),
       ...(Option.isSome(horizon) ? { delay_horizon_hours: horizon.value } : {}),
       ...(Option.isSome(quiet) ? { quiet_hours: quietHoursOf(quiet.value) } : {}),
       ...(Option.isSome(days) ? { allowed_days: daysOf(days.value) } : {}),

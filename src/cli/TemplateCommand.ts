@@ -3,6 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
+import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput, readText } from "./Inputs.ts"
@@ -44,6 +45,8 @@ const describe = (templates: ReadonlyArray<Template>) =>
       "conversions",
       "holdout",
       "unsubscribes",
+      "tracking",
+      "list unsubscribe",
       "updated",
       "archived",
     ],
@@ -58,6 +61,8 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.conversion_events.join(),
       template.holdout === null ? "organization" : holdoutText(template.holdout),
       template.ignore_unsubscribes ? "ignored" : "respected",
+      template.tracking === null ? "organization" : trackingText(template.tracking),
+      template.list_unsubscribe,
       template.updated_at,
       template.archived_at ?? "no",
     ]),
@@ -86,6 +91,16 @@ const settings = {
     Flag.withDescription("Transactional: its messages also go to people who have unsubscribed"),
     Flag.optional,
   ),
+  tracking: Flag.String("tracking").pipe(
+    Flag.withDescription(
+      "Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none; organization: as the organization",
+    ),
+    Flag.optional,
+  ),
+  listUnsubscribe: Flag.Literals("list-unsubscribe", ["true", "false"]).pipe(
+    Flag.withDescription("Whether e-mails carry the header List-Unsubscribe with one-click unsubscribe"),
+    Flag.optional,
+  ),
   linkDomains: Flag.String("link-domain").pipe(
     Flag.withDescription(
       'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
@@ -106,6 +121,8 @@ const settingsOf = (flags: {
   readonly objective: Option.Option<string>
   readonly holdout: Option.Option<string>
   readonly ignoreUnsubscribes: Option.Option<boolean>
+  readonly tracking: Option.Option<string>
+  readonly listUnsubscribe: Option.Option<string>
   readonly linkDomains: ReadonlyArray<string>
   readonly conversionEvents: ReadonlyArray<string>
 }) => ({
@@ -116,6 +133,10 @@ const settingsOf = (flags: {
     ? { holdout: flags.holdout.value === "organization" ? null : holdoutInput(flags.holdout.value) }
     : {}),
   ...(Option.isSome(flags.ignoreUnsubscribes) ? { ignore_unsubscribes: flags.ignoreUnsubscribes.value } : {}),
+  ...(Option.isSome(flags.tracking)
+    ? { tracking: flags.tracking.value === "organization" ? null : trackingInput(flags.tracking.value) }
+    : {}),
+  ...(Option.isSome(flags.listUnsubscribe) ? { list_unsubscribe: flags.listUnsubscribe.value === "true" } : {}),
   ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
   ...(flags.conversionEvents.length === 0
     ? {}

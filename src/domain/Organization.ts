@@ -3,6 +3,7 @@ import { OrganizationConversionEvents } from "./ConversionEvents.ts"
 import { OrganizationHoldout } from "./Holdout.ts"
 import { DisplayName, OrgSlug } from "./Ids.ts"
 import { DayOfWeek } from "./Season.ts"
+import { OrganizationTracking, UnsubscribePage } from "./Tracking.ts"
 
 const zones = new Map<string, boolean>()
 
@@ -92,6 +93,8 @@ export const OrganizationPatch = Schema.Struct({
   exploration_floor: Schema.optionalKey(ExplorationFloor),
   holdout: Schema.optionalKey(OrganizationHoldout),
   conversion_events: Schema.optionalKey(OrganizationConversionEvents),
+  tracking: Schema.optionalKey(OrganizationTracking),
+  unsubscribe_page: Schema.optionalKey(Schema.NullOr(UnsubscribePage)),
   delay_horizon_hours: Schema.optionalKey(DelayHorizonHours),
   quiet_hours: Schema.optionalKey(Schema.NullOr(QuietHours)),
   allowed_days: Schema.optionalKey(Schema.NullOr(AllowedDays)),
@@ -111,6 +114,8 @@ export const Organization = Schema.Struct({
   exploration_floor: Schema.Finite,
   holdout: OrganizationHoldout,
   conversion_events: Schema.Array(Schema.String),
+  tracking: OrganizationTracking,
+  unsubscribe_page: Schema.NullOr(UnsubscribePage),
   delay_horizon_hours: Schema.Finite,
   quiet_hours: Schema.NullOr(QuietHours),
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),

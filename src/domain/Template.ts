@@ -5,6 +5,7 @@ import { TemplateHoldout } from "./Holdout.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
+import { TemplateTracking } from "./Tracking.ts"
 
 /** How a variable is rendered: `html` escapes substituted values unless marked `| raw`, `text` never does. */
 export const Format = Schema.Literals(["text", "html"])
@@ -103,11 +104,19 @@ export type VariantInput = typeof VariantInput.Type
 export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings })
 export type VariantPatch = typeof VariantPatch.Type
 
+/** Whether messages of a template carry the headers `List-Unsubscribe` and `List-Unsubscribe-Post`. False unless changed. */
+export const ListUnsubscribe = Schema.Boolean.annotate({
+  description: "Whether e-mails carry the headers List-Unsubscribe and List-Unsubscribe-Post (RFC 8058) with the " +
+    "unsubscribe link of this service. False unless said",
+})
+
 const templateSettings = {
   strict: Schema.optionalKey(Schema.Boolean),
   sticky_hours: Schema.optionalKey(StickyHours),
   objective: Schema.optionalKey(Objective),
   holdout: Schema.optionalKey(Schema.NullOr(TemplateHoldout)),
+  tracking: Schema.optionalKey(Schema.NullOr(TemplateTracking)),
+  list_unsubscribe: Schema.optionalKey(ListUnsubscribe),
   link_domains: Schema.optionalKey(LinkDomains),
   ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
   conversion_events: Schema.optionalKey(TemplateConversionEvents),
@@ -151,6 +160,8 @@ export const Template = Schema.Struct({
   sticky_hours: Schema.Finite,
   objective: Objective,
   holdout: Schema.NullOr(TemplateHoldout),
+  tracking: Schema.NullOr(TemplateTracking),
+  list_unsubscribe: ListUnsubscribe,
   link_domains: Schema.Array(Schema.String),
   ignore_unsubscribes: IgnoreUnsubscribes,
   conversion_events: Schema.Array(Schema.String),

@@ -10,6 +10,7 @@ import type {
   OrganizationPatch,
   QuietHours,
 } from "../domain/Organization.ts"
+import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
@@ -21,6 +22,8 @@ interface Row {
   readonly explorationFloor: number
   readonly holdout: OrganizationHoldout
   readonly conversionEvents: ReadonlyArray<string>
+  readonly tracking: OrganizationTracking
+  readonly unsubscribePage: UnsubscribePage | null
   readonly delayHorizonHours: number
   readonly quietHours: QuietHours | null
   readonly allowedDays: AllowedDays | null
@@ -40,6 +43,8 @@ const fromRow = (row: Row): Organization => ({
   exploration_floor: row.explorationFloor,
   holdout: row.holdout,
   conversion_events: row.conversionEvents,
+  tracking: { ...row.tracking, url: row.tracking.url ?? null },
+  unsubscribe_page: row.unsubscribePage,
   delay_horizon_hours: row.delayHorizonHours,
   quiet_hours: row.quietHours,
   allowed_days: row.allowedDays,
@@ -97,7 +102,7 @@ export class Organizations extends Context.Service<Organizations, {
       const update = Effect.fn("Organizations.update")(function* (slug: OrgSlug, patch: OrganizationPatch) {
         const now = yield* DateTime.nowAsDate
         // Absent: as it is; null: no limit.
-        const limit = (name: "quiet_hours" | "allowed_days") =>
+        const limit = (name: "quiet_hours" | "allowed_days" | "unsubscribe_page") =>
           patch[name] === undefined
             ? sql.literal(`o.${name}`)
             : sql`${patch[name] === null ? null : JSON.stringify(patch[name])}::text::json`
@@ -114,6 +119,10 @@ export class Organizations extends Context.Service<Organizations, {
             conversion_events = coalesce(${
             patch.conversion_events ? [...patch.conversion_events] : null
           }::text[], o.conversion_events),
+            tracking = coalesce(${
+            patch.tracking === undefined ? null : JSON.stringify(patch.tracking)
+          }::text::jsonb, o.tracking),
+            unsubscribe_page = ${limit("unsubscribe_page")}::jsonb,
             delay_horizon_hours = coalesce(${patch.delay_horizon_hours ?? null}::float8, o.delay_horizon_hours),
             quiet_hours = ${limit("quiet_hours")},
             allowed_days = ${limit("allowed_days")},

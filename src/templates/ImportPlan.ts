@@ -9,8 +9,19 @@ import { fieldsOfTemplate } from "./TemplateFields.ts"
 export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
 /** The content of a template, all defaults filled in, without its variants. */
-export interface TemplateContent
-  extends Pick<Template, "id" | "name" | "strict" | "sticky_hours" | "objective" | "holdout" | "ignore_unsubscribes"> {
+export interface TemplateContent extends
+  Pick<
+    Template,
+    | "id"
+    | "name"
+    | "strict"
+    | "sticky_hours"
+    | "objective"
+    | "holdout"
+    | "ignore_unsubscribes"
+    | "tracking"
+    | "list_unsubscribe"
+  > {
   readonly link_domains: ReadonlyArray<string>
   readonly conversion_events: ReadonlyArray<string>
   readonly archived: boolean
@@ -72,6 +83,8 @@ const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => 
   sticky_hours: input.sticky_hours ?? 0,
   objective: input.objective ?? "click",
   holdout: input.holdout ?? null,
+  tracking: input.tracking ?? null,
+  list_unsubscribe: input.list_unsubscribe ?? false,
   link_domains: input.link_domains ?? [],
   ignore_unsubscribes: input.ignore_unsubscribes ?? false,
   conversion_events: input.conversion_events ?? [],
@@ -85,6 +98,8 @@ const storedContent = (template: Template): TemplateContent => ({
   sticky_hours: template.sticky_hours,
   objective: template.objective,
   holdout: template.holdout,
+  tracking: template.tracking,
+  list_unsubscribe: template.list_unsubscribe,
   link_domains: template.link_domains,
   ignore_unsubscribes: template.ignore_unsubscribes,
   conversion_events: template.conversion_events,

@@ -20,14 +20,14 @@ export const insertTemplates = (
 ) =>
   sql<{ id: string }>`
     INSERT INTO templates AS t
-      (org_slug, id, name, strict, sticky_hours, objective, holdout, link_domains, ignore_unsubscribes, conversion_events,
-        archived_at, created_at, updated_at)
-    SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.holdout, r.link_domains,
-      r.ignore_unsubscribes, r.conversion_events,
+      (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
+        link_domains, ignore_unsubscribes, conversion_events, archived_at, created_at, updated_at)
+    SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.holdout, r.tracking, r.list_unsubscribe,
+      r.link_domains, r.ignore_unsubscribes, r.conversion_events,
       CASE WHEN r.archived THEN ${now}::timestamptz END, ${now}::timestamptz, ${now}::timestamptz
     FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
-      sticky_hours float8, objective jsonb, holdout jsonb, link_domains text[], ignore_unsubscribes boolean,
-      conversion_events text[], archived boolean)
+      sticky_hours float8, objective jsonb, holdout jsonb, tracking jsonb, list_unsubscribe boolean,
+      link_domains text[], ignore_unsubscribes boolean, conversion_events text[], archived boolean)
     ON CONFLICT DO NOTHING RETURNING t.id`
 
 /** Changes the settings of templates and raises their revisions. */
@@ -39,13 +39,13 @@ export const updateTemplates = (
 ) =>
   sql`
     UPDATE templates t SET name = r.name, strict = r.strict, sticky_hours = r.sticky_hours, objective = r.objective,
-      holdout = r.holdout, link_domains = r.link_domains, ignore_unsubscribes = r.ignore_unsubscribes,
-      conversion_events = r.conversion_events,
+      holdout = r.holdout, tracking = r.tracking, list_unsubscribe = r.list_unsubscribe, link_domains = r.link_domains,
+      ignore_unsubscribes = r.ignore_unsubscribes, conversion_events = r.conversion_events,
       archived_at = CASE WHEN r.archived THEN coalesce(t.archived_at, ${now}::timestamptz) END,
       revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
     FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
-      sticky_hours float8, objective jsonb, holdout jsonb, link_domains text[], ignore_unsubscribes boolean,
-      conversion_events text[], archived boolean)
+      sticky_hours float8, objective jsonb, holdout jsonb, tracking jsonb, list_unsubscribe boolean,
+      link_domains text[], ignore_unsubscribes boolean, conversion_events text[], archived boolean)
     WHERE t.org_slug = ${org} AND t.id = r.id`
 
 /** Adds variants, in their order, or replaces those of the same id. */

@@ -18,6 +18,8 @@ type Settings = Pick<
   | "conversion_events"
   | "holdout"
   | "ignore_unsubscribes"
+  | "tracking"
+  | "list_unsubscribe"
 >
 
 /** The fields of a variant, below `at`. */
@@ -43,6 +45,8 @@ export const fieldsOfTemplate = (
   ...(template.conversion_events.length === 0 ? {} : { "/conversion_events": template.conversion_events }),
   ...(template.holdout === null ? {} : { "/holdout": template.holdout }),
   ...(template.ignore_unsubscribes ? { "/ignore_unsubscribes": true } : {}),
+  ...(template.tracking === null ? {} : { "/tracking": template.tracking }),
+  ...(template.list_unsubscribe ? { "/list_unsubscribe": true } : {}),
   ...Object.assign(
     {},
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),

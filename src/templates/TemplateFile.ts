@@ -186,6 +186,8 @@ const decode = Schema.decodeUnknownResult(File)
  *     holdout: {share: 0.05, content: even}     # that of the organization when absent
  *     ignore_unsubscribes: false     # the default; true for transactional messages
  *     conversion_events: [trial_started]        # names of events that count as conversions, none when absent
+ *     tracking: {opens: true, clicks: true}     # that of the organization when absent
+ *     list_unsubscribe: false                   # the default
  *     variants:
  *       - id: welcome-warm
  *         name: Warm         # its id when absent
@@ -276,6 +278,8 @@ export const inputOf = (template: Template): TemplateInput => ({
   ...(template.objective === "click" ? {} : { objective: template.objective }),
   ...(template.holdout === null ? {} : { holdout: template.holdout }),
   ...(template.ignore_unsubscribes ? { ignore_unsubscribes: true } : {}),
+  ...(template.tracking === null ? {} : { tracking: template.tracking }),
+  ...(template.list_unsubscribe ? { list_unsubscribe: true } : {}),
   ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
   ...(template.conversion_events.length === 0 ? {} : { conversion_events: template.conversion_events }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),

@@ -41,6 +41,10 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
   ...(template.holdout === undefined ? {} : {
     holdout: template.holdout === null ? null : inline(ordered(template.holdout, ["share", "content", "copy_id"])),
   }),
+  ...(template.tracking === undefined ? {} : {
+    tracking: template.tracking === null ? null : inline(ordered(template.tracking, ["opens", "clicks"])),
+  }),
+  ...ordered(template, ["list_unsubscribe"]),
   ...(template.link_domains === undefined ? {} : { link_domains: inline(template.link_domains) }),
   ...(template.conversion_events === undefined ? {} : { conversion_events: inline(template.conversion_events) }),
   ...(template.variants === undefined ? {} : { variants: template.variants.map((one) => variantOf(one, inline)) }),

@@ -12,6 +12,8 @@ export interface TemplateRow {
   readonly stickyHours: number
   readonly objective: Objective
   readonly holdout: Template["holdout"]
+  readonly tracking: Template["tracking"]
+  readonly listUnsubscribe: boolean
   readonly linkDomains: ReadonlyArray<string>
   readonly ignoreUnsubscribes: boolean
   readonly conversionEvents: ReadonlyArray<string>
@@ -55,6 +57,8 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     sticky_hours: row.stickyHours,
     objective: row.objective,
     holdout: row.holdout,
+    tracking: row.tracking,
+    list_unsubscribe: row.listUnsubscribe,
     link_domains: row.linkDomains,
     ignore_unsubscribes: row.ignoreUnsubscribes,
     conversion_events: row.conversionEvents,
@@ -80,8 +84,10 @@ export const readTemplates = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.link_domains, t.ignore_unsubscribes,
-      t.conversion_events, t.archived_at, t.revision::float8 AS revision, t.created_at, t.updated_at
+    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.tracking, t.list_unsubscribe,
+      t.link_domains, t.ignore_unsubscribes,
+      t.conversion_events, t.archived_at,
+      t.revision::float8 AS revision, t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`

@@ -148,11 +148,12 @@ export class Templates extends Context.Service<Templates, {
         const id = input.id ?? TemplateId.make(randomId("t"))
         const rows = yield* sql`
           INSERT INTO templates AS t
-            (org_slug, id, name, strict, sticky_hours, objective, holdout, link_domains, ignore_unsubscribes,
-              conversion_events, archived_at, created_at, updated_at)
+            (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
+              link_domains, ignore_unsubscribes, conversion_events, archived_at, created_at, updated_at)
           VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
             ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
-            ${jsonOrNull(input.holdout)}::text::jsonb, ${[...input.link_domains ?? []]}::text[],
+            ${jsonOrNull(input.holdout)}::text::jsonb, ${jsonOrNull(input.tracking)}::text::jsonb,
+            ${input.list_unsubscribe ?? false}, ${[...input.link_domains ?? []]}::text[],
             ${input.ignore_unsubscribes ?? false}, ${[...input.conversion_events ?? []]}::text[],
             ${input.archived === true ? now : null}, ${now}, ${now})
           ON CONFLICT DO NOTHING RETURNING t.id`
@@ -172,6 +173,10 @@ export class Templates extends Context.Service<Templates, {
           patch.objective === undefined ? null : JSON.stringify(patch.objective)
         }::text::jsonb, t.objective),
             holdout = ${patch.holdout === undefined ? sql`t.holdout` : sql`${jsonOrNull(patch.holdout)}::text::jsonb`},
+            tracking = ${
+          patch.tracking === undefined ? sql`t.tracking` : sql`${jsonOrNull(patch.tracking)}::text::jsonb`
+        },
+            list_unsubscribe = coalesce(${patch.list_unsubscribe ?? null}::boolean, t.list_unsubscribe),
             link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
             ignore_unsubscribes = coalesce(${patch.ignore_unsubscribes ?? null}::boolean, t.ignore_unsubscribes),
             conversion_events = coalesce(${

@@ -32,6 +32,10 @@ export interface TemplateView {
   readonly objective: Template["objective"]
   /** Its own, or that of its organization. */
   readonly holdout: TemplateHoldout
+  /** Events measured in its messages; null: as its organization. */
+  readonly tracking: Template["tracking"]
+  /** Whether its e-mails carry the header List-Unsubscribe. */
+  readonly listUnsubscribe: boolean
   /** Domains whose links carry the tracking id. */
   readonly linkDomains: ReadonlyArray<string>
   /** Its messages also go to people who have unsubscribed. */
@@ -105,6 +109,8 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     stickyHours: template.sticky_hours,
     objective: template.objective,
     holdout: template.holdout ?? org.holdout,
+    tracking: template.tracking,
+    listUnsubscribe: template.list_unsubscribe,
     linkDomains: template.link_domains,
     ignoresUnsubscribes: template.ignore_unsubscribes,
     archived: template.archived_at !== null,

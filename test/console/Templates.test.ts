@@ -19,6 +19,8 @@ describeShop("Templates in the console", (shop) => {
       holdout: "even",
       holdout_share: "0.05",
       holdout_copy_id: "left over",
+      tracking: "clicks",
+      list_unsubscribe: "list_unsubscribe",
       strict: "strict",
       link_domains: "shop.example\r\nmail.example",
     })
@@ -28,6 +30,8 @@ describeShop("Templates in the console", (shop) => {
       objective: { click: 1, conversion: 5, negative: -2 },
       sticky_hours: 24,
       holdout: { share: 0.05, content: "even" },
+      tracking: { opens: false, clicks: true },
+      list_unsubscribe: true,
       strict: true,
       link_domains: ["shop.example", "mail.example"],
     })

@@ -92,6 +92,8 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"time_zone":@}`,
     `{"exploration_floor":@}`,
     `{"holdout":@}`,
+    `{"tracking":{"opens":@,"clicks":true,"url":@}}`,
+    `{"unsubscribe_page":{"language":@,"title":@,"question":@,"button":@,"done":@}}`,
   ],
   "POST /console/api/organizations/fuzz/keys": [`{"name":@}`, `{"name":"k","scopes":@}`, `{"name":"k","expires_at":@}`],
   "POST /console/api/organizations/fuzz/templates": [
@@ -118,6 +120,7 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"name":@}`,
     `{"sticky_hours":@}`,
     `{"holdout":{"share":@,"content":@}}`,
+    `{"tracking":@,"list_unsubscribe":@}`,
   ],
   "POST /console/api/organizations/fuzz/templates/scratch/variants": [
     `{"id":@,"vars":{}}`,

@@ -48,6 +48,8 @@ const bounds: Readonly<Record<string, number>> = {
   "tallies.segment": longestKey,
   // A share, the content, and for `fixed` the id of a variant: see `holdoutText`.
   "holdout_tallies.holdout": 40 + id,
+  // 12 bytes in base64url, see `Targets`.
+  "tracked_links.key": 16,
   // Printable ASCII, see `DeliverRoutes`.
   "idempotency_keys.key": 255,
   // Digests, ids and words of the service's own.

@@ -103,6 +103,8 @@ describe("planTemplate", () => {
     sticky_hours: 0,
     objective: "click",
     holdout: null,
+    tracking: null,
+    list_unsubscribe: false,
     link_domains: [],
     ignore_unsubscribes: false,
     conversion_events: [],

@@ -31,6 +31,8 @@ templates:
     objective: {click: 1, conversion: 5, negative: -2}
     holdout: {share: 0.05, content: fixed, copy_id: welcome-en-warm}
     ignore_unsubscribes: true
+    tracking: {opens: false, clicks: true}
+    list_unsubscribe: true
     link_domains: [shop.example, "on"]
     conversion_events: [trial_started, "no"]
     variants:
@@ -138,7 +140,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     const condition = "templates[0].variants[0].targeting"
     assert.deepStrictEqual(faults(text), [
       "2:5 templates[0].name: is missing",
-      "3:5 templates[0].nme: is not known here, where there can be id, name, strict, sticky_hours, objective, holdout, link_domains, ignore_unsubscribes, conversion_events, archived and variants",
+      "3:5 templates[0].nme: is not known here, where there can be id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, archived and variants",
       "4:13 templates[0].strict: must be true or false",
       "5:19 templates[0].sticky_hours: must be a value between 0 and 8760",
       '6:16 templates[0].objective: must be "click", "open" or "conversion"',

@@ -102,6 +102,8 @@ const anyTemplate = fc.record({
   ),
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   ignore_unsubscribes: fc.boolean(),
+  tracking: fc.constantFrom(null, { opens: true, clicks: false }),
+  list_unsubscribe: fc.boolean(),
   link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
   conversion_events: fc.array(fc.constantFrom("trial_started", "no", "1", "1e3", "null"), { maxLength: 12 }),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
@@ -126,6 +128,8 @@ describe("TemplateFile.format", () => {
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2 }
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
+    tracking: { opens: false, clicks: true }
+    list_unsubscribe: true
     link_domains: [ shop.example, on ]
     conversion_events: [ trial_started, no ]
     variants:
@@ -245,6 +249,8 @@ describe("TemplateFile.inputOf", () => {
     sticky_hours: 0,
     objective: "click",
     holdout: null,
+    tracking: null,
+    list_unsubscribe: false,
     link_domains: [],
     ignore_unsubscribes: false,
     conversion_events: [],
@@ -282,6 +288,8 @@ describe("TemplateFile.inputOf", () => {
       objective: { click: 1 },
       holdout: { share: 0.1, content: "no_message" },
       ignore_unsubscribes: true,
+      tracking: { opens: true, clicks: true },
+      list_unsubscribe: true,
       link_domains: ["shop.example"],
       conversion_events: ["trial_started"],
       variants: [{

@@ -15,6 +15,8 @@ export const fullContent = [
     objective: { click: 1, conversion: 5, negative: -2 },
     holdout: { share: 0.05, content: "fixed", copy_id: "welcome-en-warm" },
     ignore_unsubscribes: true,
+    tracking: { opens: false, clicks: true },
+    list_unsubscribe: true,
     link_domains: ["shop.example", "on"],
     conversion_events: ["trial_started", "no"],
     variants: [

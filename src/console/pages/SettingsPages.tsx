@@ -15,7 +15,7 @@ import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { TextAreaField } from "../components/TextAreaField.tsx"
 import { Time } from "../components/Time.tsx"
-import { holdoutWords } from "./templates/Words.ts"
+import { holdoutWords, trackingWords } from "./templates/Words.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodePatch = decoder(OrganizationPatch)
@@ -34,6 +34,13 @@ const labels = {
   holdout_share: "Share of the people held out",
   holdout_content: "What they get",
   conversion_events: "Names of conversions",
+  tracking: "Measured events",
+  tracking_url: "Address of tracked links",
+  unsubscribe_page_language: "Language",
+  unsubscribe_page_title: "Heading",
+  unsubscribe_page_question: "Question",
+  unsubscribe_page_button: "Button",
+  unsubscribe_page_done: "Confirmation",
   delay_horizon_hours: "How far ahead a send time lies at most",
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
@@ -44,6 +51,8 @@ const labels = {
   inbox_retention_days: "Days that received bodies are kept",
 }
 
+const pageTexts = ["language", "title", "question", "button", "done"] as const
+
 /** The fields of the form as an organization has them. */
 const fieldsOf = (org: Organization): Fields => ({
   name: org.name,
@@ -52,6 +61,9 @@ const fieldsOf = (org: Organization): Fields => ({
   holdout_share: String(org.holdout.share),
   holdout_content: org.holdout.content,
   conversion_events: org.conversion_events.join("\n"),
+  tracking: [...(org.tracking.opens ? ["opens"] : []), ...(org.tracking.clicks ? ["clicks"] : [])].join("\n"),
+  tracking_url: org.tracking.url ?? "",
+  ...Object.fromEntries(pageTexts.map((name) => [`unsubscribe_page_${name}`, org.unsubscribe_page?.[name] ?? ""])),
   delay_horizon_hours: String(org.delay_horizon_hours),
   "quiet_hours-from": org.quiet_hours?.from ?? "",
   "quiet_hours-to": org.quiet_hours?.to ?? "",
@@ -61,6 +73,21 @@ const fieldsOf = (org: Organization): Fields => ({
   retention_days: String(org.retention_days),
   inbox_retention_days: String(org.inbox_retention_days),
 })
+
+/** Settings of tracking and of the unsubscribe page, as the API takes them. No text at all is the page of the service. */
+const trackingOf = (fields: Fields) => {
+  const measured = (fields["tracking"] ?? "").split("\n")
+  const url = (fields["tracking_url"] ?? "").trim()
+  const texts = pageTexts.map((name) => [name, (fields[`unsubscribe_page_${name}`] ?? "").trim()] as const)
+  return {
+    tracking: {
+      opens: measured.includes("opens"),
+      clicks: measured.includes("clicks"),
+      url: url === "" ? null : url,
+    },
+    unsubscribe_page: texts.every(([, text]) => text === "") ? null : Object.fromEntries(texts),
+  }
+}
 
 const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
 
@@ -87,6 +114,7 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
         holdout: { share: numberOf(fields["holdout_share"]), content: fields["holdout_content"] },
       }),
       ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
+      ...(fields["tracking_url"] === undefined ? {} : trackingOf(fields)),
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
       allowed_days: isEveryDay ? null : chosen,
@@ -107,6 +135,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
           : fault.pointer.startsWith("/conversion_events/")
           ? { pointer: "/conversion_events", detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}` }
+          : fault.pointer.startsWith("/tracking/") || fault.pointer.startsWith("/unsubscribe_page/")
+          ? { ...fault, pointer: fault.pointer.replace(/^(\/\w+)\//, "$1_") }
           : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
           ? { pointer: "/allowed_days", detail: "choose at least one, or nothing could be sent" }
           : fault
@@ -179,6 +209,43 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                       code
                       hint="One name a line, such as trial_started. A * accepts any name from an event with a tracking id, misspelt ones too."
                     />
+                  </div>
+                </Card>
+                <Card
+                  title="Tracking"
+                  lead="Events that this service measures by itself in e-mails that Deliver sends, for all templates without a setting of their own. Platforms that report opens and clicks need none of it."
+                >
+                  <div class="fields">
+                    <Choices
+                      type="checkbox"
+                      name="tracking"
+                      label={labels.tracking}
+                      options={[
+                        ["opens", "Opens", "A pixel at the end of the HTML part."],
+                        ["clicks", "Clicks", "Links lead through this service."],
+                      ]}
+                      values={(fields["tracking"] ?? "").split("\n")}
+                      faults={faults}
+                    />
+                    <Field
+                      {...field("tracking_url")}
+                      required={false}
+                      hint="A domain of yours that leads to this service, such as https://links.shop.example. Tracked links and unsubscribe links begin with it. Empty: the address of the installation."
+                    />
+                  </div>
+                </Card>
+                <Card
+                  title="Unsubscribe page"
+                  lead="Texts that a recipient reads after following an unsubscribe link. Leave all of them empty for the texts of the service, in the language of the reader. {organization} stands for the organization's name."
+                >
+                  <div class="fields">
+                    {pageTexts.map((name) => (
+                      <Field
+                        {...field(`unsubscribe_page_${name}`)}
+                        required={false}
+                        {...(name === "language" ? { hint: "Of these texts, such as de or pt-BR." } : {})}
+                      />
+                    ))}
                   </div>
                 </Card>
                 <Card
@@ -268,6 +335,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <dd>{holdoutWords(org.holdout)}</dd>
                   <dt>{labels.conversion_events}</dt>
                   <dd>{org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")}</dd>
+                  <dt>Tracking</dt>
+                  <dd>{trackingWords(org.tracking)}</dd>
                   <dt>{labels.delay_horizon_hours}</dt>
                   <dd>{org.delay_horizon_hours} hours</dd>
                   <dt>Quiet hours</dt>

@@ -4,8 +4,9 @@ import { TemplateHoldout } from "../../../domain/Holdout.ts"
 import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective } from "../../../domain/Template.ts"
+import { OrganizationTracking } from "../../../domain/Tracking.ts"
 import { conditionText } from "../templates/Draft.ts"
-import { counted, dayNames, holdoutWords, objectiveText, seasonText } from "../templates/Words.ts"
+import { counted, dayNames, holdoutWords, objectiveText, seasonText, trackingWords } from "../templates/Words.ts"
 
 // What a field of the audit log is called, and what its values say, as people read them.
 
@@ -16,6 +17,9 @@ const labels: Readonly<Record<string, string>> = {
   objective: "Learns from",
   sticky_hours: "Same variant again",
   holdout: "Holdout",
+  tracking: "Tracking",
+  list_unsubscribe: "Unsubscribe header",
+  unsubscribe_page: "Unsubscribe page",
   strict: "Unknown variables",
   link_domains: "Links tracked",
   ignore_unsubscribes: "People who unsubscribed",
@@ -77,6 +81,10 @@ const spoken: Readonly<Record<string, Words>> = {
   suppression: yesNo("on", "off"),
   objective: decoding(Objective, objectiveText),
   holdout: decoding(TemplateHoldout, holdoutWords),
+  tracking: decoding(
+    OrganizationTracking,
+    ({ url, ...tracking }) => trackingWords(tracking) + (url ? `, links at ${url}` : ""),
+  ),
   sticky_hours: (value) => value === 0 ? Option.some("chosen anew") : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),

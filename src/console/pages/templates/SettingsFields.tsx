@@ -19,6 +19,8 @@ export const settingsLabels = {
   holdout: "Holdout",
   holdout_share: "Share held out",
   holdout_copy_id: "Fixed variant",
+  tracking: "Tracking",
+  list_unsubscribe: "Unsubscribe header",
   strict: "Strictness",
   ignore_unsubscribes: "Unsubscribes",
   link_domains: "Link domains",
@@ -43,6 +45,23 @@ const holdoutOf = (fields: Fields) => {
   }
 }
 
+/** Tracking of the form, as the API takes it: null as the organization. */
+const trackingOf = (choice: string) =>
+  choice === "organization"
+    ? null
+    : { opens: choice === "both" || choice === "opens", clicks: choice === "both" || choice === "clicks" }
+
+const trackingChoice = (tracking: Template["tracking"]): string =>
+  tracking === null
+    ? "organization"
+    : tracking.opens && tracking.clicks
+    ? "both"
+    : tracking.opens
+    ? "opens"
+    : tracking.clicks
+    ? "clicks"
+    : "none"
+
 /** What the form says, as the API takes it. */
 export const settingsInput = (fields: Fields) => ({
   name: (fields["name"] ?? "").trim(),
@@ -55,6 +74,10 @@ export const settingsInput = (fields: Fields) => ({
     )
     : fields["objective"],
   ...(fields["holdout"] === undefined ? {} : { holdout: holdoutOf(fields) }),
+  ...(fields["tracking"] === undefined ? {} : {
+    tracking: trackingOf(fields["tracking"]),
+    list_unsubscribe: "list_unsubscribe" in fields,
+  }),
   link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
   ...(fields["conversion_events"] === undefined ? {} : {
     conversion_events: fields["conversion_events"].split(/\r?\n/).map((line) => line.trim()).filter((line) =>
@@ -78,8 +101,18 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
 
 /** The form of a stored template. */
 export const settingsOf = (template: Template): Fields => {
-  const { conversion_events, holdout, ignore_unsubscribes, link_domains, name, objective, sticky_hours, strict } =
-    template
+  const {
+    conversion_events,
+    holdout,
+    ignore_unsubscribes,
+    link_domains,
+    list_unsubscribe,
+    name,
+    objective,
+    sticky_hours,
+    strict,
+    tracking,
+  } = template
   return {
     name,
     sticky_hours: String(sticky_hours),
@@ -87,6 +120,8 @@ export const settingsOf = (template: Template): Fields => {
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
     link_domains: link_domains.join("\n"),
     conversion_events: conversion_events.join("\n"),
+    tracking: trackingChoice(tracking),
+    ...(list_unsubscribe ? { list_unsubscribe: "list_unsubscribe" } : {}),
     holdout: holdout?.content ?? "organization",
     ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
     ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
@@ -174,6 +209,32 @@ export const SettingsFields = ({ faults, fields }: {
           hint="The id of the variant."
         />
       </fieldset>
+      <SelectField
+        name="tracking"
+        label={settingsLabels.tracking}
+        value={fields["tracking"] ?? "organization"}
+        faults={faults}
+        hint="Events that this service measures by itself in e-mails that Deliver sends: opens by a pixel, clicks by links that lead through it."
+        options={[
+          ["organization", "As the organization"],
+          ["both", "Opens and clicks"],
+          ["clicks", "Clicks"],
+          ["opens", "Opens"],
+          ["none", "Nothing"],
+        ]}
+      />
+      <Choices
+        name="list_unsubscribe"
+        label={settingsLabels.list_unsubscribe}
+        type="checkbox"
+        values={"list_unsubscribe" in fields ? ["list_unsubscribe"] : []}
+        faults={faults}
+        options={[[
+          "list_unsubscribe",
+          "Offer to unsubscribe beside the sender",
+          "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, which mail programs show as a link of their own.",
+        ]]}
+      />
       <Choices
         name="strict"
         label={settingsLabels.strict}

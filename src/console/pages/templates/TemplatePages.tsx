@@ -26,7 +26,7 @@ import { sampleFields } from "./SampleFields.ts"
 import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
-import { counted, holdoutWords, objectiveText } from "./Words.ts"
+import { counted, holdoutWords, objectiveText, trackingWords } from "./Words.ts"
 
 const variantsPerPage = 12
 const changesShown = 8
@@ -224,6 +224,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <div>
                 <dt>Holdout</dt>
                 <dd>{holdoutWords(template.holdout)}</dd>
+                <dt>Tracking</dt>
+                <dd>{trackingWords(template.tracking)}</dd>
+                <dt>Unsubscribe header</dt>
+                <dd>{template.list_unsubscribe ? "yes" : "no"}</dd>
               </div>
               <div>
                 <dt>Unknown variables</dt>

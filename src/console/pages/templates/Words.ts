@@ -1,6 +1,7 @@
 import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
 import type { Objective } from "../../../domain/Template.ts"
+import type { TemplateTracking } from "../../../domain/Tracking.ts"
 
 // What templates and variants say, as people read it.
 
@@ -26,6 +27,12 @@ export const holdoutWords = (holdout: TemplateHoldout | null): string => {
   const get = content === "even" ? "an even choice" : content === "fixed" ? `always ${copy_id}` : "no message"
   return `${Number((100 * share).toPrecision(6))} % of the people get ${get}`
 }
+
+/** Events measured in messages, such as `opens and clicks`; of null: as the organization. */
+export const trackingWords = (tracking: TemplateTracking | null): string =>
+  tracking === null
+    ? "as the organization"
+    : [...(tracking.opens ? ["opens"] : []), ...(tracking.clicks ? ["clicks"] : [])].join(" and ") || "nothing"
 
 export const dayNames = {
   mon: "Monday",
