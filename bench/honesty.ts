@@ -3,6 +3,7 @@
 // 95 % intervals hold the truth, and how often each verdict was ever given.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun, type Setting } from "../src/simulation/Honesty.ts"
+import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
@@ -10,6 +11,7 @@ const settings: ReadonlyArray<Setting> = [
   { ...base, name: "identical" },
   { ...base, name: "sd 0.1", sd: 0.1 },
   { ...base, name: "sd 0.25", sd: 0.25 },
+  { ...base, name: "sd 0.25 at 5000", sd: 0.25, decisionsPerDay: 5000 },
   { ...base, name: "segments", sd: 0.1, segmentSd: 0.3, decisionsPerDay: 2000 },
   { ...base, name: "A/A 500", variants: 2, days: 30 },
   { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
@@ -17,12 +19,15 @@ const settings: ReadonlyArray<Setting> = [
   { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
 ]
 
+/** The gain by propensities is tried in crowds as well, where people decide more than once. */
+const allNames = [...settings.map(({ name }) => name), "crowds"]
+
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
   options: {
     runs: { type: "string", default: "300" },
     from: { type: "string", default: "1" },
-    settings: { type: "string", default: settings.map(({ name }) => name).join() },
+    settings: { type: "string", default: allNames.join() },
     "refit-hours": { type: "string", default: "3" },
   },
 })
@@ -30,11 +35,11 @@ const runs = Number(flags.runs)
 const from = Number(flags.from)
 const refitHours = Number(flags["refit-hours"])
 const names = flags.settings.split(",")
-const unknown = names.filter((name) => !settings.some((known) => known.name === name))
+const unknown = names.filter((name) => !allNames.includes(name))
 if (unknown.length > 0 || !(Number.isInteger(runs) && runs > 0) || !Number.isInteger(from) || !(refitHours > 0)) {
   console.error(
     unknown.length > 0
-      ? `No such setting: ${unknown.join()}. There are ${settings.map(({ name }) => name).join()}.`
+      ? `No such setting: ${unknown.join()}. There are ${allNames.join()}.`
       : "--runs and --from are whole numbers, --refit-hours a number of hours above 0",
   )
   Deno.exit(1)
@@ -52,12 +57,18 @@ const above = (all: ReadonlyArray<Checked>) =>
 
 const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const gains = all.flatMap(({ gain }) => gain === null ? [] : [gain])
+  const weighted = all.flatMap(({ weightedGain }) => weightedGain === null ? [] : [weightedGain])
+  const weightedShown = weighted.filter(({ isShown }) => isShown)
   return [
     name,
     plusMinus(gains.map(({ truth }) => truth)),
     plusMinus(gains.map(({ shown, truth }) => shown - truth)),
     percent(coverage(gains)),
     percent(above(gains)),
+    plusMinus(weighted.map(({ shown, truth }) => shown - truth)),
+    percent(coverage(weighted)),
+    percent(weightedShown.length / all.length),
+    percent(coverage(weightedShown)),
     percent(coverage(all.flatMap(({ rates }) => rates))),
     percent(coverage(all.flatMap(({ seriesRates }) => seriesRates))),
     percent(coverage(all.flatMap(({ segmentRates }) => segmentRates))),
@@ -105,7 +116,20 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
 console.log(
   `\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`,
 )
-const intervals = ["setting", "true gain", "shown − true", "gain", "wholly above", "rates", "series", "segments"]
+const intervals = [
+  "setting",
+  "true gain",
+  "shown − true",
+  "gain",
+  "wholly above",
+  "by propensities − true",
+  "by propensities",
+  "shown",
+  "where shown",
+  "rates",
+  "series",
+  "segments",
+]
 console.log([...header(intervals), ...done.map(([name, all]) => row(gainRow(name, all)))].join("\n"))
 console.log("\nShare of the runs, in percent, in which a daily look ever said so; wrong: the winner is not the best\n")
 const verdicts = [
@@ -119,3 +143,12 @@ const verdicts = [
   "median day of the first",
 ]
 console.log([...header(verdicts), ...done.map(([name, all]) => row(verdictRow(name, all)))].join("\n"))
+
+if (names.includes("crowds")) {
+  console.log("\nThe gain by propensities: coverage in percent, and the mean error in standard errors\n")
+  console.log(header(["crowd", "coverage", "error"]).join("\n"))
+  for (const crowd of crowds) {
+    const { off, share } = coverageOf(crowd, runs, from)
+    console.log(row([crowd.name, percent(share), off.toFixed(2)]))
+  }
+}

@@ -269,6 +269,18 @@ CREATE TABLE erasures (
 );
 CREATE INDEX erasures_pending ON public.erasures USING btree (org_slug, id) WHERE (state = 'pending'::text);
 
+CREATE TABLE even_split_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  people smallint NOT NULL,
+  measure text NOT NULL,
+  count bigint NOT NULL,
+  weight bigint NOT NULL,
+  square bigint NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, people, measure)
+);
+
 CREATE TABLE events (
   org_slug text NOT NULL,
   source text NOT NULL,

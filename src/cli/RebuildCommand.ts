@@ -40,6 +40,13 @@ export const rebuildCommand = Command.make(
       one.true,
     ])
     const parts = [summary]
+    if (result.even_split_differences > 0) {
+      parts.push(
+        `Decisions weighted to an even choice: ${result.even_split_differences} sums ${
+          result.written ? "were" : "are"
+        } not as decisions and events have them now, for example because of outcomes reported late.`,
+      )
+    }
     if (count > 0) {
       parts.push(table(["template", "variant", "segment", "since", "track", "what", "counted", "true"], rows))
     }

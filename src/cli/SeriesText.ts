@@ -8,8 +8,23 @@ const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
 
 const worth = (value: number) => `${value > 0 ? "+" : ""}${Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)}`
 
+/** The gain by propensities beside that of the model; nothing where it is too uncertain. */
+const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray<string> => {
+  if (gain === null) return []
+  const day = (time: string) => time.slice(0, 10)
+  const lastDay = new Date(Date.parse(gain.to) - 1).toISOString()
+  return [
+    `By the recorded propensities, without the model: ${worth(gain.gained)} (${worth(gain.interval[0])} to ${
+      worth(gain.interval[1])
+    }) for ${gain.decisions} decisions of ${day(gain.from)} to ${
+      day(lastDay)
+    }, with outcomes of four days; by the model ${worth(gain.model)} for these days.`,
+  ]
+}
+
 /** A row for each stretch: what each variant got of the traffic, its rate and probability of being best so far, and the gain. */
-export const seriesText = ({ left_out, objective, points, step, template_id, variants }: TemplateSeries): string => {
+export const seriesText = (series: TemplateSeries): string => {
+  const { left_out, objective, points, step, template_id, variants, weighted_gain } = series
   if (points.length === 0) return `${template_id}: no decisions in this window.`
   const rate = (value: number) => typeof objective === "string" ? percent(value) : value.toPrecision(3)
   return [
@@ -32,6 +47,7 @@ export const seriesText = ({ left_out, objective, points, step, template_id, var
     "",
     "The gain is in outcomes beyond those of an even choice among the variants. Intervals are conservative: they hold the true",
     "value in 95 % or more of the cases.",
+    ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
     ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),
   ].join("\n")

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../decisions/Decision.ts"
+import { countEvenSplits, type WeightedDecision } from "../events/EvenSplitTallies.ts"
 import { lockEvents } from "../events/EventLock.ts"
 import { countHoldouts, type HoldoutDecision } from "../events/HoldoutTallies.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
@@ -34,7 +35,7 @@ export const followedAfterMillis = 30 * 60_000
 /** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
 const keptDays = 10
 
-type Row = DecisionRow & HoldoutDecision
+type Row = DecisionRow & HoldoutDecision & WeightedDecision
 
 interface Tally {
   readonly org_slug: string
@@ -53,7 +54,7 @@ type Mark = "counted_until" | "settled_until"
 /**
  * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
  * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
- * what became of it, as are decisions under a holdout. Each happens once, in the transaction that moves the organization's
+ * what became of it, as are decisions under a holdout, and all decisions weighted to an even choice. Each happens once, in the transaction that moves the organization's
  * mark on.
  */
 export class Settling extends Context.Service<Settling, {
@@ -122,7 +123,8 @@ export class Settling extends Context.Service<Settling, {
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
         const until = Math.max(from, Math.min(horizon, from + spanMillis))
         const rows = yield* sql<Row>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.decided_at
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
+            d.weights, d.decided_at
           FROM decisions d
           WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
           ORDER BY d.decided_at LIMIT ${page + 1}`
@@ -133,7 +135,8 @@ export class Settling extends Context.Service<Settling, {
         }
         // More of one moment than a page holds are all taken: the rest of them would never be reached.
         const decisions = yield* sql<Row>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.decided_at
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
+            d.weights, d.decided_at
           FROM decisions d
           WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(last + 1)}`
         return { decisions, until: last + 1 }
@@ -194,6 +197,7 @@ export class Settling extends Context.Service<Settling, {
               decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
             )
             yield* countHoldouts(sql, org, found, foundEvents)
+            yield* countEvenSplits(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
               ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`

@@ -14,6 +14,7 @@ import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import { type DecisionRow, refOf } from "./DecisionRef.ts"
+import { type Days, EvenSplitSum, rebuildEvenSplits, settledDays, type WeightedDecision } from "./EvenSplitTallies.ts"
 
 /** Decisions read at once. */
 const page = 5000
@@ -46,6 +47,8 @@ export interface Rebuilt {
   readonly faults: ReadonlyArray<RebuildFault>
   /** Where tallies and ledger together differed from the truth; at most 1,000 of them. */
   readonly differences: ReadonlyArray<Difference>
+  /** Days of templates on which a measure of the decisions weighted to an even choice was not what it should be. */
+  readonly evenSplitDifferences: number
   /** Histories of people; null where one template was asked for. */
   readonly sendTimes: HistoriesRebuilt | null
 }
@@ -93,14 +96,20 @@ export class Rebuild extends Context.Service<Rebuild, {
       const clock = yield* Clock.Clock
 
       /** The true tallies by template. */
-      const recount = Effect.fnUntraced(function* (org: OrgSlug, template: string | undefined, now: number) {
+      const recount = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: string | undefined,
+        now: number,
+        since: Date,
+        settled: Days,
+      ) {
         const sums = new Map<string, Tallies.TallySum>()
-        const since = new Date(now - countedDays * dayMillis)
+        const evenSplits = new EvenSplitSum(org)
         let decisions = 0
         let after = { trackingId: "", templateId: "" }
         while (true) {
-          const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
-            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id,
+          const rows: ReadonlyArray<DecisionRow & WeightedDecision> = yield* sql<DecisionRow & WeightedDecision>`
+            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.weights, d.user_id,
               d.decided_at FROM decisions d
             WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
               AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
@@ -119,10 +128,13 @@ export class Rebuild extends Context.Service<Rebuild, {
             )
             sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
             if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
+            if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
+              evenSplits.add(rows[place]!, events[place]!)
+            }
           })
           decisions += rows.length
           const last = rows[rows.length - 1]
-          if (last === undefined || rows.length < page) return { sums, decisions }
+          if (last === undefined || rows.length < page) return { sums, evenSplits, decisions }
           after = last
         }
       })
@@ -180,7 +192,12 @@ export class Rebuild extends Context.Service<Rebuild, {
             yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
           }
           const now = clock.currentTimeMillisUnsafe()
-          const { decisions, sums } = yield* recount(org, template, now)
+          const since = new Date(now - countedDays * dayMillis)
+          // Later days are still being counted.
+          const days = yield* settledDays(sql, org, since)
+          const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days)
+          const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
+          let evenSplitDifferences = 0
           const known = yield* sql<{ templateId: string }>`
             SELECT DISTINCT t.template_id FROM tallies t
             WHERE t.org_slug = ${org} AND ${template === undefined ? sql`TRUE` : sql`t.template_id = ${template}`}`
@@ -191,20 +208,35 @@ export class Rebuild extends Context.Service<Rebuild, {
             const sum = sums.get(id) ?? new Tallies.TallySum()
             const truth = { tallies: withoutZeros(sum.tallies(), now), delays: sum.delays() }
             differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
-            if (check) continue
+            const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
+            if (check) {
+              evenSplitDifferences += yield* rebuildEven
+              continue
+            }
             // In a savepoint: what Postgres refuses of one template must not undo the others.
-            yield* sql.withTransaction(replace(org, id, truth, now)).pipe(
+            evenSplitDifferences += yield* sql.withTransaction(
+              Effect.andThen(replace(org, id, truth, now), rebuildEven),
+            ).pipe(
               Effect.catchIf(isDataFault, (error) => {
                 faults.push({ templateId: id, reason: innermost(error) })
-                return Effect.logError("A template could not be rebuilt because of its data", {
-                  org,
-                  template: id,
-                  reason: innermost(error),
-                })
+                return Effect.as(
+                  Effect.logError("A template could not be rebuilt because of its data", {
+                    org,
+                    template: id,
+                    reason: innermost(error),
+                  }),
+                  0,
+                )
               }),
             )
           }
-          return { decisions, templates, faults, differences: differences.slice(0, keptDifferences) }
+          return {
+            decisions,
+            templates,
+            faults,
+            evenSplitDifferences,
+            differences: differences.slice(0, keptDifferences),
+          }
         }))
         // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
         if (!check) {

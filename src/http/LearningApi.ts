@@ -70,6 +70,11 @@ export const RebuildResult = Schema.Struct({
       "People with decisions, and how many of their histories were not as decisions and events have them; null " +
       "where the rebuild was for one template, since histories span all",
   }),
+  even_split_differences: Schema.Int.annotate({
+    description:
+      "Measures by template and settled day, of the decisions weighted to an even choice, that were not as decisions and " +
+      "events have them. Outcomes reported after a decision was settled are among them: only a rebuild counts these",
+  }),
   differences: Schema.Array(Schema.Struct({
     template_id: Schema.String,
     copy_id: Schema.String,

@@ -138,6 +138,7 @@ export const layer = HttpApiBuilder.group(
             written: !check,
             faults: rebuilt.faults.map(({ reason, templateId }) => ({ template_id: templateId, reason })),
             send_times: rebuilt.sendTimes,
+            even_split_differences: rebuilt.evenSplitDifferences,
             differences: rebuilt.differences.map((difference) => ({
               template_id: difference.templateId,
               copy_id: difference.copyId,

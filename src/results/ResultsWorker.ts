@@ -3,7 +3,7 @@ import { workerThread } from "../learning/WorkerThread.ts"
 import type { ResultsInput } from "./Composition.ts"
 import type { SeriesInput } from "./SeriesComposition.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
-import type { TemplateSeries } from "./TemplateSeries.ts"
+import type { ComposedSeries } from "./TemplateSeries.ts"
 
 /** What is counted comes as the JSON text of the store: a list of lists, in the order of the members. */
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
@@ -23,7 +23,7 @@ export type ResultsRequest =
  */
 export class ResultsWorker extends Context.Service<ResultsWorker, {
   readonly results: (input: UnreadResults) => Effect.Effect<TemplateResults>
-  readonly series: (input: UnreadSeries) => Effect.Effect<TemplateSeries>
+  readonly series: (input: UnreadSeries) => Effect.Effect<ComposedSeries>
 }>()("parlance/results/ResultsWorker") {
   static readonly layer = Layer.effect(
     ResultsWorker,

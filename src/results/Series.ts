@@ -3,6 +3,8 @@ import { SqlClient, type Statement } from "effect/sql"
 import { dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { readEvenSplits, settledDays } from "../events/EvenSplitTallies.ts"
+import type { Template } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { segmentText } from "../learning/SegmentKey.ts"
 import { Templates } from "../templates/Templates.ts"
@@ -11,7 +13,8 @@ import type { ResultsOptions } from "./ResultsOptions.ts"
 import { firstBucketFrom, windowOf } from "./Results.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
 import { monday } from "./SeriesComposition.ts"
-import type { TemplateSeries } from "./TemplateSeries.ts"
+import type { ComposedSeries, TemplateSeries } from "./TemplateSeries.ts"
+import { lastFullDay, weightedGain } from "./WeightedGain.ts"
 
 /** Rows of counts that are looked at; beyond that segments are added up by the database. */
 const mostRows = 30_000
@@ -23,7 +26,7 @@ const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]
 
 /**
  * How the variants of a template did over time, from tallies: traffic, rates with credible intervals, who was probably best,
- * the gain over an even choice, and when people engage. Reads one template's rows by its key, never decisions or events. A
+ * the gain over an even choice (by the model and by propensities), and when people engage. Reads one template's rows by its key, never decisions or events. A
  * broken store is a defect.
  */
 export class Series extends Context.Service<Series, {
@@ -79,6 +82,20 @@ export class Series extends Context.Service<Series, {
           Effect.orDie,
         )
 
+      const weightedGainOf = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        { id, objective }: Pick<Template, "id" | "objective">,
+        { points, window }: ComposedSeries,
+        { segment }: ResultsOptions,
+      ) {
+        if (segment !== undefined && segment.size > 0) return null
+        const from = new Date(window.from)
+        const to = lastFullDay(points, (yield* settledDays(sql, org, from)).to)
+        if (to === undefined) return null
+        const counts = yield* readEvenSplits(sql, org, id, from, new Date(to))
+        return counts === undefined ? null : weightedGain(points, to, counts, objective)
+      }, Effect.orDie)
+
       const series = Effect.fn("Series.series")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.get(org, id)
         const model = yield* learning.model(org, template.id, windowOf(options))
@@ -94,7 +111,7 @@ export class Series extends Context.Service<Series, {
           new Date(firstBucketFrom(to, now)),
           length,
         )
-        return yield* worker.series({
+        const composed = yield* worker.series({
           template: template.id,
           objective: template.objective,
           targeted: template.variants.flatMap(({ id, targeting }) => targeting.length > 0 ? [id] : []),
@@ -108,6 +125,7 @@ export class Series extends Context.Service<Series, {
           delays: yield* readDelays(org, template.id),
           zone: views.template(org, template.id)?.org.timeZone ?? "UTC",
         })
+        return { ...composed, weighted_gain: yield* weightedGainOf(org, template, composed, options) }
       })
 
       return Series.of({ series })

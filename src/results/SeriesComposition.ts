@@ -8,7 +8,7 @@ import type { Objective } from "../domain/Template.ts"
 import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
 import { SegmentRates } from "./SegmentRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
-import type { TemplateSeries } from "./TemplateSeries.ts"
+import type { ComposedSeries } from "./TemplateSeries.ts"
 
 // From counts and a model to how the variants of a template did over time. Pure; takes and answers plain data.
 
@@ -53,7 +53,7 @@ export interface SeriesInput {
   /** When the series was asked for, Unix milliseconds. */
   readonly now: number
   /** Length of a stretch, and in milliseconds. */
-  readonly step: TemplateSeries["step"]
+  readonly step: ComposedSeries["step"]
   readonly length: number
   readonly rows: ReadonlyArray<CountedStretch>
   /** Whether the rows tell segments apart. */
@@ -80,7 +80,7 @@ const stretchOf = (start: number, length: number, now: number): readonly [number
 }
 
 /** How the variants of a template did over time. */
-export const composeSeries = (input: SeriesInput): TemplateSeries => {
+export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const { bySegment, delays, length, model, now, objective, segment: asked, step, template, zone } = input
   const { from, to } = windowBounds(model.window, now)
   const cells = cellsOf(model.scheme)
@@ -247,7 +247,7 @@ export const composeSeries = (input: SeriesInput): TemplateSeries => {
 }
 
 /** Engagements by hour of the week: each at the decision's hour and the middle of its delay. */
-const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): TemplateSeries["hours"] => {
+const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): ComposedSeries["hours"] => {
   const clocks = Clocks.of(zone)
   const counts = new Array<number>(168).fill(0)
   for (const { count, delayClass, hour } of delays) {

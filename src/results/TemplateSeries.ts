@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
+import { WeightedGain } from "./WeightedGain.ts"
 
 // How a template did over time, as the API answers it and charts show it.
 
@@ -47,7 +48,8 @@ export const SeriesPoint = Schema.Struct({
       interval: described(
         Interval,
         "95 % interval of `gained`, the errors of all variants' rates included. Conservative: it holds the true gain in " +
-          "95 % or more of the cases, in nearly all where the variants hardly differ",
+          "95 % or more of the cases, in nearly all where the variants hardly differ. Variants are expected to differ as " +
+          "usual: `gained` is somewhat above the true gain where they are alike, and below it where they differ much",
       ),
       even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
     })),
@@ -56,8 +58,8 @@ export const SeriesPoint = Schema.Struct({
   ),
 })
 
-/** How the variants of a template did over time. Times are UTC. */
-export const TemplateSeries = Schema.Struct({
+/** How the variants of a template did over time, by counts and model. Times are UTC. */
+export const ComposedSeries = Schema.Struct({
   template_id: Schema.String,
   objective: Objective,
   segment: Schema.Record(Schema.String, Schema.String),
@@ -77,6 +79,18 @@ export const TemplateSeries = Schema.Struct({
       engagements: described(Schema.Finite, "First opens, clicks and conversions at that hour"),
     })),
     "Hours of the week with engagement with messages of the last 30 days, whatever the window and segment",
+  ),
+})
+export type ComposedSeries = typeof ComposedSeries.Type
+
+/** The series with the gain by propensities. */
+export const TemplateSeries = Schema.Struct({
+  ...ComposedSeries.fields,
+  weighted_gain: described(
+    Schema.NullOr(WeightedGain),
+    "The gain over an even choice by the recorded propensities, which depends on no model, over decisions that are four " +
+      "days old. Null where its standard error is a third of the model's gain or more, or the weighted decisions tell no " +
+      "more than 1,000 decisions or 30 outcomes of an even choice would, and for a segment",
   ),
 })
 export type TemplateSeries = typeof TemplateSeries.Type

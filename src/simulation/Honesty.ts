@@ -1,11 +1,16 @@
+import { Phi } from "../bandit/Normal.ts"
 import { report } from "../bandit/Report.ts"
 import { measures } from "../bandit/Tally.ts"
 import { dayMillis } from "../bandit/Window.ts"
+import { peopleGroups } from "../decisions/Holdout.ts"
 import { CopyId, TemplateId } from "../domain/Ids.ts"
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import { type CountedSegment, prepare } from "../results/Composition.ts"
+import { propensityGain } from "../results/PropensityGain.ts"
 import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
-import type { TemplateSeries } from "../results/TemplateSeries.ts"
+import type { ComposedSeries } from "../results/TemplateSeries.ts"
+import { weightedGain } from "../results/WeightedGain.ts"
 import type { Policy } from "./Learners.ts"
 import { type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
@@ -51,6 +56,8 @@ export interface HonestyRun {
   readonly best: ReadonlySet<string>
   /** Outcomes beyond an even split over the whole run; null where none is shown. */
   readonly gain: Checked | null
+  /** The same by propensities, over the decisions that are four days old; `isShown` says whether the results show it. */
+  readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
   /** The last rates of the series. */
@@ -58,6 +65,11 @@ export interface HonestyRun {
   /** One per variant and attribute value with a rate. */
   readonly segmentRates: ReadonlyArray<Checked>
 }
+
+const delay = { medianHours: 5, sigma: 1.6 }
+
+/** Share of the clicks that come within four days. */
+const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
@@ -70,7 +82,7 @@ export const honestyWorld = (setting: Setting, seed: number): World =>
     sends: setting.days * setting.decisionsPerDay,
     arms: armIds(setting.variants),
     attributes: setting.segmentSd === undefined ? [] : [tier],
-    delay: { medianHours: 5, sigma: 1.6 },
+    delay,
     logRates: ({ normal }) => {
       const effects = Array.from({ length: setting.variants }, (_, arm) =>
         setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0)
@@ -82,6 +94,37 @@ export const honestyWorld = (setting: Setting, seed: number): World =>
       }
     },
   })
+
+/** Decisions weighted to an even choice, as they are counted when they are four days old. */
+class EvenSplits {
+  readonly #none = { count: 0, weight: 0, square: 0 }
+  readonly #groups = Array.from({ length: peopleGroups }, () => ({
+    decisions: { ...this.#none },
+    click: { ...this.#none },
+    open: this.#none,
+    conversion: this.#none,
+    negative: this.#none,
+  }))
+  truth = 0
+
+  add(group: number, weight: number, hasClicked: boolean): void {
+    const { click, decisions } = this.#groups[group]!
+    for (const sums of hasClicked ? [decisions, click] : [decisions]) {
+      sums.count++
+      sums.weight += weight
+      sums.square += weight ** 2
+    }
+  }
+
+  /** The estimate with the truth, held against a series up to `to`. */
+  check(points: ComposedSeries["points"], to: number): HonestyRun["weightedGain"] {
+    const counts = { first: new Date(worldStart), last: new Date(to - dayMillis), leftOut: 0, groups: this.#groups }
+    const found = propensityGain(this.#groups, weightsOf("click"))
+    if (found === null) return null
+    const isShown = weightedGain(points, to, counts, "click") !== null
+    return { shown: found.gained, interval: found.interval, truth: this.truth, isShown }
+  }
+}
 
 const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= truth && truth <= high
 
@@ -113,7 +156,7 @@ const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, no
 }
 
 /** The same for the series. */
-const seriesOf = ({ counts, delays, model }: Knowledge, now: number): TemplateSeries =>
+const seriesOf = ({ counts, delays, model }: Knowledge, now: number): ComposedSeries =>
   composeSeries({
     template: "t0",
     objective: "click",
@@ -189,9 +232,11 @@ const checkRates = (
 /** Lets the product decide in a world of the setting, looks at the results once a day, and holds the last against the truth. */
 export const honestyRun = (setting: Setting, seed: number, refitHours = 3): HonestyRun => {
   const world = honestyWorld(setting, seed)
-  const { arms, at, contextOf, contexts } = world
+  const { arms, at, clickChance, contextOf, contexts, delayHours } = world
   const end = worldStart + setting.days * dayMillis
   const truth = new Truth(arms.length, end - 14 * dayMillis)
+  const evenSplits = new EvenSplits()
+  const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
   let learner: Product | undefined
   const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
@@ -200,9 +245,13 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
     const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}
     looks.push({ day: looks.length + 1, verdict, winner })
   }
-  run(world, policy, seed, (decision, arm, rates) => {
+  run(world, policy, seed, (decision, arm, rates, propensity) => {
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     truth.add(at[decision]!, contexts[contextOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
+    if (at[decision]! >= settledUntil) return
+    const hasClicked = clickChance[decision]! < rates[arm]! && delayHours[decision]! <= 96
+    evenSplits.add(decision % peopleGroups, 1 / (arms.length * propensity), hasClicked)
+    evenSplits.truth += settledShare * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
   })
   look(end)
   const known = learner!.knowledge(0, end)
@@ -211,6 +260,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
   const rateOf = (id: string) => truth.rate(armOf.get(id)!)
   const gain = series.points.at(-1)?.gain
+  const weightedGain = evenSplits.check(series.points, settledUntil)
   const highest = Math.max(...arms.map(rateOf))
   return {
     looks,
@@ -218,6 +268,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
     gain: gain === undefined || gain === null
       ? null
       : { shown: gain.gained, interval: gain.interval, truth: truth.gain },
+    weightedGain,
     rates: checkRates(results.variants, rateOf),
     seriesRates: checkRates(series.points.at(-1)?.variants ?? [], rateOf),
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>

@@ -62,8 +62,11 @@ class Arrivals {
   }
 }
 
-/** Called after each decision, with the number of the variant that was chosen and the true rates of all variants. */
-export type Watch = (decision: number, arm: number, rates: Float64Array) => void
+/**
+ * Called after each decision, with the number of the variant that was chosen, the true rates of all variants, and the
+ * probability of the choice.
+ */
+export type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
 
 /**
  * Lets a policy decide everything in a world and learn from the clicks as they come. The same world, policy and seed give
@@ -100,10 +103,11 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     sum.reward += reward
     sum.uniform += even / there.arms.length
     sum.oracle += best
-    const arm = there.arms[sample(weights, world.choiceChance[i]!)]!
+    const place = sample(weights, world.choiceChance[i]!)
+    const arm = there.arms[place]!
     chosen[i] = arm
     learner.sent(context, arm, now)
-    watch?.(i, arm, rates)
+    watch?.(i, arm, rates, weights[place]!)
     if (world.clickChance[i]! < rates[arm]!) arrivals.add(now + delayHours[i]! * hourMillis, i)
   }
   const total = { reward: 0, uniform: 0, oracle: 0 }

@@ -34,6 +34,8 @@ export const decide = Effect.fnUntraced(function* (
     readonly user?: string
     readonly mode?: Mode
     readonly propensity?: number | null
+    /** Probabilities of all eligible variants as a JSON object. */
+    readonly weights?: string
     readonly holdout?: string
     /** Milliseconds before now. */
     readonly ago?: number
@@ -50,7 +52,7 @@ export const decide = Effect.fnUntraced(function* (
     userId: options.user,
     mode: options.mode ?? "bandit",
     propensity: options.propensity === undefined ? 0.5 : options.propensity,
-    weights: null,
+    weights: options.weights ?? null,
     segment: options.segment ?? "plan=pro",
     policy: "t:0",
     window: undefined,

@@ -75,6 +75,7 @@ const bounds: Readonly<Record<string, number>> = {
   track: 20,
   kind: 20,
   outcome: 20,
+  "even_split_tallies.measure": 20,
 }
 
 interface Indexed {

@@ -180,15 +180,35 @@ export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "object
       `(${share}; ${range}).`
 }
 
+/** The gain by propensities beside that of the model, in a sentence; undefined where it is too uncertain. */
+export const weightedGainSentence = (
+  { weighted_gain: gain }: Pick<TemplateSeries, "weighted_gain">,
+): string | undefined => {
+  if (gain === null) return undefined
+  const [low, high] = gain.interval
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10)
+  return `Measured by the recorded propensities, without the model: ${signedCount(gain.gained)} (95\u00a0% interval ${
+    signedCount(low)
+  } to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${day(Date.parse(gain.from))} to ${
+    day(Date.parse(gain.to) - 1)
+  }, with their outcomes of four days. For these days the model says ${signedCount(gain.model)}.`
+}
+
 /** The gain over an even choice with its interval. */
 export const GainOverTime = (shown: Shown) => {
   const { series } = shown
   const time = clock(shown.zone, series.step)
+  const measured = weightedGainSentence(series)
   return (
     <Figure
       id="gain"
       title="Gain over an even choice"
-      lead={<p class="headline">{gainSentence(series)}</p>}
+      lead={
+        <>
+          <p class="headline">{gainSentence(series)}</p>
+          {measured === undefined ? null : <p>{measured}</p>}
+        </>
+      }
       caption={[
         `Estimated ${
           objectiveText(series.objective)

@@ -1,0 +1,88 @@
+import { Schema } from "effect"
+import { dayMillis } from "../bandit/Window.ts"
+import { described } from "../domain/described.ts"
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
+import type { Objective } from "../domain/Template.ts"
+import type { EvenSplitCounts } from "../events/EvenSplitTallies.ts"
+import { propensityGain } from "./PropensityGain.ts"
+
+// The gain by propensities in the shape of the API's answer, beside the gain by the model.
+
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+export const WeightedGain = Schema.Struct({
+  from: described(Schema.String, "The first day (UTC) with decisions that are counted, ISO 8601"),
+  to: described(Schema.String, "The end of the last one"),
+  decisions: described(Schema.Finite, "Decisions of these days"),
+  left_out: described(
+    Schema.Finite,
+    "Further decisions of these days, in which a variant had less than a thousandth of an even share",
+  ),
+  gained: described(
+    Schema.Finite,
+    "Outcomes by the objective beyond those of an even choice: all outcomes, less the mean of those weighted by the even " +
+      "probability over the recorded one, times the decisions. Outcomes count within four days of their decision",
+  ),
+  interval: described(
+    Interval,
+    "95 % interval of `gained`. It takes into account that one person has several decisions, by 32 groups of people. In " +
+      "simulated crowds it holds the true gain in 94 to 97 % of the cases, and more often where variants are alike",
+  ),
+  even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
+  model: described(Schema.Finite, "The gain of the same days by the model, all outcomes still to come included"),
+})
+export type WeightedGain = typeof WeightedGain.Type
+
+/** When the estimate says enough to be shown. */
+export const shownWhen = {
+  /** Decisions of an even choice that tell as much. */
+  effectiveSample: 1000,
+  /** Outcomes that these would have. */
+  effectiveOutcomes: 30,
+  /** Largest standard error, as a share of the gain by the model. */
+  error: 1 / 3,
+  /** Largest share of decisions left out. */
+  leftOut: 0.05,
+} as const
+
+/** A stretch of the series, as far as the comparison needs it. */
+interface Stretch {
+  readonly end: string
+  readonly gain: { readonly gained: number } | null
+}
+
+/** The end of the last stretch that ends with a day (UTC) at or before `limit`, Unix milliseconds; undefined without one. */
+export const lastFullDay = (points: ReadonlyArray<Stretch>, limit: number): number | undefined =>
+  points.map(({ end }) => Date.parse(end)).findLast((end) => end <= limit && end % dayMillis === 0)
+
+/**
+ * The gain by propensities of the days up to `to` (Unix milliseconds, the end of a stretch), which `counts` are of. Null
+ * while it is too uncertain to be held against the model's.
+ */
+export const weightedGain = (
+  points: ReadonlyArray<Stretch>,
+  to: number,
+  counts: EvenSplitCounts,
+  objective: Objective,
+): WeightedGain | null => {
+  const found = propensityGain(counts.groups, weightsOf(objective))
+  const from = counts.first.getTime()
+  const gainUntil = (time: number) => points.findLast(({ end }) => Date.parse(end) <= time)?.gain?.gained ?? 0
+  const model = gainUntil(to) - gainUntil(from)
+  if (
+    found === null || found.effectiveSample < shownWhen.effectiveSample ||
+    found.effectiveOutcomes < shownWhen.effectiveOutcomes ||
+    !(found.error < shownWhen.error * Math.abs(model)) ||
+    counts.leftOut > shownWhen.leftOut * (found.decisions + counts.leftOut)
+  ) return null
+  return {
+    from: counts.first.toISOString(),
+    to: new Date(to).toISOString(),
+    decisions: found.decisions,
+    left_out: counts.leftOut,
+    gained: found.gained,
+    interval: found.interval,
+    even: found.even,
+    model,
+  }
+}
