@@ -298,6 +298,8 @@ CREATE TABLE events (
   status text NOT NULL,
   retry_at timestamp with time zone,
   message_key text,
+  value double precision,
+  currency text,
   suppresses boolean
 );
 CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
@@ -322,6 +324,8 @@ CREATE TABLE events_first (
   status text NOT NULL,
   retry_at timestamp with time zone,
   message_key text,
+  value double precision,
+  currency text,
   suppresses boolean,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
@@ -347,6 +351,8 @@ CREATE TABLE events_other (
   status text NOT NULL,
   retry_at timestamp with time zone,
   message_key text,
+  value double precision,
+  currency text,
   suppresses boolean,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );

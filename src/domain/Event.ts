@@ -67,6 +67,10 @@ export interface NormalizedEvent {
   readonly recipient?: string | undefined
   /** Of a suppressing event: the message was no e-mail, so that it says nothing about an address. */
   readonly otherChannel?: true
+  /** What a conversion is worth, 0 to a billion, in the unit of `currency`. Absent for other events, and where none is given. */
+  readonly value?: number | undefined
+  /** ISO 4217 code of the value's currency, three capital letters. Absent where none is given. */
+  readonly currency?: string | undefined
   /** The IANA time zone of the user, as the source names it, not judged yet. Absent where it names none. */
   readonly timeZone?: string | undefined
 }

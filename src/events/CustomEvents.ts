@@ -16,6 +16,7 @@ import {
   noise,
   textOf,
   trackingIdOf,
+  valueIn,
   zoneIn,
 } from "./Reading.ts"
 import { unknownNameReason } from "./UnknownName.ts"
@@ -44,6 +45,7 @@ const idKeys = ["event_id", "eventId", "id"]
 const messageKeys = ["message_id", "messageId"]
 const timeKeys = ["occurred_at", "timestamp", "time", "created_at", "ts"]
 const linkKeys = ["link", "url", "href", "link_url", "clicked_url"]
+const valueKeys = ["value", "revenue", "amount", "total"]
 const zoneKeys = ["time_zone", "timezone", "timeZone"]
 const recipientKeys = ["email", "recipient", "email_address"]
 const channelKeys = ["channel"]
@@ -136,6 +138,7 @@ export const readItem = (item: unknown, options: Options): NormalizedEvent | Ski
     automated: isFlagged(levels),
     link: find(levels, linkKeys, linkOf),
     ...recipientOf({ event, user }, isEmail(levels), levels, recipientKeys),
+    ...valueIn(event, levels, valueKeys),
     ...zoneIn(levels, zoneKeys),
   }
 }

@@ -161,18 +161,21 @@ export const insertEvents = Effect.fnUntraced(function* (
     received_at: event.receivedAt,
     automated: event.automated,
     link: event.link ?? null,
+    value: event.value ?? null,
+    currency: event.currency ?? null,
     status: decision === undefined ? "waiting" : "attributed",
     retry_at: decision === undefined ? retryAt(event, now) ?? now : null,
   }))
   const inserted = yield* sql<{ orgSlug: string; source: string; eventKey: string; templateId: string }>`
     INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, message_key,
-      inbox_id, event, occurred_at, received_at, automated, link, status, retry_at)
+      inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
     SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.message_key,
       r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
-      r.link, r.status, to_timestamp(r.retry_at / 1000.0)
+      r.link, r.value, r.currency, r.status, to_timestamp(r.retry_at / 1000.0)
     FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
       template_id text, tracking_id text, named_template_id text, user_id text, message_key text, inbox_id bigint,
-      event text, occurred_at float8, received_at float8, automated boolean, link text, status text, retry_at float8)
+      event text, occurred_at float8, received_at float8, automated boolean, link text, value float8,
+      currency text, status text, retry_at float8)
     ON CONFLICT DO NOTHING
     RETURNING org_slug, source, event_key, template_id`
   if (inserted.length === rows.length) return rows

@@ -5,6 +5,8 @@ import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPat
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
 import {
+  amountOf,
+  currencyOf,
   instantOf,
   isItem,
   keyOf,
@@ -230,6 +232,8 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
       ["occurred_at", mapping.occurred_at, timeText(unit)],
       ["automated", mapping.automated, scalarOf],
       ["link", mapping.link, linkOf],
+      ["value", mapping.value, (value: unknown) => amountOf(value)?.toString()],
+      ["currency", mapping.currency, currencyOf],
       ["time_zone", mapping.time_zone, nameOf],
     ] as const
   ).map(([name, field, read]) => [name, field, lookupOf(field, read)])
@@ -268,6 +272,8 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     const user = valueOf("user")
     const messageKey = messageKeyOf(valueOf("message_id"))
     const timeZone = valueOf("time_zone")
+    const value = event === "conversion" ? valueOf("value") : undefined
+    const currency = valueOf("currency")
     if (trackingId === undefined && user === undefined && messageKey === undefined) {
       return faulty("names no message: no tracking_id, user or message_id was found")
     }
@@ -281,6 +287,7 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
       occurredAt: instantOf(valueOf("occurred_at"), receivedAt),
       automated: machines.has(valueOf("automated")?.trim().toLowerCase() ?? ""),
       link: valueOf("link"),
+      ...(value === undefined ? {} : { value: Number(value), ...(currency === undefined ? {} : { currency }) }),
       ...(timeZone === undefined ? {} : { timeZone }),
     }
   }

@@ -174,6 +174,10 @@ export const Mapping = Schema.Struct({
   occurred_at: Schema.optionalKey(TimeField),
   automated: Schema.optionalKey(MachineField),
   link: Schema.optionalKey(Field),
+  /** The value of a conversion, a number from 0 to a billion; of other events it is passed over. */
+  value: Schema.optionalKey(Field),
+  /** ISO 4217 code of the value's currency. */
+  currency: Schema.optionalKey(Field),
   /** IANA name of the user's time zone; what is none is passed over. */
   time_zone: Schema.optionalKey(Field),
 }).check(

@@ -29,6 +29,8 @@ interface Waiting {
   readonly automated: boolean
   readonly link: string | null
   readonly suppresses: boolean | null
+  readonly value: number | null
+  readonly currency: string | null
 }
 
 const incomingOf = (row: Waiting, now: number): Incoming => ({
@@ -46,6 +48,8 @@ const incomingOf = (row: Waiting, now: number): Incoming => ({
   receivedAt: row.receivedAt.getTime(),
   automated: row.automated,
   link: row.link ?? undefined,
+  value: row.value ?? undefined,
+  currency: row.currency ?? undefined,
 })
 
 /** Waiting events of tracking ids under which decisions have just been made. */
@@ -95,7 +99,8 @@ export const matchWaiting = (
     // Read only now: until then another node may have matched them.
     const rows = yield* sql<Waiting>`
       SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.message_key,
-        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.suppresses
+        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,
+        e.currency, e.suppresses
       FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
       ORDER BY ${order} LIMIT ${most}`
     if (rows.length === 0) return undefined

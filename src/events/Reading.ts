@@ -121,6 +121,36 @@ export const zoneIn = (
   return timeZone === undefined ? {} : { timeZone }
 }
 
+/** Largest value of a conversion. */
+const largestValue = 1e9
+
+/** A number from 0 to a billion, or the same as a decimal text: the value of a conversion. */
+export const amountOf = (value: unknown): number | undefined => {
+  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : ""
+  // More digits than a number has say nothing further.
+  const isDecimal = typeof value === "number" || (text.length <= 40 && /^\d+(\.\d+)?$/.test(text))
+  const amount = isDecimal ? Number(text) : NaN
+  return amount >= 0 && amount <= largestValue ? amount : undefined
+}
+
+/** The ISO 4217 code of a currency, in any case. */
+export const currencyOf = (value: unknown): string | undefined =>
+  typeof value === "string" && /^\s*[A-Za-z]{3}\s*$/.test(value.slice(0, maxTime))
+    ? value.trim().toUpperCase()
+    : undefined
+
+/** The value of a conversion with its currency, under the first of `keys` that has a number; nothing for other events. */
+export const valueIn = (
+  event: EventName,
+  levels: ReadonlyArray<Item>,
+  keys: ReadonlyArray<string>,
+): { readonly value?: number; readonly currency?: string } => {
+  const found = event === "conversion" ? find(levels, keys, (value) => amountOf(value)?.toString()) : undefined
+  if (found === undefined) return {}
+  const currency = find(levels, ["currency"], currencyOf)
+  return { value: Number(found), ...(currency === undefined ? {} : { currency }) }
+}
+
 /** The beginning of a link, 1 to 2,000 characters, if it can be stored. */
 export const linkOf = (value: unknown): string | undefined => {
   if (typeof value !== "string") return undefined

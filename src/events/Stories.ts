@@ -19,6 +19,9 @@ export interface StoryEvent {
   readonly receivedAt: Date
   readonly automated: boolean
   readonly link: string | null
+  /** The value of a conversion; null where none was given. */
+  readonly value: number | null
+  readonly currency: string | null
   /** `waiting` for its decision, or `unmatched`: none was found in time. */
   readonly effect: EventEffect | "waiting" | "unmatched"
   /** Why, where that needs saying. */
@@ -138,6 +141,9 @@ interface EventRow {
   readonly receivedAt: Date
   readonly automated: boolean
   readonly link: string | null
+  /** The value of a conversion; null where none was given. */
+  readonly value: number | null
+  readonly currency: string | null
   readonly status: "attributed" | "waiting" | "unmatched"
 }
 
@@ -192,7 +198,7 @@ const effectOf = (
     : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
 })
 
-const shown = ({ automated, event, key, link, occurredAt, receivedAt, source }: EventRow) => ({
+const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, source, value }: EventRow) => ({
   source,
   eventId: eventId(key),
   event,
@@ -200,6 +206,8 @@ const shown = ({ automated, event, key, link, occurredAt, receivedAt, source }: 
   receivedAt,
   automated,
   link,
+  value,
+  currency,
 })
 
 const loosened = (row: EventRow): StoryEvent => ({
@@ -276,7 +284,7 @@ export class Stories extends Context.Service<Stories, {
         }))
         return sql<EventRow>`
           SELECT r.tracking_id, r.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
-            e.automated, e.link, e.status
+            e.automated, e.link, e.value, e.currency, e.status
           FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(tracking_id text, template_id text)
           CROSS JOIN LATERAL (
             SELECT * FROM events e
@@ -287,7 +295,7 @@ export class Stories extends Context.Service<Stories, {
       const looseEvents = (org: OrgSlug, id: string) =>
         sql<EventRow>`
           SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
-            e.automated, e.link, e.status
+            e.automated, e.link, e.value, e.currency, e.status
           FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
           ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`
 

@@ -21,6 +21,13 @@ const CustomEvent = Schema.Struct({
   ),
   automated: Schema.optionalKey(described(Schema.Boolean, "True: a machine did it")),
   link: text("What was clicked"),
+  value: Schema.optionalKey(
+    described(
+      Schema.Union([Schema.String, Schema.Finite]),
+      "What a conversion is worth, 0 to a billion. Kept with the event and shown; objectives do not use it yet",
+    ),
+  ),
+  currency: text("ISO 4217 code of the value's currency, such as `EUR`"),
   time_zone: text("Of the user, an IANA name: it tells Delay the user's hours"),
 })
 
@@ -43,7 +50,13 @@ export const CustomEventsBody = Schema.Union([
     {
       events: [
         { event: "open", tracking_id: "01a1fffb-8ba1-713d-835a-86c5a52cea17", event_id: "o-1", automated: true },
-        { event: "order_completed", user_id: "ann", event_id: "order-50314", occurred_at: "2026-02-03T12:10:05Z" },
+        {
+          event: "order_completed",
+          user_id: "ann",
+          event_id: "order-50314",
+          occurred_at: "2026-02-03T12:10:05Z",
+          value: 49.9,
+        },
       ],
     },
   ],

@@ -18,6 +18,8 @@ export const StoryEvent = Schema.Struct({
   received_at: Schema.String,
   automated: described(Schema.Boolean, "Its source says that a machine did it"),
   link: Schema.NullOr(Schema.String),
+  value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null where none was given"),
+  currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null where none was given"),
   effect: described(
     Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched"]),
     "`counted`: learned from; `repeated`: its kind was counted already; `automated`: a machine's, counted apart; " +

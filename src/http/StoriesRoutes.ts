@@ -18,6 +18,8 @@ const eventToWire = (event: StoryEvent) => ({
   received_at: event.receivedAt.toISOString(),
   automated: event.automated,
   link: event.link,
+  value: event.value,
+  currency: event.currency,
   effect: event.effect,
   reason: event.reason,
 })

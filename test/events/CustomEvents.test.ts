@@ -137,6 +137,20 @@ describe("CustomEvents: names of events", () => {
     assert.strictEqual(one({ event: "click.v2", user_id: "u" }).event, "click")
   })
 
+  it("reads the value of a conversion, under the first key that has a number", () => {
+    const order = (members: object) => one({ event: "order_completed", tracking_id: "t", ...members })
+    assertOrder("value revenue amount total", (members) => order(members).value, 1, 2.5)
+    assert.deepInclude(order({ value: " 49.90 ", currency: "eur" }), { value: 49.9, currency: "EUR" })
+    assert.strictEqual(order({ value: "n/a", properties: { revenue: 7 } }).value, 7)
+    assert.strictEqual(order({ value: 0 }).value, 0)
+    for (const value of [-1, 1e10, "1e3", "12,50", "", null, true, [5], "9".repeat(41)]) {
+      assert.isUndefined(order({ value, currency: "EUR" }).value, String(value))
+      assert.isUndefined(order({ value, currency: "EUR" }).currency)
+    }
+    assert.isUndefined(order({ value: 5, currency: "euros" }).currency)
+    assert.isUndefined(one({ event: "click", tracking_id: "t", value: 5 }).value, "other events have no value")
+  })
+
   it("takes another name with a tracking id for a conversion", () => {
     assert.strictEqual(one({ event: "trial_started", tracking_id: "t" }).event, "conversion")
     assert.strictEqual(one({ event: "trial_started", properties: { trackingId: "t" } }).event, "conversion")

@@ -5,6 +5,7 @@ import type { TemplateId } from "../../src/domain/Ids.ts"
 import { StickyChoices } from "../../src/decisions/StickyChoices.ts"
 import { Inbox } from "../../src/events/Inbox.ts"
 import { Intake } from "../../src/events/Intake.ts"
+import { Stories } from "../../src/events/Stories.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { shuffle, story } from "../process/storm.ts"
@@ -44,6 +45,31 @@ describe("Intake", () => {
         yield* decide("early", "soon")
         yield* settle("early")
         assert.deepStrictEqual(yield* tallies("early"), ["a plan=pro learned: click 1, decisions 1, open 1"])
+      }))
+
+    it.effect("keeps the value of a conversion, also while it waits for its decision", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* makeOrg("worth")
+        const order = { event: "conversion", tracking_id: "soon", event_id: "o1", value: 49.9, currency: "EUR" }
+        yield* receive("worth", [order, { event: "conversion", tracking_id: "soon", event_id: "o2" }])
+        yield* settle("worth")
+        yield* decide("worth", "soon", { template: "t" })
+        yield* decide("worth", "soon", { template: "u" })
+        yield* settle("worth", "t", "u")
+        const rows = yield* sql<{ templateId: string; value: number | null; currency: string | null }>`
+          SELECT e.template_id, e.value, e.currency FROM events e
+          WHERE e.org_slug = 'worth' ORDER BY e.event_key, e.template_id`
+        assert.deepStrictEqual(
+          rows.map(({ currency, templateId, value }) => [templateId, value, currency]),
+          [["t", 49.9, "EUR"], ["u", 49.9, "EUR"], ["t", null, null], ["u", null, null]],
+        )
+        const story = yield* (yield* Stories).find(
+          org("worth"),
+          { trackingId: "soon" },
+          { after: undefined, limit: 10 },
+        )
+        assert.deepInclude(story.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))
 
     it.effect("keeps what it does not understand, says where and why, and counts the rest", () =>

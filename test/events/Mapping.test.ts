@@ -31,6 +31,15 @@ describe("Mapping: what it reads", () => {
     })
   })
 
+  it("reads value and currency of conversions", () => {
+    const input = { ...least, value: "$.order.total", currency: { from: ["$.order.unit", { literal: "USD" }] } }
+    const of = (kind: string, order: object) => one(input, { kind, tid: "t", order })
+    assert.deepInclude(of("conversion", { total: "12.50", unit: "eur" }), { value: 12.5, currency: "EUR" })
+    assert.deepInclude(of("conversion", { total: 3 }), { value: 3, currency: "USD" })
+    assert.notProperty(of("conversion", { total: "much" }), "currency")
+    assert.notProperty(of("click", { total: 3 }), "value")
+  })
+
   it("takes the first alternate that has a value: a path, JSON in a text, a parameter of a URL", () => {
     const of = (more: object) =>
       one(rich, { account: "acc", data: { items: [{ channel: "push", kind: "open", ...more }] } })

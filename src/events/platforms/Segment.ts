@@ -15,6 +15,7 @@ import {
   parseInstant,
   textOf,
   trackingIdOf,
+  valueIn,
   zoneIn,
 } from "../Reading.ts"
 import { recipientOf } from "../Recipient.ts"
@@ -205,6 +206,7 @@ const readTrack = (
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
     ...recipientOf({ event, user: call.user }, !/^(push|sms) /.test(name), [{ email: call.email }], ["email"]),
+    ...valueIn(event, [call.properties], ["revenue", "value", "total"]),
     ...zoneIn(call.contexts, ["timezone"]),
   }
 }

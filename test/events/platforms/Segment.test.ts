@@ -93,7 +93,7 @@ const payloads: ReadonlyArray<readonly [name: string, body: object, event: Norma
   [
     "an order",
     track("Order Completed", { order_id: "o-77", revenue: 59.9, currency: "EUR", products: [{ sku: "a" }] }),
-    expected("conversion"),
+    expected("conversion", { value: 59.9, currency: "EUR" }),
   ],
   [
     "an order with our id among the campaign's values",

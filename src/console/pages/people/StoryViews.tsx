@@ -31,6 +31,10 @@ const modes: Readonly<Record<string, string>> = {
 
 const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
 
+/** The value of a conversion, such as `worth 49.9 EUR`. */
+const valueText = ({ currency, value }: Pick<StoryEvent, "currency" | "value">) =>
+  `worth ${value}${currency === null ? "" : ` ${currency}`}`
+
 const Events = ({ caption, events, zone }: {
   readonly caption: string
   readonly events: ReadonlyArray<StoryEvent>
@@ -42,6 +46,7 @@ const Events = ({ caption, events, zone }: {
     rows={events.map((event) => [
       <>
         {event.event.replace("_", " ")}
+        {event.value === null ? null : <span class="sub">{valueText(event)}</span>}
         {event.link === null ? null : <span class="sub">{event.link}</span>}
       </>,
       {
