@@ -35,7 +35,8 @@ const migrateCommand = Command.make("migrate", {}, () =>
     Effect.provide(layerQuiet),
   )).pipe(Command.withDescription("Bring the database's tables up to date; serve does so too"))
 
-const managed = Layer.merge(Connection.layer, layerQuiet)
+// Opening the store is quiet as well: its progress would stand before the JSON of a command.
+const managed = Layer.provideMerge(Connection.layer, layerQuiet)
 
 /** Every command but `serve`. */
 export const commands = [
