@@ -97,7 +97,7 @@ const start = async (name: string) => {
   await ended
 }
 
-/** What happens before the service has a database, each alone. */
+/** Makes the files of a database and starts a server on them, as the service does. */
 const database = Effect.scoped(Effect.gen(function* () {
   const folders = yield* prepare(dataDir)
   const programs = yield* find({
