@@ -142,6 +142,13 @@ describe.runIf(isLinux)("The embedded database", () => {
     120_000,
   )
 
+  it.live("is made by a command as well, which prints its result alone", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { ended, output } = run(["org", "list", "--json"], { DATA_DIR: join(yield* temporaryFolder, "data") })
+      assert.deepStrictEqual(yield* Effect.promise(() => ended), { code: 0, signal: null })
+      assert.strictEqual(output().trim(), "[]")
+    })))
+
   it.live("says what is wrong with its files, in one line", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
