@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -33,4 +33,7 @@ export const checkOutPreviousRelease = (folder: string): void => {
   const archive = git("archive", commit, "src", "schema", "examples", "package.json", "deno.json", "tsconfig.json")
   execFileSync("tar", ["-x", "-C", folder], { input: archive })
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
+  // Packages that only the release has are not installed here. It does not load them on a DATABASE_URL.
+  const config = JSON.parse(readFileSync(join(folder, "deno.json"), "utf8"))
+  writeFileSync(join(folder, "deno.json"), JSON.stringify({ ...config, nodeModulesDir: "manual" }))
 }
