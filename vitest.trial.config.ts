@@ -8,6 +8,7 @@ export default defineConfig({
     include: [
       "test/process/Kill.test.ts",
       "test/process/Embedded.test.ts",
+      "test/process/PowerCut.test.ts",
       "test/process/EventStorm.test.ts",
       "test/process/StoreOutage.test.ts",
       "test/process/DeliverStorm.test.ts",
@@ -17,6 +18,8 @@ export default defineConfig({
     ],
     env: {
       KILLS: "50",
+      POWER_CUT_ROWS: "2000",
+      POWER_CUTS: "20",
       STORM_EVENTS: "1000000",
       OUTAGES: "20",
       DELIVER_MESSAGES: "20000",
