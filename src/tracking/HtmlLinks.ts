@@ -1,0 +1,110 @@
+import { QuoteType, Tokenizer } from "htmlparser2"
+
+/** The new address of a link; undefined leaves it as it is. `url` has its character references resolved. */
+export type Rewrite = (url: string, written: string) => string | undefined
+
+/** Replaces a part of a text. */
+interface Change {
+  readonly from: number
+  readonly to: number
+  readonly text: string
+}
+
+const isSpace = (code: number) => code === 0x20 || code === 9 || code === 10 || code === 12 || code === 13
+
+/** Where the value of an attribute begins whose name ends at `nameEnd`, behind its quote. */
+const valueStart = (html: string, nameEnd: number): number => {
+  let at = nameEnd
+  while (isSpace(html.charCodeAt(at))) at++
+  if (html[at] === "=") at++
+  while (isSpace(html.charCodeAt(at))) at++
+  return html[at] === '"' || html[at] === "'" ? at + 1 : at
+}
+
+const applied = (html: string, changes: ReadonlyArray<Change>): string => {
+  if (changes.length === 0) return html
+  const parts: Array<string> = []
+  let copied = 0
+  for (const { from, text, to } of changes) {
+    parts.push(html.slice(copied, from), text)
+    copied = to
+  }
+  parts.push(html.slice(copied))
+  return parts.join("")
+}
+
+/**
+ * Gives the links of HTML new addresses: the first `href` of each `a` and `area`, in any quotes or none. `end` is inserted
+ * before the last `</body>`, or at the end where there is none. Everything else stays as it is to the last character:
+ * comments (conditional ones too), scripts, styles, and tags that do not end. Takes linear time. A new address must have
+ * no spaces, quotes, `<`, `>` or `&`.
+ */
+export const rewriteHtml = (html: string, rewrite: Rewrite, end = ""): string => {
+  const changes: Array<Change> = []
+  let isLink = false
+  let isHrefSeen = false
+  let nameEnd = 0
+  /** The value of the `href` that is being read. */
+  let url: string | undefined
+  /** The link of the tag, which counts once the tag ends: one that does not is text to a reader. */
+  let pending: (Omit<Change, "text"> & { readonly url: string }) | undefined
+  let bodyEnd = -1
+  const close = () => {
+    if (pending !== undefined) {
+      const { from, to, url } = pending
+      const text = rewrite(url, html.slice(from, to))
+      if (text !== undefined) changes.push({ from, to, text })
+    }
+    pending = undefined
+    isLink = false
+  }
+  const tokenizer = new Tokenizer({ decodeEntities: true }, {
+    onopentagname(start, stop) {
+      const name = html.slice(start, stop).toLowerCase()
+      isLink = name === "a" || name === "area"
+      isHrefSeen = false
+      pending = undefined
+    },
+    onattribname(start, stop) {
+      url = undefined
+      if (!isLink || isHrefSeen || stop - start !== 4 || html.slice(start, stop).toLowerCase() !== "href") return
+      isHrefSeen = true
+      nameEnd = stop
+      url = ""
+    },
+    onattribdata(start, stop) {
+      if (url !== undefined) url += html.slice(start, stop)
+    },
+    onattribentity(codepoint) {
+      if (url !== undefined) url += String.fromCodePoint(codepoint)
+    },
+    onattribend(quote, stop) {
+      if (url === undefined) return
+      const from = valueStart(html, nameEnd)
+      // Behind the closing quote, where there is one.
+      const to = quote === QuoteType.Single || quote === QuoteType.Double ? stop - 1 : stop
+      if (to > from) pending = { from, to, url }
+      url = undefined
+    },
+    onopentagend: close,
+    onselfclosingtag: close,
+    onclosetag(start, stop) {
+      if (stop - start === 4 && html.slice(start, stop).toLowerCase() === "body") bodyEnd = html.lastIndexOf("<", start)
+    },
+    oncdata() {},
+    oncomment() {},
+    ondeclaration() {},
+    onend() {},
+    onprocessinginstruction() {},
+    ontext() {},
+    ontextentity() {},
+  })
+  tokenizer.write(html)
+  tokenizer.end()
+  if (end !== "") {
+    const at = bodyEnd === -1 ? html.length : bodyEnd
+    const place = changes.findIndex(({ from }) => from >= at)
+    changes.splice(place === -1 ? changes.length : place, 0, { from: at, to: at, text: end })
+  }
+  return applied(html, changes)
+}

@@ -1,0 +1,103 @@
+import { rewriteHtml } from "./HtmlLinks.ts"
+import { rewriteText } from "./TextLinks.ts"
+import { type LinkRef, targetKey } from "./Token.ts"
+
+// How a message is changed so that its opens and clicks can be measured. Pure.
+
+/** Stands for the tracking id in targets that messages share. No URL has these characters. */
+export const idPlace = "<tracking_id>"
+
+/** Links of one message that are tracked; further ones stay as they are. */
+export const maxTracked = 1_000
+
+/** Longer addresses stay as they are. Unit: characters. */
+const maxTarget = 2_000
+
+/** A message that is to be measured. */
+export interface Untracked {
+  /** Id of the delivery, also the tracking id in its links. */
+  readonly id: string
+  readonly vars: Readonly<Record<string, string>>
+  /** Variables whose links are tracked, as HTML and as plain text. */
+  readonly html: ReadonlyArray<string>
+  readonly text: ReadonlyArray<string>
+  /** The variable that gets the pixel; undefined for a message without HTML. */
+  readonly body: string | undefined
+  /** The variant's sources. A link that stands in one of them is the same for all recipients. */
+  readonly sources: ReadonlyArray<string>
+  /** Links that are left alone, such as the unsubscribe link, by their start. */
+  readonly kept: ReadonlyArray<string>
+  readonly clicks: boolean
+  readonly opens: boolean
+  /** Addresses of the pixel and of a link. */
+  readonly pixelUrl: () => string
+  readonly clickUrl: (link: LinkRef) => string
+}
+
+/** A message as it leaves, with the targets of its links. */
+export interface Tracked {
+  readonly vars: Readonly<Record<string, string>>
+  /** Targets that other messages may have, by key. */
+  readonly shared: ReadonlyMap<string, string>
+  /** Targets that this message has alone, in the order of their numbers. */
+  readonly own: ReadonlyArray<string>
+}
+
+/** Where a link leads, in ASCII; undefined for a link that a redirect cannot stand for: `mailto:`, `tel:`, a fragment. */
+export const targetOf = (url: string): string | undefined => {
+  const text = url.trim()
+  if (!/^https?:\/\//i.test(text) || text.length > maxTarget || !URL.canParse(text)) return undefined
+  const { href } = new URL(text)
+  return href.length > maxTarget ? undefined : href
+}
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+/** A pixel that shows nothing and takes no room. */
+const pixel = (url: string) =>
+  `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
+
+/**
+ * Leads the links of a message through this service and adds the pixel. The target of a link that stands in the variant's
+ * source, with or without the tracking id that Deliver appends, is shared by all messages of the variant; any other target
+ * may hold something of the recipient's and stays with the message.
+ */
+export const track = (message: Untracked): Tracked => {
+  const { body, clicks, clickUrl, html, id, kept, opens, pixelUrl, sources, text, vars } = message
+  const shared = new Map<string, string>()
+  const own: Array<string> = []
+  const known = new Map<string, string>()
+  const appended = new RegExp(`(?:[?&]|&amp;)tracking_id=${escaped(id)}`)
+  const isShared = (written: string) => {
+    const source = written.replace(appended, "")
+    return sources.some((one) => one.includes(source))
+  }
+  const refOf = (target: string, written: string): LinkRef => {
+    if (!isShared(written)) return own.push(target) - 1
+    const key = targetKey(target)
+    shared.set(key, target)
+    return key
+  }
+  const rewrite = (url: string, written: string): string | undefined => {
+    const target = targetOf(url)
+    if (target === undefined || kept.some((start) => target.startsWith(start))) return undefined
+    const general = target.replaceAll(id, idPlace)
+    const before = known.get(general)
+    if (before !== undefined) return before
+    if (known.size >= maxTracked) return undefined
+    const address = clickUrl(refOf(general, written))
+    known.set(general, address)
+    return address
+  }
+  const changed = new Map<string, string>()
+  for (const name of html) {
+    const end = opens && name === body ? pixel(pixelUrl()) : ""
+    changed.set(name, rewriteHtml(vars[name]!, clicks ? rewrite : () => undefined, end))
+  }
+  if (clicks) { for (const name of text) changed.set(name, rewriteText(vars[name]!, rewrite)) }
+  return {
+    vars: Object.fromEntries(Object.entries(vars).map(([name, value]) => [name, changed.get(name) ?? value])),
+    shared,
+    own,
+  }
+}

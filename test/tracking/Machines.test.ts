@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { isMachineClick, isMachineOpen } from "../../src/tracking/Machines.ts"
+import { Recent } from "../../src/tracking/Recent.ts"
+
+const chrome =
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
+
+describe("Machines", () => {
+  for (
+    const [name, agent, opens, clicks] of [
+      ["a browser", chrome, false, false],
+      [
+        "Apple Mail",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)",
+        false,
+        false,
+      ],
+      ["Apple's privacy proxy", "Mozilla/5.0", true, false],
+      [
+        "Gmail's image proxy",
+        "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)",
+        false,
+        false,
+      ],
+      [
+        "Gmail's prefetch",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 " +
+        "Safari/537.36 Edge/12.246 Mozilla/5.0",
+        true,
+        false,
+      ],
+      [
+        "Yahoo's image proxy",
+        "YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html",
+        false,
+        false,
+      ],
+      ["Mimecast", "Mozilla/5.0 (compatible; Mimecast URL Protect)", true, true],
+      ["Barracuda", "BarracudaCentral.org Link Scanner", true, true],
+      ["a preview", "Mozilla/5.0 (Windows NT) SkypeUriPreview Preview/0.5", true, true],
+      ["a crawler", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", true, true],
+    ] as const
+  ) {
+    it(`takes ${name} for ${opens ? "a machine" : "a person"} at an open, ${clicks ? "a machine" : "a person"} at a click`, () => {
+      assert.deepStrictEqual(
+        [isMachineOpen({ "user-agent": agent }), isMachineClick({ "user-agent": agent })],
+        [opens, clicks],
+      )
+    })
+  }
+
+  it("takes what a browser fetches ahead for a machine's", () => {
+    for (const header of ["sec-purpose", "purpose", "x-moz"]) {
+      const headers = { "user-agent": chrome, [header]: "prefetch" }
+      assert.deepStrictEqual([isMachineOpen(headers), isMachineClick(headers)], [true, true])
+    }
+    assert.deepStrictEqual([isMachineOpen({}), isMachineClick({})], [false, false])
+  })
+})
+
+describe("Recent", () => {
+  it("forgets the least recently used beyond its weight", () => {
+    const recent = new Recent<number>(10)
+    for (const [key, weight] of [["a", 4], ["b", 4]] as const) recent.set(key, 1, weight)
+    recent.get("a")
+    recent.set("c", 1, 4)
+    assert.deepStrictEqual(["a", "b", "c"].map((key) => recent.get(key)), [1, undefined, 1])
+    recent.set("d", 1, 11)
+    assert.deepStrictEqual([recent.size, recent.get("d")], [0, undefined])
+  })
+})

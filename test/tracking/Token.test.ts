@@ -1,0 +1,81 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { Buffer } from "node:buffer"
+import { createHmac, randomBytes, randomUUID } from "node:crypto"
+import type { OrgSlug } from "../../src/domain/Ids.ts"
+import { hmac, orgTag, readToken, targetKey, tokenKey, type TokenKind, writeToken } from "../../src/tracking/Token.ts"
+
+const org = (slug: string) => slug as OrgSlug
+const key = tokenKey(Buffer.alloc(32, 7))
+const orgs = [org("acme"), org("harbour")]
+const orgsOf = (tag: number) => orgs.filter((one) => orgTag(one) === tag)
+const kinds: ReadonlyArray<TokenKind> = ["open", "click", "unsubscribe"]
+
+const sample = (kind: TokenKind) => ({
+  org: orgs[0]!,
+  id: randomUUID(),
+  link: kind === "click" ? targetKey("https://shop.example/") : undefined,
+})
+
+describe("A token", () => {
+  it("is read as it was written, in at most 60 characters that need no encoding in a URL", () => {
+    for (const kind of kinds) {
+      for (const link of kind === "click" ? [0, 1, 999, targetKey("https://shop.example/")] : [undefined]) {
+        const token = { ...sample(kind), link }
+        const text = writeToken(key, kind, token)
+        assert.deepStrictEqual(readToken(key, kind, text, orgsOf), token)
+        assert.isAtMost(text.length, 60)
+        assert.match(text, /^[A-Za-z0-9_-]+$/)
+      }
+    }
+  })
+
+  it("is valid for its own route, organization and key alone", () => {
+    for (const kind of kinds) {
+      const token = sample(kind)
+      const text = writeToken(key, kind, token)
+      for (const other of kinds.filter((one) => one !== kind)) {
+        assert.isUndefined(readToken(key, other, text, orgsOf))
+      }
+      assert.isUndefined(readToken(tokenKey(randomBytes(32)), kind, text, orgsOf))
+      assert.isUndefined(readToken(key, kind, text, () => []))
+      // Of another organization whose slug begins with the same digest.
+      assert.isUndefined(readToken(key, kind, text, () => [orgs[1]!]))
+      assert.deepStrictEqual(readToken(key, kind, text, () => [orgs[1]!, orgs[0]!]), token)
+    }
+  })
+
+  it("is not valid with any character changed, left out or added", () => {
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    for (const kind of kinds) {
+      const text = writeToken(key, kind, sample(kind))
+      for (let at = 0; at < text.length; at++) {
+        for (const one of alphabet) {
+          if (one === text[at]) continue
+          assert.isUndefined(readToken(key, kind, text.slice(0, at) + one + text.slice(at + 1), orgsOf))
+        }
+        assert.isUndefined(readToken(key, kind, text.slice(0, at) + text.slice(at + 1), orgsOf))
+      }
+      for (const more of ["A", "=", "AAAA", " ", "/", "%00"]) {
+        assert.isUndefined(readToken(key, kind, text + more, orgsOf))
+      }
+    }
+  })
+
+  it("is none in any other text", () => {
+    fc.assert(fc.property(fc.string({ maxLength: 80 }), fc.constantFrom(...kinds), (text, kind) => {
+      assert.isUndefined(readToken(key, kind, text, () => orgs))
+    }))
+  })
+
+  it("is signed with HMAC-SHA256", () => {
+    fc.assert(fc.property(
+      fc.uint8Array({ minLength: 1, maxLength: 64 }),
+      fc.uint8Array({ maxLength: 300 }),
+      (secret, message) => {
+        const expected = createHmac("sha256", secret).update(message).digest("hex")
+        assert.strictEqual(hmac(tokenKey(secret), message).toString("hex"), expected)
+      },
+    ))
+  })
+})
