@@ -3,7 +3,10 @@ import { Settings } from "../Settings.ts"
 import { countRefused } from "./RequestMetrics.ts"
 
 /** What a request is for, which decides when it is refused. `health` never is. */
-export type Kind = "api" | "webhook" | "management" | "health"
+export type Kind = "api" | "webhook" | "tracking" | "management" | "health"
+
+/** Links in messages, which anybody can open. */
+const tracked = /^\/[cou]\//
 
 const health = new Set(["/healthz", "/readyz", "/metrics"])
 
@@ -11,6 +14,7 @@ const health = new Set(["/healthz", "/readyz", "/metrics"])
 export const kindOf = (url: string): Kind => {
   if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
   if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
+  if (tracked.test(url)) return "tracking"
   const end = url.indexOf("?")
   return health.has(end === -1 ? url : url.slice(0, end)) ? "health" : "management"
 }
@@ -19,7 +23,13 @@ export const kindOf = (url: string): Kind => {
  * How many of a kind may be in work, in parts of the limit. Each has its own, so that none can take the service away from the
  * others, whoever asks: platforms punish errors, and whoever looks into an overload needs the console.
  */
-const parts: Readonly<Record<Kind, number>> = { api: 1, webhook: 0.5, management: 0.5, health: Infinity }
+const parts: Readonly<Record<Kind, number>> = {
+  api: 1,
+  webhook: 0.5,
+  tracking: 0.5,
+  management: 0.5,
+  health: Infinity,
+}
 
 /** The event loop is overloaded when whatever is due runs this late, all the time. Unit: milliseconds. */
 export const lateMillis = 50
@@ -55,7 +65,7 @@ export const waitedMillis = (request: object): number => waited.get(request) ?? 
  */
 export class Gate {
   inFlight = 0
-  readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
+  readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   limit: number
   /** Requests that wait to be let in. */
   waiting = 0
@@ -67,7 +77,7 @@ export class Gate {
   late = 0
   /** Requests answered per millisecond of late, while it is looked at. */
   rate = 0
-  readonly shed: Record<Kind, number> = { api: 0, webhook: 0, management: 0, health: 0 }
+  readonly shed: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   #left = 0
   #looked: Array<{ readonly late: number; readonly passed: number; readonly left: number }> = []
 
@@ -118,8 +128,9 @@ export class Gate {
 
 /** Requests refused because there was too much to do, by kind. */
 const shedRequests = Metric.counter("parlance_shed_requests_total", { incremental: true })
+const shedKinds = ["api", "webhook", "tracking", "management"] as const
 const shedBy = Object.fromEntries(
-  (["api", "webhook", "management"] as const).map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
+  shedKinds.map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
 )
 /** Requests in work, and how many may be. */
 const inFlight = Metric.gauge("parlance_in_flight_requests")
@@ -140,14 +151,14 @@ export class LoadGate extends Context.Service<LoadGate, {
     LoadGate,
     Effect.gen(function* () {
       const gate = new Gate((yield* Settings).maxInFlight)
-      const reported: Record<string, number> = { api: 0, webhook: 0, management: 0 }
+      const reported: Record<string, number> = { api: 0, webhook: 0, tracking: 0, management: 0 }
       const report = Effect.gen(function* () {
         yield* Metric.update(inFlight, gate.inFlight)
         yield* Metric.update(inFlightLimit, gate.limit)
         yield* Metric.update(waiting, gate.waiting)
         yield* Metric.update(resting, gate.resting)
         yield* Metric.update(eventLoopDelay, gate.late / 1000)
-        for (const kind of ["api", "webhook", "management"] as const) {
+        for (const kind of shedKinds) {
           const more = gate.shed[kind] - reported[kind]!
           reported[kind] = gate.shed[kind]
           yield* Metric.update(shedBy[kind]!, more)

@@ -78,7 +78,7 @@ const waitingBytes = 64 * 1024 * 1024
 const requestBytes = 8 * 1024
 const bodyBytes = 128 * 1024
 
-const kinds = ["management", "webhook", "api"] as const
+const kinds = ["management", "webhook", "tracking", "api"] as const
 
 interface Waiting extends Asked {
   readonly since: number
@@ -104,7 +104,12 @@ export const install = (
 ): { readonly busy: () => ReadonlySet<Socket> } => {
   // Those that count as in work.
   const inWork = new Set<InWork>()
-  const waiting = { management: new Line<Waiting>(), webhook: new Line<Waiting>(), api: new Line<Waiting>() }
+  const waiting = {
+    management: new Line<Waiting>(),
+    webhook: new Line<Waiting>(),
+    tracking: new Line<Waiting>(),
+    api: new Line<Waiting>(),
+  }
   let held = 0
   const resting = new Line<Socket>()
   // The requests a connection has sent besides the one it is answering, and what had been written to it when this began.

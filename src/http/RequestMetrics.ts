@@ -14,6 +14,7 @@ export type RouteKind =
   | "deliver"
   | "delay"
   | "webhook"
+  | "tracking"
   | "management"
   | "console"
   | "operations"
@@ -26,6 +27,9 @@ const prefixes: ReadonlyArray<readonly [string, RouteKind]> = [
   ["/api/deliver/", "deliver"],
   ["/api/delay/", "delay"],
   ["/api/webhook/", "webhook"],
+  ["/o/", "tracking"],
+  ["/c/", "tracking"],
+  ["/u/", "tracking"],
   ["/console/api/", "management"],
   ["/console", "console"],
 ]

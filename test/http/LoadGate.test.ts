@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Gate, kindOf, lateMillis, lookMillis } from "../../src/http/LoadGate.ts"
+import { Gate, type Kind, kindOf, lateMillis, lookMillis } from "../../src/http/LoadGate.ts"
 
-const enter = (gate: Gate, kind: "api" | "webhook" | "management" | "health", times: number) => {
+const enter = (gate: Gate, kind: Kind, times: number) => {
   let entered = 0
   for (; entered < times && !gate.isFull(kind); entered++) gate.enter(kind)
   return entered
@@ -12,9 +12,10 @@ describe("Gate", () => {
     const gate = new Gate(100)
     assert.strictEqual(enter(gate, "management", 150), 50)
     assert.strictEqual(enter(gate, "webhook", 150), 50)
+    assert.strictEqual(enter(gate, "tracking", 150), 50)
     assert.strictEqual(enter(gate, "api", 150), 100)
     assert.strictEqual(enter(gate, "health", 1000), 1000)
-    assert.strictEqual(gate.inFlight, 1200)
+    assert.strictEqual(gate.inFlight, 1250)
     for (let i = 0; i < 60; i++) gate.leave("api")
     assert.isTrue(gate.isFull("management"))
     assert.strictEqual(enter(gate, "api", 150), 60)
@@ -58,6 +59,10 @@ describe("Gate", () => {
       "/",
       "http://parlance.local/api/generate/a",
       "http://parlance.local",
+      "/c/token",
+      "/o/token.gif",
+      "/u/token?x",
+      "/console",
     ]
     assert.deepStrictEqual(kinds.map(kindOf), [
       "api",
@@ -67,6 +72,10 @@ describe("Gate", () => {
       "health",
       "management",
       "api",
+      "management",
+      "tracking",
+      "tracking",
+      "tracking",
       "management",
     ])
   })

@@ -198,7 +198,7 @@ describe("A server behind a gate", () => {
     assert.deepStrictEqual(seen.slice(limit * 2).filter(api), late.filter(api))
     assert.sameMembers(seen.slice(limit * 2), late)
     assert.strictEqual(gate.waiting, 0)
-    assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, management: 0, health: 0 })
+    assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 })
   })
 
   it("keeps nothing in work for a client that asks many things at once and goes", async () => {
@@ -273,7 +273,7 @@ describe("A server behind a gate", () => {
     assert.match(refused.headers, /\r\nretry-after: [1-5](\r|$)/i)
     assert.match(refused.headers, /\r\nx-request-id: mine(\r|$)/i)
     assert.deepInclude(JSON.parse(refused.body), { type: "/problems/unavailable", status: 503 })
-    assert.deepStrictEqual(gate.shed, { api: 1, webhook: 0, management: 0, health: 0 })
+    assert.deepStrictEqual(gate.shed, { api: 1, webhook: 0, tracking: 0, management: 0, health: 0 })
     assert.notInclude(seen, "/api/generate/late")
     await answerOne()
     line.send("POST /api/generate/again HTTP/1.1\r\n")
@@ -322,7 +322,7 @@ describe("A server behind a gate", () => {
     await waitUntil("what came later over another one waits", () => gate.waiting === limit * 3)
     while (!seen.includes("/api/generate/again")) await answerOne()
     await waitUntil("none rests any more", () => gate.resting === 0)
-    assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, management: 0, health: 0 })
+    assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 })
   })
 
   it("reads them again after a while, however many wait", async () => {
