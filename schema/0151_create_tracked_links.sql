@@ -3,7 +3,7 @@ CREATE TABLE IF NOT EXISTS tracked_links (
   org_slug text NOT NULL,
   -- The first 12 bytes of the SHA-256 of the target, base64url.
   key text NOT NULL,
-  -- `{tracking_id}` in it stands for the tracking id of the message.
+  -- `<tracking_id>` in it stands for the tracking id of the message.
   target text NOT NULL,
   -- The last day (UTC) on which a message with this link was queued.
   used_on date NOT NULL,

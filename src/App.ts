@@ -62,6 +62,7 @@ import * as SuppressionsRoutes from "./http/SuppressionsRoutes.ts"
 import * as StoriesRoutes from "./http/StoriesRoutes.ts"
 import * as TemplateIndexRoutes from "./http/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./http/TemplateRoutes.ts"
+import * as TrackingRoutes from "./http/TrackingRoutes.ts"
 import * as VariantRoutes from "./http/VariantRoutes.ts"
 import * as WebhookRoutes from "./http/WebhookRoutes.ts"
 import * as WebhooksManagementRoutes from "./http/WebhooksManagementRoutes.ts"
@@ -93,6 +94,9 @@ import { Suppressions } from "./suppressions/Suppressions.ts"
 import * as ServerWatch from "./store/ServerWatch.ts"
 import * as StoreFromSettings from "./store/StoreFromSettings.ts"
 import * as LoopWatch from "./telemetry/LoopWatch.ts"
+import { Reactions } from "./tracking/Reactions.ts"
+import { Targets } from "./tracking/Targets.ts"
+import { Tracking } from "./tracking/Tracking.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
@@ -113,6 +117,7 @@ const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => Addr
 /** What is sent: the queue, and the ways out of it. */
 const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
+  Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
   Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer))),
   Layer.provideMerge(layerGuard),
 )
@@ -150,6 +155,7 @@ export const layerServices = Layer.mergeAll(
   OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
   Drain.layer,
   Retention.layer,
+  Reactions.layer,
 ).pipe(
   Layer.provideMerge(Decider.layer),
   Layer.provideMerge(Judging.layer),
@@ -221,6 +227,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(DelayRoutes.layer),
   Layer.merge(DeliverRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
+  Layer.merge(TrackingRoutes.layer),
   Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),
 )

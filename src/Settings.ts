@@ -16,6 +16,7 @@ import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 import { type DatabaseTarget, parse as parseDatabaseUrl } from "./store/DatabaseUrl.ts"
+import { trackingUrlFault } from "./domain/Tracking.ts"
 
 const atLeast = (minimum: number, name: string) =>
   Config.schema(
@@ -163,6 +164,16 @@ const config = {
   host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
+  /**
+   * `TRACKING_URL`: where tracked links, pixels and unsubscribe links in e-mails begin, such as `https://links.example.com`.
+   * Default `PUBLIC_URL`.
+   */
+  trackingUrl: checked(
+    "TRACKING_URL",
+    (text) => trackingUrlFault(text) === undefined,
+    "must be a URL such as https://links.example.com, without a query",
+  )
+    .pipe(Config.map((text) => text === "" ? Option.none() : Option.some(new URL(text)))),
   /**
    * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for one of the service's own in `DATA_DIR`.
    * Default: `external` if `DATABASE_URL` is set; the container image sets `external`.

@@ -15,6 +15,8 @@ export interface Message {
   readonly vars: Readonly<Record<string, string>>
   /** Which of them are `html`; the others are plain text. */
   readonly formats: Readonly<Record<string, "text" | "html">>
+  /** Where the recipient unsubscribes, and whether the template asks for that in the headers. Absent: no such link. */
+  readonly unsubscribe?: { readonly url: string; readonly isListed: boolean }
   /** 1 for the first attempt. */
   readonly attempt: number
   /** When it was queued; the same in every attempt. Unix milliseconds. */

@@ -10,6 +10,7 @@ import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
 import { Composer } from "./Composer.ts"
 import type { Connection } from "./Connection.ts"
+import type { Variables } from "./connections/Entry.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
 
 /** What an administrator enters. What is absent stays as it is; secrets are merged by name, the others replaced whole. */
@@ -61,6 +62,8 @@ export interface ActiveConnection {
   readonly name: string
   readonly platform: PlatformName
   readonly paused: boolean
+  /** Variables that become parts of an e-mail; empty for the default names. */
+  readonly variables: typeof Variables.Type
   /** Changes whenever anything is entered anew. */
   readonly version: string
 }
@@ -140,8 +143,10 @@ export class Connections extends Context.Service<Connections, {
         const row = enabled.find(({ isDefault }) => isDefault) ?? enabled[0]
         if (row === undefined) inUse.delete(org)
         else {
-          const { name, paused, platform, updatedAt } = row
-          inUse.set(org, { name, platform, paused, version: `${name} ${updatedAt.getTime()}` })
+          const { name, paused, platform, settings, updatedAt } = row
+          // Checked when it was entered.
+          const variables = (settings["variables"] ?? {}) as typeof Variables.Type
+          inUse.set(org, { name, platform, paused, variables, version: `${name} ${updatedAt.getTime()}` })
         }
       }))
 

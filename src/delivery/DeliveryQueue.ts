@@ -17,6 +17,9 @@ import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { reasonTexts, suppressionFor, SuppressionReason } from "../suppressions/Suppression.ts"
 import { carried } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
+import { Targets } from "../tracking/Targets.ts"
+import { type MessageTracking, Tracking } from "../tracking/Tracking.ts"
+import { linkParts } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
 import { type Asked, findKnown, keptHours, type Known, type Standing } from "./KnownRequests.ts"
 
@@ -110,11 +113,19 @@ interface Entry {
   readonly copyId: CopyId
   readonly email: string
   readonly vars: Readonly<Record<string, string>>
+  /** Targets of tracked links: those that other messages may have, by key, and those of this one alone. */
+  readonly shared: ReadonlyMap<string, string>
+  readonly own: ReadonlyArray<string>
   readonly formats: Readonly<Record<string, "text" | "html">>
   readonly sendAt: number | undefined
   readonly idempotency: DeliverAsk["idempotency"]
   /** The trace that asked for it, if that is one that is sent. */
   readonly traceparent: string | undefined
+}
+
+/** The names of a new message: its id, its trace, and the addresses that its id stands in. */
+interface Named extends Pick<Entry, "id" | "traceparent"> {
+  readonly message: MessageTracking
 }
 
 type Stored = "queued" | "repeated" | "reused"
@@ -132,12 +143,17 @@ const heldOutIdOf = ({ digest, key }: { readonly key: string; readonly digest: s
   `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
 /** Stores messages and decisions; call it inside a transaction. */
-const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: ReadonlyArray<Entry>) {
+const insert = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  targets: Targets["Service"],
+  entries: ReadonlyArray<Entry>,
+) {
   const refused = yield* claimKeys(sql, entries)
   const accepted = refused.size === 0 ? entries : entries.filter((entry) => !refused.has(entry))
   const decisions = accepted.flatMap(({ decision }) => decision === undefined ? [] : [decision])
   if (decisions.length > 0) yield* insertDecisions(sql, decisions)
   if (accepted.length > 0) {
+    yield* targets.save(accepted)
     const rows = accepted.map((entry) => {
       const vars = JSON.stringify(entry.vars)
       return {
@@ -150,6 +166,7 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
         vars,
         size: vars.length,
         formats: JSON.stringify(entry.formats),
+        links: entry.own.length === 0 ? undefined : JSON.stringify(entry.own),
         send_at: entry.sendAt,
         traceparent: entry.traceparent,
       }
@@ -161,12 +178,13 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, entries: R
       )
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
-      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, state, due_at,
-        queued_at${traceColumn})
+      INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
+        due_at, queued_at${traceColumn})
       SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
-        'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
+        r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
-        copy_id text, email text, address_key text, vars text, size integer, formats text, send_at float8${traceField})`
+        copy_id text, email text, address_key text, vars text, size integer, formats text, links text,
+        send_at float8${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
@@ -233,13 +251,16 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
       const connections = yield* Connections
       const sendTime = yield* SendTime
       const addressKeys = yield* AddressKeys
+      const tracking = yield* Tracking
+      const targets = yield* Targets
       // Whoever consumes it looks for what is due from time to time as well.
       const due = yield* Queue.sliding<OrgSlug>(1000)
       yield* Metric.update(queued, 0)
 
       const commit = yield* GroupCommit.make<Entry, Stored>({
         write: (entries) =>
-          sql.withTransaction(insert(sql, entries)).pipe(
+          sql.withTransaction(insert(sql, targets, entries)).pipe(
+            Effect.tap(() => targets.remember(entries)),
             Effect.tap((results) =>
               countStored(
                 entries.filter(({ decision }, place) => decision !== undefined && results[place] === "queued").length,
@@ -333,15 +354,33 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
           )
           : Effect.succeed(sendAt)
 
+      /** The rendered message with its links and pixel, as template and organization ask. */
+      const tracked = (
+        org: OrgSlug,
+        { fields, templateId }: DeliverAsk,
+        message: MessageTracking,
+        copyId: CopyId,
+        vars: Entry["vars"],
+      ): Pick<Entry, "formats" | "own" | "shared" | "vars"> => {
+        const view = views.template(org, templateId)
+        const variant = view?.variantsById.get(copyId)
+        // Removed a moment ago.
+        if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
+        const { formats } = variant
+        const parts = linkParts({ formats, vars }, connections.active(org)?.variables)
+        return { formats, ...message.apply({ view, variant, vars, parts, kept: [fields["unsubscribe_url"]] }) }
+      }
+
       const entryOf = (
         org: OrgSlug,
         ask: DeliverAsk,
-        { id, traceparent }: Pick<Entry, "id" | "traceparent">,
+        { id, message, traceparent }: Named,
         copyId: CopyId,
-        vars: Entry["vars"],
+        rendered: Entry["vars"],
         sendAt: number | undefined,
         decision: Decision | undefined,
       ): Entry => ({
+        ...tracked(org, ask, message, copyId, rendered),
         id,
         org,
         // The tracking id is ours, so that no event can have come in before.
@@ -349,8 +388,6 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         templateId: ask.templateId,
         copyId,
         email: ask.email,
-        vars,
-        formats: views.template(org, ask.templateId)?.variantsById.get(copyId)?.formats ?? {},
         sendAt,
         idempotency: ask.idempotency,
         traceparent,
@@ -376,7 +413,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         org: OrgSlug,
         ask: DeliverAsk,
         decided: Ask,
-        named: Pick<Entry, "id" | "traceparent">,
+        named: Named,
       ) {
         let result: Stored = "queued"
         const outcome = yield* decider.decideInto(
@@ -400,7 +437,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         org: OrgSlug,
         ask: DeliverAsk,
         decided: Ask,
-        named: Pick<Entry, "id" | "traceparent">,
+        named: Named,
       ) => {
         const uncommitted = { decisions: 0 }
         return sql.withTransaction(Effect.gen(function* () {
@@ -410,9 +447,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
           if (outcome._tag !== "Chosen") return yield* refusal(ask, outcome)
           if (!outcome.durable) return yield* new GroupCommit.BufferFull()
           const sendAt = yield* sendAtOf(org, ask, outcome.copyId)
-          const [result] = yield* insert(sql, [
-            entryOf(org, ask, named, outcome.copyId, outcome.vars, sendAt, undefined),
-          ])
+          const entry = entryOf(org, ask, named, outcome.copyId, outcome.vars, sendAt, undefined)
+          const [result] = yield* insert(sql, targets, [entry])
           // Rolls back: choice and alias are those of the first request.
           if (result !== "queued") return yield* new Repetition({ result: result! })
           return result
@@ -431,9 +467,13 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         const id = SecureRandom.uuidV7Unsafe()
         const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
         const heldOutId = ask.idempotency && heldOutIdOf(ask.idempotency)
-        const decided: Ask = { ...ask, trackingId: id, userId: ask.email, heldOutId }
+        const message = yield* Effect.mapError(tracking.forMessage(org, id), () => new GroupCommit.BufferFull())
+        // A link that the caller has of his own goes first.
+        const fields = { unsubscribe_url: message.unsubscribeUrl, ...ask.fields }
+        const decided: Ask = { ...ask, fields, trackingId: id, userId: ask.email, heldOutId }
         const result = yield* (sticky ? enqueueSticky : enqueueFresh)(org, ask, decided, {
           id,
+          message,
           traceparent: yield* carried,
         })
         if (result === "held-out") return yield* new HeldOut({ templateId: ask.templateId })

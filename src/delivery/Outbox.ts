@@ -9,6 +9,8 @@ import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
 import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
+import { Views } from "../templates/Views.ts"
+import { Tracking } from "../tracking/Tracking.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 
 /** A lane this process holds: nobody else sends for the organization while it does. */
@@ -99,6 +101,8 @@ export class Outbox extends Context.Service<Outbox, {
       const sql = yield* SqlClient.SqlClient
       const addressKeys = yield* AddressKeys
       const settings = yield* Settings
+      const tracking = yield* Tracking
+      const views = yield* Views
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
       // A lease that ends now has ended.
@@ -210,11 +214,17 @@ export class Outbox extends Context.Service<Outbox, {
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
           RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
+        if (rows.length === 0) return []
+        const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
         return [...rows]
           .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1))
           .map(({ attempts, dueAt: _, queuedAt, ...row }): Claimed => ({
             ...row,
             org,
+            unsubscribe: {
+              url: unsubscribeUrl(row.id),
+              isListed: views.template(org, row.templateId)?.listUnsubscribe ?? false,
+            },
             attempt: attempts + 1,
             queuedAt: queuedAt.getTime(),
           }))

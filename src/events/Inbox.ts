@@ -53,6 +53,10 @@ export const batchBytes = 256 * 1024
 export class Inbox extends Context.Service<Inbox, {
   /** Answers once the body is committed. Fails while the store does not take it: then the sender has to come again. */
   readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
+  /** Stores bodies in one statement, for whoever groups them. Not idempotent, but an event that is stored twice counts once. */
+  readonly insert: (
+    received: ReadonlyArray<Received & { readonly receivedAt: number }>,
+  ) => Effect.Effect<void, SqlError>
   /** Offered to when bodies have been stored or are to be looked at again on this node. */
   readonly arrived: Queue.Dequeue<void>
   /** The same for bodies that are not taken in together with others: see `batchBytes`. */
@@ -77,7 +81,7 @@ export class Inbox extends Context.Service<Inbox, {
       // There from the start: an alert that nothing comes in has no rate of what is not there.
       yield* Metric.update(stored, 0)
 
-      const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
+      const insertRows = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
         const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({
           org_slug: org,
           source,
@@ -93,18 +97,17 @@ export class Inbox extends Context.Service<Inbox, {
             received_at float8, headers text, body text)`
       }
 
+      const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) =>
+        insertRows(entries).pipe(
+          Effect.andThen(Metric.update(stored, entries.length)),
+          Effect.map(() => {
+            Queue.offerUnsafe(arrived, undefined)
+            if (entries.some(({ body }) => body.byteLength > batchBytes)) Queue.offerUnsafe(arrivedLarge, undefined)
+          }),
+        )
+
       const commit = yield* GroupCommit.make<Received & { readonly receivedAt: number }, void>({
-        write: (entries) =>
-          insert(entries).pipe(
-            Effect.andThen(Metric.update(stored, entries.length)),
-            Effect.map(() => {
-              Queue.offerUnsafe(arrived, undefined)
-              if (entries.some(({ body }) => body.byteLength > batchBytes)) {
-                Queue.offerUnsafe(arrivedLarge, undefined)
-              }
-              return entries.map(() => undefined)
-            }),
-          ),
+        write: (entries) => Effect.as(insert(entries), entries.map(() => undefined)),
         onSettled: () => {},
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
@@ -153,7 +156,7 @@ export class Inbox extends Context.Service<Inbox, {
         Queue.offerUnsafe(arrivedLarge, undefined)
       })
 
-      return Inbox.of({ store, arrived, arrivedLarge, list, replay })
+      return Inbox.of({ store, insert, arrived, arrivedLarge, list, replay })
     }),
   )
 }

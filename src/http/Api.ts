@@ -32,6 +32,7 @@ import { SecondFactorGroup } from "./SecondFactorApi.ts"
 import { SuppressionsGroup } from "./SuppressionsApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
+import { TrackingGroup } from "./TrackingApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
 import { version } from "../domain/Version.ts"
 
@@ -471,8 +472,8 @@ const servedGroups = [
 export class ServedApi extends HttpApi.make("parlance").add(...servedGroups) {}
 
 /**
- * Everything this service answers, for the document and for clients. The groups generate and delay are served by plain routes
- * (GenerateRoutes.ts, DelayRoutes.ts), which saves a tenth of the cost of a call.
+ * Everything this service answers, for the document and for clients. The groups generate, delay and tracking are served by plain routes
+ * (GenerateRoutes.ts, DelayRoutes.ts, TrackingRoutes.ts), which saves a tenth of the cost of a call.
  */
 export class Api extends HttpApi.make("parlance")
   .add(
@@ -480,6 +481,7 @@ export class Api extends HttpApi.make("parlance")
     DelayGroup,
     DeliverGroup,
     WebhooksGroup,
+    TrackingGroup,
     ...servedGroups,
   )
   .annotateMerge(OpenApi.annotations({

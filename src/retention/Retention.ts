@@ -73,6 +73,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
   ["decision_keys", `t.decided_at < ${retained(`o.retention_days + ${keyDays}`)}`],
   ["tracking_aliases", `t.created_at < ${retained("o.retention_days")}`],
   ["attribution_links", `t.created_at < ${retained("o.retention_days")}`],
+  ["tracked_links", `t.used_on < ${retained("o.retention_days")}`],
   ["sticky_choices", `t.expires_at < ${retained("1")}`],
   [
     "deliveries",

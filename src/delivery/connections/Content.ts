@@ -14,6 +14,29 @@ export interface Content {
 }
 
 /**
+ * Variables of a message whose links lead somewhere: those in HTML, and those sent as plain text. `body` is the HTML part of
+ * the e-mail, or the longest HTML variable where a platform makes the e-mail of them.
+ */
+export const linkParts = (
+  { formats, vars }: Pick<Message, "formats" | "vars">,
+  { body = "body", html = "html", text = "text" }: typeof Variables.Type = {},
+): {
+  readonly html: ReadonlyArray<string>
+  readonly text: ReadonlyArray<string>
+  readonly body: string | undefined
+} => {
+  const has = (name: string) => Object.hasOwn(vars, name)
+  const isHtml = (name: string) => Object.hasOwn(formats, name) && formats[name] === "html"
+  const inHtml = Object.keys(vars).filter((name) => isHtml(name) || name === html)
+  const [longest] = [...inHtml].sort((a, b) => vars[b]!.length - vars[a]!.length)
+  return {
+    html: inHtml,
+    text: [text, body].filter((name, place, all) => has(name) && !inHtml.includes(name) && all.indexOf(name) === place),
+    body: has(body) && isHtml(body) ? body : has(html) ? html : longest,
+  }
+}
+
+/**
  * The parts of an e-mail among a message's variables: `subject`; `body`, html or text as its format says; `html`, which is
  * html whatever its format; `text` and `preheader`. Fails with what is missing, to stand after "The message".
  */

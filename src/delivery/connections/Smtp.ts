@@ -44,10 +44,14 @@ export const Settings = Schema.Struct({
   from: Address,
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
-  /** `List-Unsubscribe`; `{tracking_id}` and `{email}` in the URL are filled in. An https URL also gets one-click opt-out. */
+  /**
+   * `List-Unsubscribe`; `{tracking_id}` and `{email}` in the URL are filled in. An https URL also gets one-click opt-out.
+   * `one_click`: the unsubscribe link of this service, for all templates and not only those with `list_unsubscribe`.
+   */
   unsubscribe: Schema.optionalKey(Schema.Struct({
     url: Schema.optionalKey(HttpUrl),
     mailto: Schema.optionalKey(Address),
+    one_click: Schema.optionalKey(Schema.Boolean),
   })),
   /** How this client names itself (EHLO). */
   client_name: Schema.optionalKey(Host),
@@ -70,8 +74,15 @@ export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { pa
   ...(user !== undefined && tls === "none"
     ? [{ pointer: "/settings/tls", detail: 'must be "starttls" or "tls" where a password is sent' }]
     : []),
-  ...(unsubscribe !== undefined && unsubscribe.url === undefined && unsubscribe.mailto === undefined
-    ? [{ pointer: "/settings/unsubscribe", detail: "must have a url, a mailto, or both" }]
+  ...(unsubscribe !== undefined && unsubscribe.url === undefined && unsubscribe.mailto === undefined &&
+      unsubscribe.one_click !== true
+    ? [{ pointer: "/settings/unsubscribe", detail: "must have a url, a mailto, or one_click: true" }]
+    : []),
+  ...(unsubscribe?.one_click === true && unsubscribe.url !== undefined
+    ? [{
+      pointer: "/settings/unsubscribe/url",
+      detail: "must be left out with one_click: true, which has a link of its own",
+    }]
     : []),
 ])
 
@@ -93,13 +104,24 @@ const filled = (url: string, { email, id }: Message): string =>
 const messageIdOf = ({ from }: Settings, { id }: Message): string =>
   `${id}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}`
 
+/** The targets of `List-Unsubscribe`: the service's own link where template or connection ask for it. */
+const unsubscribeOf = ({ unsubscribe }: Settings, message: Message): Email["unsubscribe"] => {
+  const isOwn = message.unsubscribe?.isListed === true || unsubscribe?.one_click === true
+  const url = isOwn && message.unsubscribe !== undefined
+    ? message.unsubscribe.url
+    : unsubscribe?.url === undefined
+    ? undefined
+    : filled(unsubscribe.url, message)
+  const mailto = unsubscribe?.mailto
+  return url === undefined && mailto === undefined ? undefined : { url, mailto }
+}
+
 /** The e-mail of a message. Fails with what is missing or faulty, to stand after "The message". */
 const emailOf = (settings: Settings, message: Message): Result.Result<Email, string> => {
   const content = contentOf(message, settings.variables)
   if (Result.isFailure(content)) return Result.fail(content.failure)
   const address = validateAddress(message.email)
   if (address !== undefined) return Result.fail(`has a recipient that ${address}`)
-  const { unsubscribe } = settings
   return Result.succeed({
     ...content.success,
     from: { email: settings.from, name: settings.from_name },
@@ -108,10 +130,7 @@ const emailOf = (settings: Settings, message: Message): Result.Result<Email, str
     // The same in each attempt: a server or a mailbox that has seen it can tell.
     messageId: messageIdOf(settings, message),
     trackingId: message.id,
-    unsubscribe: unsubscribe && {
-      url: unsubscribe.url === undefined ? undefined : filled(unsubscribe.url, message),
-      mailto: unsubscribe.mailto,
-    },
+    unsubscribe: unsubscribeOf(settings, message),
     date: new Date(message.queuedAt),
   })
 }

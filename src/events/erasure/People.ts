@@ -103,7 +103,7 @@ export const eraseDeliveries = Effect.fnUntraced(function* (work: Work): Effect.
           WITH was AS MATERIALIZED (
             SELECT d.id, d.state FROM deliveries d WHERE d.org_slug = ${org} AND d.email = ANY(${some}::text[])
             LIMIT ${sizes.changes} FOR UPDATE)
-          UPDATE deliveries d SET email = NULL, address_key = NULL, vars = NULL, message_id = NULL,
+          UPDATE deliveries d SET email = NULL, address_key = NULL, vars = NULL, links = NULL, message_id = NULL,
             state = CASE WHEN d.state = 'queued' THEN 'cancelled' ELSE d.state END,
             finished_at = CASE WHEN d.state = 'sending' THEN NULL ELSE COALESCE(d.finished_at, now()) END,
             reason = CASE WHEN d.state = 'queued' THEN 'Cancelled: the recipient was erased'

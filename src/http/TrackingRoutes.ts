@@ -1,0 +1,119 @@
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Buffer } from "node:buffer"
+import { isMachineClick, isMachineOpen } from "../tracking/Machines.ts"
+import { Reactions } from "../tracking/Reactions.ts"
+import { Targets } from "../tracking/Targets.ts"
+import type { Token, TokenKind } from "../tracking/Token.ts"
+import { Tracking } from "../tracking/Tracking.ts"
+import { laterPage, unknownLinkPage, unsubscribePage } from "../tracking/UnsubscribePage.ts"
+import * as Body from "./Body.ts"
+
+/** A transparent GIF of one pixel. */
+const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
+
+/** Bytes of the form that a mail program posts at most; what it says does not matter. */
+const maxFormBytes = 16 * 1024
+
+// Nobody keeps a copy, no search engine lists it, and the target does not learn the token.
+const common = {
+  "cache-control": "no-store",
+  "x-robots-tag": "noindex, nofollow",
+  "referrer-policy": "no-referrer",
+}
+
+const html = (text: string, status: number) =>
+  HttpServerResponse.text(text, {
+    status,
+    contentType: "text/html; charset=utf-8",
+    headers: {
+      ...common,
+      "content-security-policy":
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    },
+  })
+
+const pixel = HttpServerResponse.uint8Array(gif, { contentType: "image/gif", headers: common })
+const noPixel = HttpServerResponse.empty({ status: 404, headers: common })
+const unknownLink = html(unknownLinkPage, 404)
+const later = html(laterPage, 503)
+
+/** The addresses in messages: pixel, redirect, and the page to unsubscribe. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const tracking = yield* Tracking
+  const targets = yield* Targets
+  const reactions = yield* Reactions
+
+  /** A route for genuine tokens. Others are not known here, and the store is not asked about them. */
+  const route = <E, R>(
+    kind: TokenKind,
+    unknown: HttpServerResponse.HttpServerResponse,
+    answer: (
+      token: Token,
+      request: HttpServerRequest.HttpServerRequest,
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  ) =>
+    Effect.flatMap(
+      HttpServerRequest.HttpServerRequest,
+      (request) =>
+        Effect.flatMap(HttpRouter.params, ({ token: text = "" }) =>
+          tracking.open(kind, kind === "open" ? text.replace(/\.gif$/, "") : text).pipe(
+            Effect.flatMap((token) =>
+              token === undefined ? Effect.succeed(unknown) : answer(token, request)
+            ),
+            // The key is read once; until then the store has to be there.
+            Effect.catchTag("SqlError", () => Effect.succeed(later)),
+          )),
+    )
+
+  const open = route(
+    "open",
+    noPixel,
+    ({ id, org }, { headers, method }) =>
+      method === "HEAD"
+        ? Effect.succeed(pixel)
+        : Effect.as(reactions.note({ org, id, event: "open", automated: isMachineOpen(headers) }), pixel),
+  )
+
+  const click = route("click", unknownLink, (token, { headers, method }) =>
+    targets.find(token).pipe(
+      Effect.flatMap((target) => {
+        if (target === undefined) return Effect.succeed(unknownLink)
+        const { id, org } = token
+        const answer = HttpServerResponse.empty({ status: 302, headers: { ...common, location: target.url } })
+        return method === "HEAD" ? Effect.succeed(answer) : Effect.as(
+          reactions.note({ org, id, event: "click", automated: isMachineClick(headers), link: target.name }),
+          answer,
+        )
+      }),
+      Effect.catch(() => Effect.succeed(later)),
+    ))
+
+  const pageOf = (
+    { org }: Token,
+    { headers }: HttpServerRequest.HttpServerRequest,
+    state: "question" | "done" | "later",
+  ) =>
+    html(
+      unsubscribePage(tracking.organization(org)!, headers["accept-language"], state),
+      state === "later" ? 503 : 200,
+    )
+
+  const ask = route("unsubscribe", unknownLink, (token, request) => Effect.succeed(pageOf(token, request, "question")))
+
+  /** One click (RFC 8058): by a mail program, or by the button of the page. */
+  const unsubscribe = route("unsubscribe", unknownLink, (token, request) =>
+    Effect.andThen(
+      // Read to its end, so that the connection can be used again.
+      Body.raw(request, maxFormBytes),
+      Effect.match(reactions.record({ org: token.org, id: token.id, event: "unsubscribe", automated: false }), {
+        onFailure: () => pageOf(token, request, "later"),
+        onSuccess: () => pageOf(token, request, "done"),
+      }),
+    ))
+
+  yield* router.add("GET", "/o/:token", open)
+  yield* router.add("GET", "/c/:token", click)
+  yield* router.add("GET", "/u/:token", ask)
+  yield* router.add("POST", "/u/:token", unsubscribe)
+}))

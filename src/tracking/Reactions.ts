@@ -1,0 +1,138 @@
+import { Clock, Context, Duration, Effect, Layer, Metric } from "effect"
+import { Buffer } from "node:buffer"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Inbox } from "../events/Inbox.ts"
+import { deliverSource } from "../events/Sources.ts"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+import { Recent } from "./Recent.ts"
+
+/** A reaction of a recipient, or of a machine, to a message. */
+export interface Reaction {
+  readonly org: OrgSlug
+  /** Id of the delivery. */
+  readonly id: string
+  readonly event: "open" | "click" | "unsubscribe"
+  readonly automated: boolean
+  /** Names the clicked link. */
+  readonly link?: string | undefined
+}
+
+/** Reactions by event, and by what happened to them: `recorded`, `repeated`, `dropped`. */
+const reactions = Metric.counter("parlance_tracking_events_total", { incremental: true })
+const events = ["open", "click", "unsubscribe"] as const
+const outcomes = ["recorded", "repeated", "dropped"] as const
+const counterOf = (event: Reaction["event"], outcome: typeof outcomes[number]) =>
+  Metric.withAttributes(reactions, { event, outcome })
+const counters = Object.fromEntries(
+  events.map((event) => [event, Object.fromEntries(outcomes.map((outcome) => [outcome, counterOf(event, outcome)]))]),
+) as Record<Reaction["event"], Record<typeof outcomes[number], ReturnType<typeof counterOf>>>
+
+/** Clicks on one link in this time are one event, on whichever node. It is as long as a scanner's haste: `machineClicks`. */
+const clickMillis = 10_000
+
+/** Events of one message that are taken from this node: no more than are looked at when they are counted. */
+const eventsPerMessage = 200
+
+/** Messages whose events are remembered, so that a repetition costs the store nothing. */
+const rememberedMessages = 50_000
+
+interface Entry extends Reaction {
+  readonly key: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/**
+ * The id of a reaction's event, the same on every node. The first open of a person and of a machine count, so each is one
+ * event. Clicks are told apart by their time as well: a scanner's must not hide a person's on the same link.
+ */
+export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {
+  const parts = [id, event, ...(automated ? ["machine"] : [])]
+  return (event === "click" ? [...parts, Math.floor(at / clickMillis), link ?? ""] : parts).join(" ").slice(0, 200)
+}
+
+const itemOf = ({ at, automated, event, id, key, link }: Entry) => ({
+  event,
+  event_id: key,
+  tracking_id: id,
+  occurred_at: at,
+  ...(automated ? { automated } : {}),
+  ...(link === undefined ? {} : { link }),
+})
+
+/**
+ * Puts reactions into the inbox, from where they count like the events of platforms. Many share a commit. While the store is
+ * out they wait in memory as decisions do, within the limits of `DECISION_BUFFER_SIZE` and `DECISION_BUFFER_AGE`.
+ */
+export class Reactions extends Context.Service<Reactions, {
+  /** Takes a reaction without waiting for the store. One that finds no room is dropped and counted. */
+  readonly note: (reaction: Reaction) => Effect.Effect<void>
+  /** Answers once the reaction is committed, or from memory while the store is out; fails when that memory is full. */
+  readonly record: (reaction: Reaction) => Effect.Effect<{ readonly durable: boolean }, GroupCommit.BufferFull>
+}>()("parlance/tracking/Reactions") {
+  static readonly layer = Layer.effect(
+    Reactions,
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const inbox = yield* Inbox
+      const settings = yield* Settings
+      const recent = new Recent<Set<string>>(rememberedMessages)
+      for (const event of events) for (const outcome of outcomes) yield* Metric.update(counters[event][outcome], 0)
+
+      const commit = yield* GroupCommit.make<Entry, void>({
+        write: (entries) => {
+          const receivedAt = clock.currentTimeMillisUnsafe()
+          const bodies = [...Map.groupBy(entries, ({ org }) => org)].map(([org, some]) => ({
+            org,
+            source: deliverSource,
+            headers: {},
+            body: Buffer.from(JSON.stringify(some.map(itemOf))),
+            receivedAt,
+          }))
+          return Effect.as(inbox.insert(bodies), entries.map(() => undefined))
+        },
+        onSettled: () => {},
+        maxGroup: 1000,
+        gathering: Duration.millis(25),
+        maxWaiting: settings.storeQueueSize,
+        bufferSize: settings.decisionBufferSize,
+        bufferAge: settings.decisionBufferAge,
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      const entryOf = (reaction: Reaction): Entry => {
+        const at = clock.currentTimeMillisUnsafe()
+        return { ...reaction, at, key: eventIdOf(reaction, at) }
+      }
+
+      const note = (reaction: Reaction) =>
+        Effect.suspend(() => {
+          const entry = entryOf(reaction)
+          const message = `${entry.org}/${entry.id}`
+          const known = recent.get(message) ?? new Set()
+          if (known.has(entry.key) || known.size >= eventsPerMessage) {
+            return Metric.update(counters[entry.event].repeated, 1)
+          }
+          if (commit.submit(entry) === undefined) return Metric.update(counters[entry.event].dropped, 1)
+          recent.set(message, known.add(entry.key))
+          return Metric.update(counters[entry.event].recorded, 1)
+        })
+
+      const record = (reaction: Reaction) =>
+        Effect.suspend(() => {
+          const ticket = commit.submit(entryOf(reaction))
+          if (ticket === undefined) {
+            return Effect.andThen(Metric.update(counters[reaction.event].dropped, 1), new GroupCommit.BufferFull())
+          }
+          return commit.settled(ticket).pipe(
+            Effect.map(({ durable }) => ({ durable })),
+            Effect.tap(Metric.update(counters[reaction.event].recorded, 1)),
+          )
+        })
+
+      return Reactions.of({ note, record })
+    }),
+  )
+}

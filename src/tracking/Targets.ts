@@ -1,0 +1,160 @@
+import { type Cause, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Settings } from "../Settings.ts"
+import { bounded } from "../store/bounded.ts"
+import { Recent } from "./Recent.ts"
+import { idPlace, type Tracked } from "./Rewriting.ts"
+import type { Token } from "./Token.ts"
+
+/** The target of a click. */
+export interface Target {
+  /** Where the click leads: an absolute URL in ASCII. */
+  readonly url: string
+  /** Names the link in the event of the click: its target, or its number where the target may name a person. */
+  readonly name: string
+}
+
+/** Memory for targets that messages share, and for targets of single messages. Unit: characters of each. */
+const memory = 16_000_000
+
+/** Characters that are counted for an entry beside its text. */
+const overhead = 100
+
+/** Shared targets that are read when the service starts, those used last first. */
+const readAtStart = 20_000
+
+/** A shared target in memory. */
+interface Shared {
+  readonly target: string
+  /** The last day on which the store has it as used, days since 1970. */
+  readonly usedOn: number
+}
+
+const sharedKey = (org: string, key: string) => `${org}/${key}`
+
+/** The tracking parameter that Deliver appends to links of a template's domains; the event names its message anyway. */
+const parameter = new RegExp(`[?&]tracking_id=${idPlace}(?=&|#|$)`)
+
+/** What a message brings to the store along with itself. */
+export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
+  readonly org: OrgSlug
+  readonly id: string
+}
+
+/**
+ * Where tracked links lead. Answers from memory: a node keeps the targets of messages that it queued, and reads those that
+ * messages share when it starts. A target that it does not know, such as one of a message that another node queued, is read
+ * from the store once.
+ */
+export class Targets extends Context.Service<Targets, {
+  /** The target of a click token; undefined if the message or its link is gone. Waits for the store only on a miss. */
+  readonly find: (token: Token) => Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError>
+  /** Stores shared targets that are not known to be stored as used today. Call it in the transaction of the messages. */
+  readonly save: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void, SqlError>
+  /** Takes the targets of messages into memory, once they are committed. */
+  readonly remember: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void>
+}>()("parlance/tracking/Targets") {
+  static readonly layer = Layer.effect(
+    Targets,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { storeTimeout } = yield* Settings
+      const shared = new Recent<Shared>(memory)
+      const own = new Recent<ReadonlyArray<string>>(memory)
+
+      const keep = (org: string, key: string, target: string, usedOn: number) => {
+        const name = sharedKey(org, key)
+        shared.set(name, { target, usedOn }, name.length + target.length + overhead)
+      }
+
+      const keepOwn = (org: string, id: string, targets: ReadonlyArray<string>) =>
+        own.set(sharedKey(org, id), targets, targets.reduce((sum, { length }) => sum + length + overhead, overhead))
+
+      const readShared = Effect.fnUntraced(function* (org: OrgSlug, key: string) {
+        const known = shared.get(sharedKey(org, key))
+        if (known !== undefined) return known.target
+        const [row] = yield* sql<{ target: string }>`
+          SELECT l.target FROM tracked_links l WHERE l.org_slug = ${org} AND l.key = ${key}`.pipe(bounded(storeTimeout))
+        if (row !== undefined) keep(org, key, row.target, 0)
+        return row?.target
+      })
+
+      const readOwn = Effect.fnUntraced(function* (org: OrgSlug, id: string, number: number) {
+        const known = own.get(sharedKey(org, id))
+        if (known !== undefined) return known[number]
+        const [row] = yield* sql<{ links: ReadonlyArray<string> | null }>`
+          SELECT d.links FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id}`.pipe(bounded(storeTimeout))
+        if (row?.links == null) return undefined
+        keepOwn(org, id, row.links)
+        return row.links[number]
+      })
+
+      const find = ({ id, link, org }: Token): Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError> => {
+        if (link === undefined) return Effect.succeed(undefined)
+        return typeof link === "number"
+          ? Effect.map(
+            readOwn(org, id, link),
+            (target) =>
+              target === undefined ? undefined : { url: target.replaceAll(idPlace, id), name: `link ${link + 1}` },
+          )
+          : Effect.map(
+            readShared(org, link),
+            (target) =>
+              target === undefined
+                ? undefined
+                : { url: target.replaceAll(idPlace, id), name: target.replace(parameter, "").replaceAll(idPlace, "") },
+          )
+      }
+
+      const today = Effect.clockWith((clock) =>
+        Effect.sync(() => Math.floor(clock.currentTimeMillisUnsafe() / dayMillis))
+      )
+
+      const save = (messages: ReadonlyArray<OwnTargets>) =>
+        Effect.flatMap(today, (day) => {
+          const rows = new Map<string, { readonly org_slug: string; readonly key: string; readonly target: string }>()
+          for (const { org, shared: targets } of messages) {
+            for (const [key, target] of targets) {
+              const name = sharedKey(org, key)
+              if ((shared.get(name)?.usedOn ?? 0) < day) rows.set(name, { org_slug: org, key, target })
+            }
+          }
+          if (rows.size === 0) return Effect.void
+          // In the order of the keys, so that two nodes that store the same ones wait for each other instead of deadlocking.
+          const sorted = [...rows.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row)
+          return Effect.asVoid(sql`
+            INSERT INTO tracked_links AS l (org_slug, key, target, used_on)
+            SELECT r.org_slug, r.key, r.target, (now() AT TIME ZONE 'UTC')::date
+            FROM json_to_recordset(${JSON.stringify(sorted)}::text::json) AS r(org_slug text, key text, target text)
+            ON CONFLICT (org_slug, key) DO UPDATE SET used_on = EXCLUDED.used_on WHERE l.used_on < EXCLUDED.used_on`)
+        })
+
+      const remember = (messages: ReadonlyArray<OwnTargets>) =>
+        Effect.map(today, (day) => {
+          for (const { id, org, own: targets, shared: others } of messages) {
+            for (const [key, target] of others) keep(org, key, target, day)
+            if (targets.length > 0) keepOwn(org, id, targets)
+          }
+        })
+
+      // In the background: until it is done every target is a miss, which is only slower.
+      yield* sql<{ orgSlug: string; key: string; target: string }>`
+        SELECT l.org_slug, l.key, l.target FROM tracked_links l ORDER BY l.used_on DESC LIMIT ${readAtStart}`.pipe(
+        Effect.map((rows) => {
+          for (const { key, orgSlug, target } of [...rows].reverse()) {
+            if (shared.get(sharedKey(orgSlug, key)) === undefined) keep(orgSlug, key, target, 0)
+          }
+        }),
+        Effect.catch((error) =>
+          Effect.logWarning("Tracked links were not read, each is read when clicked", error.message)
+        ),
+        Effect.forkScoped,
+      )
+
+      return Targets.of({ find, save, remember })
+    }),
+  )
+}

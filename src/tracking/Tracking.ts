@@ -1,0 +1,125 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
+import { Settings } from "../Settings.ts"
+import { Changes } from "../store/Changes.ts"
+import type { TemplateView, VariantView } from "../templates/Views.ts"
+import { targetOf, track, type Tracked } from "./Rewriting.ts"
+import { orgTag, readToken, type Token, type TokenKind, writeToken } from "./Token.ts"
+import { TrackingKey } from "./TrackingKey.ts"
+
+/** What tracking and the unsubscribe page need to know of an organization. */
+export interface TrackedOrganization {
+  readonly slug: OrgSlug
+  readonly name: string
+  readonly tracking: OrganizationTracking
+  readonly unsubscribePage: UnsubscribePage | null
+}
+
+/** A message that Deliver queues. */
+export interface MessageTracking {
+  /** `{{ unsubscribe_url }}` of the message. */
+  readonly unsubscribeUrl: string
+  /** Changes the rendered message as its template and organization ask. `kept` are links to leave alone. */
+  readonly apply: (message: {
+    readonly view: TemplateView
+    readonly variant: VariantView
+    readonly vars: Readonly<Record<string, string>>
+    readonly parts: Parts
+    readonly kept: ReadonlyArray<unknown>
+  }) => Tracked
+}
+
+/** Variables that a connection sends as HTML and as plain text; `body` is the HTML part of an e-mail. */
+export interface Parts {
+  readonly html: ReadonlyArray<string>
+  readonly text: ReadonlyArray<string>
+  readonly body: string | undefined
+}
+
+const untouched = (vars: Readonly<Record<string, string>>): Tracked => ({ vars, shared: new Map(), own: [] })
+
+/** The addresses in messages that lead back to this service: who may make them, and what they mean. */
+export class Tracking extends Context.Service<Tracking, {
+  /** The tracking of a new message. Fails where the key is not in memory and the store is out. */
+  readonly forMessage: (org: OrgSlug, id: string) => Effect.Effect<MessageTracking, SqlError>
+  /** Answers the unsubscribe links of an organization's messages by their ids. */
+  readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
+  /** The content of a genuine token; undefined for any other text. */
+  readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
+  /** From memory; undefined for an organization that this node does not know. */
+  readonly organization: (org: OrgSlug) => TrackedOrganization | undefined
+}>()("parlance/tracking/Tracking") {
+  static readonly layer = Layer.effect(
+    Tracking,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const changes = yield* Changes
+      const key = yield* TrackingKey
+      const { host, port, publicUrl, trackingUrl } = yield* Settings
+      const organizations = new Map<OrgSlug, TrackedOrganization>()
+      const byTag = new Map<number, ReadonlyArray<OrgSlug>>()
+
+      const orgsOf = (tag: number): ReadonlyArray<OrgSlug> => byTag.get(tag) ?? []
+
+      yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
+        const [row] = yield* sql<Omit<TrackedOrganization, "slug">>`
+          SELECT o.name, o.tracking, o.unsubscribe_page FROM organizations o WHERE o.slug = ${slug}`
+        if (row === undefined) return
+        if (!organizations.has(slug)) byTag.set(orgTag(slug), [...orgsOf(orgTag(slug)), slug])
+        organizations.set(slug, { slug, ...row })
+      }))
+
+      const installationUrl = Option.getOrElse(
+        Option.orElse(trackingUrl, () => publicUrl),
+        () => new URL(`http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+      )
+
+      const baseOf = (org: OrgSlug): string => {
+        const own = organizations.get(org)?.tracking.url
+        return (own == null ? installationUrl : new URL(own)).href.replace(/\/+$/, "")
+      }
+
+      const forMessage = (org: OrgSlug, id: string) =>
+        Effect.map(key.get, (secret): MessageTracking => {
+          const base = baseOf(org)
+          const token = (kind: TokenKind, link?: Token["link"]) => writeToken(secret, kind, { org, id, link })
+          return {
+            unsubscribeUrl: `${base}/u/${token("unsubscribe")}`,
+            apply: ({ kept, parts, variant, vars, view }) => {
+              const { clicks, opens } = view.tracking ?? organizations.get(org)?.tracking ??
+                { opens: false, clicks: false }
+              if (!clicks && !opens) return untouched(vars)
+              return track({
+                id,
+                vars,
+                ...parts,
+                sources: Object.values(variant.vars),
+                kept: [
+                  ...["u", "c", "o"].map((route) => `${base}/${route}/`),
+                  ...kept.flatMap((link) => typeof link === "string" ? targetOf(link) ?? [] : []),
+                ],
+                clicks,
+                opens,
+                pixelUrl: () => `${base}/o/${token("open")}.gif`,
+                clickUrl: (link) => `${base}/c/${token("click", link)}`,
+              })
+            },
+          }
+        })
+
+      const unsubscribeUrls = (org: OrgSlug) =>
+        Effect.map(key.get, (secret) => {
+          const base = baseOf(org)
+          return (id: string) => `${base}/u/${writeToken(secret, "unsubscribe", { org, id, link: undefined })}`
+        })
+
+      const open = (kind: TokenKind, text: string) =>
+        Effect.map(key.get, (secret) => readToken(secret, kind, text, orgsOf))
+
+      return Tracking.of({ forMessage, unsubscribeUrls, open, organization: (org) => organizations.get(org) })
+    }),
+  ).pipe(Layer.provide(TrackingKey.layer))
+}
