@@ -1,0 +1,46 @@
+// Opens and clicks of many messages, from a process of its own; see `load.ts` for how it asks. Prints one JSON line.
+//
+//   deno run -A bench/support/trackingLoad.ts '{"url": "…", "seconds": 5, "connections": 64, "rate": 0, "route": "c",
+//     "secret": "…", "org": "…", "link": "…", "messages": 1000}'
+import { Buffer } from "node:buffer"
+import { randomUUID } from "node:crypto"
+import type { OrgSlug } from "../../src/domain/Ids.ts"
+import { tokenKey, writeToken } from "../../src/tracking/Token.ts"
+import { loop, type LoopOptions } from "./Loop.ts"
+
+interface Options extends LoopOptions {
+  /** `o` opens, `c` clicks, `` asks for the address as it is. */
+  readonly route: "o" | "c" | ""
+  /** Key of tokens, hexadecimal. */
+  readonly secret: string
+  readonly org: string
+  /** Key of the link that is clicked. */
+  readonly link: string
+  /** Messages that the requests go round. */
+  readonly messages: number
+}
+
+const options: Options = JSON.parse(Deno.args[0]!)
+const { link, messages, org, route, secret } = options
+const url = new URL(options.url)
+const key = tokenKey(Buffer.from(secret, "hex"))
+const tokenOf = (id: string) =>
+  writeToken(key, route === "o" ? "open" : "click", {
+    org: org as OrgSlug,
+    id,
+    link: route === "o" ? undefined : link,
+  })
+const pathOf = () => route === "" ? url.pathname : `/${route}/${tokenOf(randomUUID())}${route === "o" ? ".gif" : ""}`
+const requests = Array.from(
+  { length: messages },
+  () =>
+    new TextEncoder().encode(
+      `GET ${pathOf()} HTTP/1.1\r\nHost: ${url.host}\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0\r\n\r\n`,
+    ),
+)
+let next = 0
+const looped = await loop(options, () => {
+  const request = requests[next++ % requests.length]!
+  return async (connection, answered) => answered((await connection.send(request)).status)
+})
+console.log(JSON.stringify(looped))
