@@ -300,10 +300,13 @@ CREATE TABLE events (
   message_key text,
   value double precision,
   currency text,
-  suppresses boolean
+  suppresses boolean,
+  email text
 );
 CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_by_tracking_id ON ONLY public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_of_email ON ONLY public.events USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
+CREATE INDEX events_of_user ON ONLY public.events USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_waiting ON ONLY public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_waiting_for_link ON ONLY public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 
@@ -327,10 +330,13 @@ CREATE TABLE events_first (
   value double precision,
   currency text,
   suppresses boolean,
+  email text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_first_by_tracking_id ON public.events_first USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_first_org_slug_lower_occurred_at_idx ON public.events_first USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
+CREATE INDEX events_first_org_slug_user_id_occurred_at_idx ON public.events_first USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_first_waiting ON public.events_first USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_first_waiting_for_link ON public.events_first USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 
@@ -354,11 +360,14 @@ CREATE TABLE events_other (
   value double precision,
   currency text,
   suppresses boolean,
+  email text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_other_org_slug_lower_occurred_at_idx ON public.events_other USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 CREATE INDEX events_other_org_slug_tracking_id_occurred_at_idx ON public.events_other USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_other_org_slug_user_id_occurred_at_idx ON public.events_other USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
 
 CREATE TABLE fold_attempts (
@@ -408,7 +417,8 @@ CREATE TABLE inbox (
   duplicates integer,
   ignored integer,
   faults json,
-  attempts integer NOT NULL DEFAULT 0
+  attempts integer NOT NULL DEFAULT 0,
+  unused json
 );
 CREATE INDEX inbox_by_source ON ONLY public.inbox USING btree (org_slug, source, id);
 CREATE INDEX inbox_by_time ON ONLY public.inbox USING brin (received_at) WITH (autosummarize='on');
@@ -429,6 +439,7 @@ CREATE TABLE inbox_first (
   ignored integer,
   faults json,
   attempts integer NOT NULL DEFAULT 0,
+  unused json,
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_first_by_source ON public.inbox_first USING btree (org_slug, source, id);
@@ -450,6 +461,7 @@ CREATE TABLE inbox_other (
   ignored integer,
   faults json,
   attempts integer NOT NULL DEFAULT 0,
+  unused json,
   PRIMARY KEY (id)
 );
 CREATE INDEX inbox_other_id_idx ON public.inbox_other USING btree (id) WHERE (status = 'pending'::text);

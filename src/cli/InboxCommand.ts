@@ -45,8 +45,22 @@ const list = Command.make(
       entry.ignored,
       entry.faults.length === 0 ? null : entry.faults
         .map(({ pointer, reason }) => `${pointer === "" ? "body" : pointer}: ${reason}`).join("; ").slice(0, 120),
+      entry.unused.length === 0
+        ? null
+        : entry.unused.map(({ count, reason }) => `${count}: ${reason}`).join("; ").slice(0, 120),
     ])
-    const columns = ["id", "source", "received", "status", "bytes", "events", "duplicates", "ignored", "not understood"]
+    const columns = [
+      "id",
+      "source",
+      "received",
+      "status",
+      "bytes",
+      "events",
+      "duplicates",
+      "ignored",
+      "not understood",
+      "not used",
+    ]
     const nothing = all ? "Nothing has come in" : "There is nothing that was not understood"
     yield* print(inbox, rows.length === 0 ? nothing : table(columns, rows))
   }),

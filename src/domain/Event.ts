@@ -48,6 +48,11 @@ export interface NormalizedEvent {
   /** The end user by the source's name, 1 to 200 characters. */
   readonly user: string | undefined
   /**
+   * The person's e-mail address, as the source spells it. Absent where the source names none, and on events of a message
+   * that are not negative.
+   */
+  readonly email?: string | undefined
+  /**
    * What makes it the same event when it arrives again: `id:` and the source's event id, or `digest:` and the SHA-256
    * (base64url) of its content where there is none. At most 210 characters.
    */
@@ -63,8 +68,6 @@ export interface NormalizedEvent {
   readonly messageKey?: string | undefined
   /** The clicked URL, or what stands for it; tells different links of one message apart. At most 2,000 characters. */
   readonly link: string | undefined
-  /** The e-mail address of the recipient, where a suppressing event names one beside the user. At most 200 characters. */
-  readonly recipient?: string | undefined
   /** Of a suppressing event: the message was no e-mail, so that it says nothing about an address. */
   readonly otherChannel?: true
   /** What a conversion is worth, 0 to a billion, in the unit of `currency`. Absent for other events, and where none is given. */

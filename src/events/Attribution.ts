@@ -3,7 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import { noMessage } from "../decisions/Decision.ts"
-import { type Claim, isByUser } from "./Claim.ts"
+import { type Claim, isByUser, isOptOutOfPerson } from "./Claim.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
 /** How long after a decision an event without a tracking id may still be its doing. Unit: days. */
@@ -86,13 +86,33 @@ const byTrackingId = (
     WHERE own.decided IS NULL`
 }
 
+/** Profiles that may share one e-mail address; more are passed over. */
+const profilesPerEmail = 10
+
+/**
+ * The names under which decisions may have been made for the person of an event `r`: the user, and for an opt-out also the
+ * address, and what the person's profiles call each other.
+ */
+const namesOf = (sql: SqlClient.SqlClient) =>
+  sql`
+    SELECT r.user_id AS name
+    UNION SELECT r.email WHERE r.opts_out AND r.email IS NOT NULL
+    UNION SELECT lower(r.email) WHERE r.opts_out AND r.email IS NOT NULL
+    UNION SELECT p.email FROM profiles p
+      WHERE r.opts_out AND p.org_slug = r.org_slug AND p.user_id = r.user_id AND p.email IS NOT NULL
+    UNION SELECT unnest(ARRAY[q.user_id, q.email]) FROM (
+      SELECT p.user_id, p.email FROM profiles p
+      WHERE r.opts_out AND p.org_slug = r.org_slug AND lower(p.email) = lower(coalesce(r.email, r.user_id))
+        AND p.email IS NOT NULL
+      ORDER BY p.updated_at DESC LIMIT ${profilesPerEmail}) q`
+
 /**
  * The decisions each event belongs to, in the order of `claims`; none while there are none.
  *
  * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
  *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
- * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion
- *    that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
+ * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion or an
+ *    opt-out that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
  *    around. Of somebody who is held out and got no message, only conversions are attributed so.
  */
 export const attribute = Effect.fnUntraced(function* (
@@ -126,9 +146,11 @@ export const attribute = Effect.fnUntraced(function* (
         place,
         org_slug: claim.org,
         user_id: claim.user,
+        email: claim.email ?? null,
         template_id: claim.templateId ?? null,
         occurred_at: claim.occurredAt,
         converts: claim.event === "conversion",
+        opts_out: isOptOutOfPerson(claim),
       }]
       : []
   )
@@ -137,13 +159,17 @@ export const attribute = Effect.fnUntraced(function* (
     const rows = yield* sql<Row>`
       SELECT r.place, ${columns}
       FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
-        template_id text, occurred_at float8, converts boolean)
+        email text, template_id text, occurred_at float8, converts boolean, opts_out boolean)
       CROSS JOIN LATERAL (
-        SELECT ${columns} FROM decisions d
-        WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
+        SELECT ${columns} FROM (${namesOf(sql)}) n
+        CROSS JOIN LATERAL (
+        SELECT * FROM decisions d
+        WHERE d.org_slug = r.org_slug AND d.user_id = n.name
           AND d.decided_at <= to_timestamp(r.occurred_at / 1000.0) + ${`${toleranceHours} hours`}::interval
           AND d.decided_at > to_timestamp(r.occurred_at / 1000.0) - ${`${windowDays} days`}::interval
           AND (r.template_id IS NULL OR d.template_id = r.template_id) AND (r.converts OR d.copy_id <> ${noMessage})
+        ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
+        LIMIT 1) d
         ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
         LIMIT 1
       ) d`

@@ -1,6 +1,7 @@
 import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { segmentOf } from "../domain/Source.ts"
-import { isAttributable } from "./Claim.ts"
+import { isKept } from "./Claim.ts"
 import { deliverSource, type Normalize, normalizer, normalizeReports, type Reading } from "./Sources.ts"
 
 // What the reading process does with received bodies, and what it exchanges with the service. Pure.
@@ -34,6 +35,13 @@ export type ReadAnswer =
 
 export type Fault = Omit<SkippedItem, "expected">
 
+/** Why items of a body were ignored, how many, and the JSON pointer of the first. */
+export interface Unused {
+  readonly reason: string
+  readonly count: number
+  readonly pointer: string
+}
+
 /** A part of what a body holds, small enough to be stored in one transaction with the other pieces of its slice. */
 export interface Piece {
   readonly id: number
@@ -42,6 +50,8 @@ export interface Piece {
   readonly erasures: ReadonlyArray<Erasure>
   /** Items that mean nothing here; in the last piece alone. */
   readonly ignored: number
+  /** Why they were ignored, 20 reasons at most; in the last piece alone. */
+  readonly unused: ReadonlyArray<Unused>
   /** Items that were not understood, 100 at most; in the last piece alone. */
   readonly faults: ReadonlyArray<Fault>
   /** Whether the body is complete with this piece. */
@@ -51,26 +61,36 @@ export interface Piece {
 /** Faults kept of one body, so that a hostile one does not grow to many times its size. */
 const maxFaults = 100
 
+/** Reasons kept of the items that were ignored. */
+const maxUnused = 20
+
 /** Everything that a body holds, as one piece. */
 export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Piece => {
   const normalized = normalize === undefined
     ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
     : normalize(body.body, body.headers, body.receivedAt)
-  const nothing = { id: body.id, events: [], profiles: [], erasures: [], ignored: 0, isLast: true }
+  const nothing = { id: body.id, events: [], profiles: [], erasures: [], ignored: 0, unused: [], isLast: true }
   if ("reason" in normalized) return { ...nothing, faults: [{ pointer: "", reason: normalized.reason }] }
   const faults: Array<Fault> = []
+  const unused = new SeededMap<string, Unused>()
   let ignored = 0
+  const ignore = (reason: string, pointer: string) => {
+    ignored++
+    const { count, pointer: first } = unused.get(reason) ?? { count: 0, pointer }
+    if (count > 0 || unused.size < maxUnused) unused.set(reason, { reason, count: count + 1, pointer: first })
+  }
   for (const { expected, pointer, reason } of normalized.skipped) {
-    if (expected) ignored++
+    if (expected) ignore(reason, pointer)
     else if (faults.length < maxFaults) faults.push({ pointer, reason })
   }
-  const events = normalized.events.filter(isAttributable)
+  const events = normalized.events.filter(isKept)
   return {
     ...nothing,
     events,
     profiles: normalized.profiles ?? [],
     erasures: normalized.erasures ?? [],
     ignored: ignored + normalized.events.length - events.length,
+    unused: [...unused.values()],
     faults,
   }
 }
@@ -118,6 +138,7 @@ export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyAr
         events,
         erasures,
         ignored: isDone ? body.ignored : 0,
+        unused: isDone ? body.unused : [],
         faults: isDone ? body.faults : [],
         isLast: isDone,
       })

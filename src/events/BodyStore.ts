@@ -2,7 +2,7 @@ import { Clock, Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Profiles } from "../profiles/Profiles.ts"
-import type { Fault, Piece } from "./BodyReading.ts"
+import type { Fault, Piece, Unused } from "./BodyReading.ts"
 import type { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
 import { type Incoming, storeEvents } from "./EventStore.ts"
@@ -24,6 +24,7 @@ interface Report {
   events: number
   duplicates: number
   ignored: number
+  unused: ReadonlyArray<Unused>
   faults: ReadonlyArray<Fault>
 }
 
@@ -49,19 +50,20 @@ export const make = (
 ) => {
   const byId = new Map(bodies.map((body) => [body.id, body]))
   const reports = new Map<number, Report>(
-    bodies.map(({ id }) => [id, { events: 0, duplicates: 0, ignored: 0, faults: [] }]),
+    bodies.map(({ id }) => [id, { events: 0, duplicates: 0, ignored: 0, unused: [], faults: [] }]),
   )
 
   const note = (done: ReadonlyArray<Body>) => {
     // In a whole millisecond, which is what a time is read in. It tells which partition the bodies are in.
     const since = done.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
     const rows = done.map(({ id }) => {
-      const { duplicates, events, faults, ignored } = reports.get(id)!
+      const { duplicates, events, faults, ignored, unused } = reports.get(id)!
       return {
         id,
         events,
         duplicates,
         ignored,
+        unused: unused.length === 0 ? null : JSON.stringify(unused),
         faults: faults.length === 0 ? null : JSON.stringify(faults),
         status: statusOf(reports.get(id)!),
       }
@@ -69,19 +71,20 @@ export const make = (
     // Not a body that another node has taken in meanwhile, or that was rejected.
     return sql`
       UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
-        faults = r.faults::json
+        unused = r.unused::json, faults = r.faults::json
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
-        ignored int, faults text, status text)
+        ignored int, unused text, faults text, status text)
       WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND i.status = 'pending'
         AND i.received_at >= ${new Date(since)}`
   }
 
   /** The events of a slice, to be stored. They are reported as duplicates until they turn out to be new. */
   const eventsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Incoming> =>
-    pieces.flatMap(({ events, faults, id, ignored }) => {
+    pieces.flatMap(({ events, faults, id, ignored, unused }) => {
       const { orgSlug, receivedAt, source } = byId.get(id)!
       const report = reports.get(id)!
       report.ignored += ignored
+      report.unused = [...report.unused, ...unused]
       report.faults = [...report.faults, ...faults]
       report.duplicates += events.length
       const at = receivedAt.getTime()

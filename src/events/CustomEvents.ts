@@ -1,8 +1,9 @@
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, type Skipped } from "./Items.ts"
-import { recipientOf } from "./Recipient.ts"
+import { channelOf } from "./Recipient.ts"
 import {
+  emailOf,
   find,
   instantOf,
   isFlagged,
@@ -41,13 +42,13 @@ const eventKeys = ["event", "event_name", "event_type", "type", "name"]
 const trackingKeys = ["tracking_id", "trackingId"]
 const templateKeys = ["template_id", "templateId"]
 const userKeys = ["user_id", "userId", "external_user_id", "external_id", "email"]
+const emailKeys = ["email", "recipient", "email_address"]
 const idKeys = ["event_id", "eventId", "id"]
 const messageKeys = ["message_id", "messageId"]
 const timeKeys = ["occurred_at", "timestamp", "time", "created_at", "ts"]
 const linkKeys = ["link", "url", "href", "link_url", "clicked_url"]
 const valueKeys = ["value", "revenue", "amount", "total"]
 const zoneKeys = ["time_zone", "timezone", "timeZone"]
-const recipientKeys = ["email", "recipient", "email_address"]
 const channelKeys = ["channel"]
 const bounceKeys = ["bounce_type", "bounceType"]
 const softBounces: ReadonlySet<string> = new Set(["soft", "transient", "temporary"])
@@ -130,6 +131,7 @@ export const readItem = (item: unknown, options: Options): NormalizedEvent | Ski
     trackingId,
     templateId: find(levels, templateKeys, nameOf),
     user,
+    ...emailOf({ event, trackingId }, find(levels, emailKeys, nameOf), user),
     key: keyOf(
       item,
       find(levels, idKeys, textOf) ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
@@ -137,7 +139,7 @@ export const readItem = (item: unknown, options: Options): NormalizedEvent | Ski
     occurredAt: instantOf(find(levels, timeKeys, textOf), receivedAt),
     automated: isFlagged(levels),
     link: find(levels, linkKeys, linkOf),
-    ...recipientOf({ event, user }, isEmail(levels), levels, recipientKeys),
+    ...channelOf(event, isEmail(levels)),
     ...valueIn(event, levels, valueKeys),
     ...zoneIn(levels, zoneKeys),
   }

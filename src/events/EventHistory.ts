@@ -18,10 +18,11 @@ export interface PastEvent {
   readonly copyId: string | null
   readonly segment: string | null
   readonly user: string | null
+  readonly email: string | null
   readonly automated: boolean
   readonly occurredAt: Date
   readonly receivedAt: Date
-  readonly status: "attributed" | "waiting" | "unmatched"
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
 /** What came in from one source in the last 24 hours. */
@@ -73,7 +74,7 @@ export class EventHistory extends Context.Service<EventHistory, {
           : sql`(e.inbox_id, e.source, e.event_key, e.template_id) > (${inbox}::bigint, ${source}, ${key}, ${template})`
         const rows = yield* sql<Omit<PastEvent, "cursor"> & { inboxId: string; eventTemplate: string }>`
           SELECT e.inbox_id::text AS inbox_id, e.source, e.event_key AS key, e.template_id AS event_template, e.event,
-            e.tracking_id, d.template_id, d.copy_id, d.segment, e.user_id AS "user", e.automated, e.occurred_at,
+            e.tracking_id, d.template_id, d.copy_id, d.segment, e.user_id AS "user", e.email, e.automated, e.occurred_at,
             e.received_at, e.status
           FROM events e
           LEFT JOIN decisions d ON d.org_slug = e.org_slug AND d.tracking_id = e.tracking_id

@@ -9,7 +9,7 @@ import { touchOf } from "../delay/Touch.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
-import { isTellable, waitsForLink } from "./Claim.ts"
+import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
@@ -33,11 +33,15 @@ export interface Incoming extends NormalizedEvent {
 /** For how long an event that names its message waits for another to say whose that is, before its user may tell. */
 export const linkHours = 1
 
-/** Events by what became of them: `attributed`, `waiting`, `duplicate`. One that waited is counted again when attributed. */
+/**
+ * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `duplicate`. One that waited is counted
+ * again when attributed.
+ */
 const outcomes = Metric.counter("parlance_events_total", { incremental: true })
 export const outcomeCounters = {
   attributed: Metric.withAttributes(outcomes, { outcome: "attributed" }),
   waiting: Metric.withAttributes(outcomes, { outcome: "waiting" }),
+  person: Metric.withAttributes(outcomes, { outcome: "person" }),
   duplicate: Metric.withAttributes(outcomes, { outcome: "duplicate" }),
 }
 
@@ -137,9 +141,13 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
       AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
 })
 
+/** The status of an event as it is stored: one that names neither a message nor a decision's user waits for no decision. */
+const statusOf = ({ decision, event }: Placed): "attributed" | "waiting" | "person" =>
+  decision !== undefined ? "attributed" : isAttributable(event) ? "waiting" : "person"
+
 /**
- * Inserts events: attributed ones once for each decision, others as waiting. Answers those that were not in the partition
- * yet; the rest came in before under another time of happening, which `unknown` goes by.
+ * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Answers those that were not
+ * in the partition yet; the rest came in before under another time of happening, which `unknown` goes by.
  */
 export const insertEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -147,6 +155,7 @@ export const insertEvents = Effect.fnUntraced(function* (
   now: number,
 ): Effect.fn.Return<ReadonlyArray<Placed>, SqlError> {
   const values = rows.map(({ decision, event }) => ({
+    status: statusOf({ decision, event }),
     org_slug: event.org,
     source: event.source,
     event_key: event.key,
@@ -154,6 +163,7 @@ export const insertEvents = Effect.fnUntraced(function* (
     tracking_id: decision?.trackingId ?? event.trackingId ?? null,
     named_template_id: event.templateId ?? null,
     user_id: event.user ?? null,
+    email: event.email ?? null,
     message_key: event.messageKey ?? null,
     inbox_id: event.inboxId,
     event: event.event,
@@ -163,18 +173,17 @@ export const insertEvents = Effect.fnUntraced(function* (
     link: event.link ?? null,
     value: event.value ?? null,
     currency: event.currency ?? null,
-    status: decision === undefined ? "waiting" : "attributed",
-    retry_at: decision === undefined ? retryAt(event, now) ?? now : null,
+    retry_at: decision === undefined && isAttributable(event) ? retryAt(event, now) ?? now : null,
   }))
   const inserted = yield* sql<{ orgSlug: string; source: string; eventKey: string; templateId: string }>`
-    INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, message_key,
-      inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
-    SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.message_key,
-      r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
+    INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, email,
+      message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
+    SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.email,
+      r.message_key, r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
       r.link, r.value, r.currency, r.status, to_timestamp(r.retry_at / 1000.0)
     FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
-      template_id text, tracking_id text, named_template_id text, user_id text, message_key text, inbox_id bigint,
-      event text, occurred_at float8, received_at float8, automated boolean, link text, value float8,
+      template_id text, tracking_id text, named_template_id text, user_id text, email text, message_key text,
+      inbox_id bigint, event text, occurred_at float8, received_at float8, automated boolean, link text, value float8,
       currency text, status text, retry_at float8)
     ON CONFLICT DO NOTHING
     RETURNING org_slug, source, event_key, template_id`
@@ -311,9 +320,11 @@ export const storeEvents = Effect.fnUntraced(function* (
     }),
   )
   const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]
-  const waiting = placed.filter(({ decision }) => decision === undefined).length
+  const waiting = placed.filter((one) => statusOf(one) === "waiting").length
+  const personal = placed.filter((one) => statusOf(one) === "person").length
   yield* Metric.update(outcomeCounters.waiting, waiting)
-  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting)
+  yield* Metric.update(outcomeCounters.person, personal)
+  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting - personal)
   yield* Metric.update(outcomeCounters.duplicate, incoming.length - left.length - stored.length)
   const templates = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {

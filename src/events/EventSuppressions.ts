@@ -10,7 +10,7 @@ import { isSuppressing } from "./Recipient.ts"
 
 /** An event that has just been stored, or that waited for its decision until now. */
 export interface Reported
-  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "recipient" | "otherChannel"> {
+  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel"> {
   readonly org: string
   readonly source: string
   /** The users of its decisions. Deliver records the address as the user. */
@@ -21,8 +21,8 @@ const isArrival = ({ automated, event }: Reported): boolean =>
   event === "delivered" || (!automated && (event === "open" || event === "click"))
 
 /** The addresses that an event names itself, and those of its decisions, each once. */
-const addressesOf = ({ recipient, recipients, user }: Reported): ReadonlyArray<string> => [
-  ...new Set([recipient, user, ...recipients].flatMap((name) => name === undefined ? [] : addressKey(name) ?? [])),
+const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
+  ...new Set([email, user, ...recipients].flatMap((name) => name === undefined ? [] : addressKey(name) ?? [])),
 ]
 
 /** Addresses in the profiles of users who are not called by one, in the order of `events`. */

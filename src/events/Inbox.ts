@@ -35,6 +35,8 @@ export interface InboxEntry {
   readonly events: number | null
   readonly duplicates: number | null
   readonly ignored: number | null
+  /** Why items were ignored, 20 reasons at most. */
+  readonly unused: ReadonlyArray<{ readonly reason: string; readonly count: number; readonly pointer: string }> | null
   readonly faults: ReadonlyArray<{ readonly pointer: string; readonly reason: string }> | null
 }
 
@@ -135,7 +137,8 @@ export class Inbox extends Context.Service<Inbox, {
       ) {
         const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
           SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
-            substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored, i.faults
+            substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored,
+            i.unused, i.faults
           FROM inbox i
           WHERE i.org_slug = ${org} AND i.source = ${source}
             AND ${before === undefined ? sql`TRUE` : sql`i.id < ${before}`}

@@ -21,6 +21,7 @@ interface Waiting {
   readonly trackingId: string | null
   readonly namedTemplateId: string | null
   readonly userId: string | null
+  readonly email: string | null
   readonly messageKey: string | null
   readonly inboxId: number
   readonly event: NormalizedEvent["event"]
@@ -40,6 +41,7 @@ const incomingOf = (row: Waiting, now: number): Incoming => ({
   trackingId: row.trackingId ?? undefined,
   templateId: row.namedTemplateId ?? undefined,
   user: row.userId ?? undefined,
+  email: row.email ?? undefined,
   messageKey: row.messageKey ?? undefined,
   hasWaited: now - row.receivedAt.getTime() >= linkHours * hourMillis,
   inboxId: row.inboxId,
@@ -98,7 +100,7 @@ export const matchWaiting = (
     yield* lockEvents(sql, slugs)
     // Read only now: until then another node may have matched them.
     const rows = yield* sql<Waiting>`
-      SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.message_key,
+      SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
         e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,
         e.currency, e.suppresses
       FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { isStorable } from "../domain/Attributes.ts"
-import type { EventName } from "../domain/Event.ts"
+import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
 import type { NotUnderstood } from "./Sources.ts"
 
@@ -110,6 +110,23 @@ export const nameOf = (value: unknown): string | undefined => {
   const text = textOf(value)
   // deno-lint-ignore no-control-regex
   return text === undefined || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed() ? undefined : text
+}
+
+/**
+ * The first of some values that is an e-mail address, for an event that may concern the address itself, or that names a
+ * person and no message and is no conversion. Other events have no use for it, so it is not kept with them.
+ */
+export const emailOf = (
+  { event, messageKey, trackingId }: Pick<NormalizedEvent, "event" | "trackingId" | "messageKey">,
+  ...values: ReadonlyArray<unknown>
+): { readonly email?: string } => {
+  const isOfPerson = trackingId === undefined && messageKey === undefined && event !== "conversion"
+  if (categoryOf[event] !== "negative" && !isOfPerson) return {}
+  for (const value of values) {
+    const email = nameOf(value)?.trim()
+    if (email !== undefined && /^[^\s@]+@[^\s@]+$/.test(email)) return { email }
+  }
+  return {}
 }
 
 /** The time zone of an event's user under the first of `keys` that has one; nothing where none does. */

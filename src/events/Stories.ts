@@ -22,8 +22,8 @@ export interface StoryEvent {
   /** The value of a conversion; null where none was given. */
   readonly value: number | null
   readonly currency: string | null
-  /** `waiting` for its decision, or `unmatched`: none was found in time. */
-  readonly effect: EventEffect | "waiting" | "unmatched"
+  /** `waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message. */
+  readonly effect: EventEffect | "waiting" | "unmatched" | "person"
   /** Why, where that needs saying. */
   readonly reason: string | null
 }
@@ -82,7 +82,7 @@ export interface Story {
   readonly decisions: ReadonlyArray<StoryDecision>
   /** Messages that repeat an earlier, sticky choice, which is no new decision. */
   readonly repeats: ReadonlyArray<Delivery>
-  /** Events under the tracking id that belong to no decision yet. */
+  /** Events under the tracking id, or of the person, that belong to no decision (yet). */
   readonly loose: ReadonlyArray<StoryEvent>
   readonly advice: ReadonlyArray<StoryAdvice>
   /** Where the next page of decisions begins; null on the last. */
@@ -105,7 +105,7 @@ export interface RecentEvent {
   readonly automated: boolean
   readonly occurredAt: Date
   readonly receivedAt: Date
-  readonly status: "attributed" | "waiting" | "unmatched"
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
 /** Events shown of one decision at most, the earliest. */
@@ -132,7 +132,7 @@ const recentBodies = 200
 type DecisionRow = Omit<StoryDecision, "delivery" | "events" | "moreEvents">
 
 interface EventRow {
-  readonly trackingId: string
+  readonly trackingId: string | null
   readonly templateId: string
   readonly source: string
   readonly key: string
@@ -144,7 +144,7 @@ interface EventRow {
   /** The value of a conversion; null where none was given. */
   readonly value: number | null
   readonly currency: string | null
-  readonly status: "attributed" | "waiting" | "unmatched"
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
 type Position = readonly [decidedAt: number, trackingId: string, templateId: string]
@@ -168,7 +168,7 @@ export const parseStoryCursor = (cursor: string): Position | undefined => {
   }
 }
 
-const keyOf = ({ templateId, trackingId }: { readonly trackingId: string; readonly templateId: string }) =>
+const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null; readonly templateId: string }) =>
   `${trackingId}\0${templateId}`
 
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
@@ -210,13 +210,16 @@ const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, 
   currency,
 })
 
-const loosened = (row: EventRow): StoryEvent => ({
-  ...shown(row),
-  effect: row.status === "unmatched" ? "unmatched" : "waiting",
-  reason: row.status === "unmatched"
-    ? "No decision under this tracking id was found in time"
-    : "No decision under this tracking id is known yet; it is looked for again",
-})
+/** An event that belongs to no decision, and why. */
+const loosened = (row: EventRow): StoryEvent => {
+  if (row.status === "person") {
+    return { ...shown(row), effect: "person", reason: "It names the person and no message, so no decision is counted" }
+  }
+  const sought = row.trackingId === null ? "for this person" : "under this tracking id"
+  return row.status === "unmatched"
+    ? { ...shown(row), effect: "unmatched", reason: `No decision ${sought} was found in time` }
+    : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet; it is looked for again` }
+}
 
 /** What became of one message or one person, found by indexes alone. */
 export class Stories extends Context.Service<Stories, {
@@ -298,6 +301,27 @@ export class Stories extends Context.Service<Stories, {
             e.automated, e.link, e.value, e.currency, e.status
           FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
           ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`
+
+      /** The latest events that name a person and belong to no decision, the earliest first. */
+      const looseEventsOf = (org: OrgSlug, names: ReadonlyArray<string>) => {
+        const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
+          e.received_at, e.automated, e.link, e.status`
+        return Effect.map(
+          sql<EventRow>`
+            SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)
+            CROSS JOIN LATERAL (
+              SELECT * FROM events e WHERE e.org_slug = ${org} AND e.user_id = n.name AND e.template_id = ''
+              ORDER BY e.occurred_at DESC LIMIT ${shownEvents}) e
+            UNION
+            SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)
+            CROSS JOIN LATERAL (
+              SELECT * FROM events e WHERE e.org_slug = ${org} AND lower(e.email) = lower(n.name) AND e.template_id = ''
+                AND e.email IS NOT NULL
+              ORDER BY e.occurred_at DESC LIMIT ${shownEvents}) e
+            ORDER BY occurred_at DESC, source, key LIMIT ${shownEvents}`,
+          (rows) => rows.toReversed(),
+        )
+      }
 
       const deliveriesOf = (org: OrgSlug, ids: ReadonlyArray<string>) =>
         sql<Delivery>`
@@ -406,7 +430,7 @@ export class Stories extends Context.Service<Stories, {
           profiles,
           decisions: yield* told(org, page),
           repeats: isFirst ? yield* repeatsOf(org, names) : [],
-          loose: [],
+          loose: isFirst ? (yield* looseEventsOf(org, names)).map(loosened) : [],
           advice: isFirst ? yield* adviceOf(org, names) : [],
           next: rows.length > page.length ? cursorOf(page.at(-1)!) : null,
         }

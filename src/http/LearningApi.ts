@@ -28,6 +28,9 @@ export const InboxBody = Schema.Struct({
   events: Count.annotate({ description: "New events in it" }),
   duplicates: Count.annotate({ description: "Events that had come in before" }),
   ignored: Count.annotate({ description: "Items that are understood and mean nothing here" }),
+  unused: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, pointer: Schema.String })).annotate({
+    description: "Why items were ignored, with the JSON pointer of the first of each kind; 20 reasons at most",
+  }),
   faults: Schema.Array(Schema.Struct({ pointer: Schema.String, reason: Schema.String })),
 })
 

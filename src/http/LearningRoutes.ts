@@ -58,6 +58,7 @@ export const layer = HttpApiBuilder.group(
               events: entry.events,
               duplicates: entry.duplicates,
               ignored: entry.ignored,
+              unused: entry.unused ?? [],
               faults: entry.faults ?? [],
             })),
             next: found.length > page.length ? page.at(-1)!.id : null,

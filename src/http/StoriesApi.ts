@@ -21,9 +21,10 @@ export const StoryEvent = Schema.Struct({
   value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null where none was given"),
   currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null where none was given"),
   effect: described(
-    Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched"]),
+    Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched", "person"]),
     "`counted`: learned from; `repeated`: its kind was counted already; `automated`: a machine's, counted apart; " +
-      "`out_of_time`: not the decision's doing; `waiting` for a decision; `unmatched`: none was found",
+      "`out_of_time`: not the decision's doing; `waiting` for a decision; `unmatched`: none was found; `person`: it names the " +
+      "person and no message",
   ),
   reason: Schema.NullOr(Schema.String),
 })
@@ -70,7 +71,10 @@ export const Story = Schema.Struct({
   })),
   decisions: described(Schema.Array(StoryDecision), "The latest first"),
   repeats: described(Schema.Array(Delivery), "Messages that repeat an earlier, sticky choice"),
-  loose: described(Schema.Array(StoryEvent), "Events under the tracking id that belong to no decision"),
+  loose: described(
+    Schema.Array(StoryEvent),
+    "Events under the tracking id, or of the person, that belong to no decision; of a person the latest 200",
+  ),
   advice: described(
     Schema.Array(Schema.Struct({
       person: Schema.String,
@@ -95,7 +99,7 @@ export const RecentEvent = Schema.Struct({
   automated: Schema.Boolean,
   occurred_at: Schema.String,
   received_at: Schema.String,
-  status: Schema.Literals(["attributed", "waiting", "unmatched"]),
+  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]),
 })
 
 export class StoriesGroup extends HttpApiGroup.make("stories")

@@ -39,6 +39,9 @@ export const ListedEvent = Schema.Struct({
   event: EventName,
   tracking_id: Schema.NullOr(Schema.String),
   user: Schema.NullOr(Schema.String),
+  email: Schema.NullOr(Schema.String).annotate({
+    description: "The person's address as the source spells it, on negative events and on events without a message",
+  }),
   event_id: Schema.NullOr(Schema.String),
   occurred_at: Schema.String,
   received_at: Schema.String,
@@ -46,7 +49,10 @@ export const ListedEvent = Schema.Struct({
   template_id: Schema.NullOr(Schema.String),
   copy_id: Schema.NullOr(Schema.String),
   segment: Schema.NullOr(Schema.String),
-  status: Schema.Literals(["attributed", "waiting", "unmatched"]),
+  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]).annotate({
+    description:
+      "`waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message",
+  }),
 })
 export type ListedEvent = typeof ListedEvent.Type
 

@@ -50,6 +50,7 @@ const eventToWire = (event: PastEvent): ListedEvent => ({
   event: event.event,
   tracking_id: event.trackingId,
   user: event.user,
+  email: event.email,
   event_id: event.key.startsWith("id:") ? event.key.slice(3) : null,
   occurred_at: event.occurredAt.toISOString(),
   received_at: event.receivedAt.toISOString(),

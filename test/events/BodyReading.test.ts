@@ -15,14 +15,28 @@ const bodyOf = (json: unknown, more: Partial<BodyToRead> = {}): BodyToRead => ({
 const click = (tracking_id: string) => ({ event: "click", tracking_id, event_id: tracking_id })
 
 describe("readBody", () => {
-  it("keeps what can be attributed, counts what means nothing, and at most 100 faults", () => {
+  it("keeps events of messages and people, the reasons of ignored items, and at most 100 faults", () => {
     const piece = readBody(
-      bodyOf([click("a"), { event: "open", user_id: "u" }, { event: "drafted", user_id: "u" }, ...Array(150).fill(1)]),
+      bodyOf([
+        click("a"),
+        { event: "open", user_id: "u" },
+        ...Array(3).fill({ event: "drafted", user_id: "u" }),
+        { event: "retry", user_id: "u" },
+        ...Array(150).fill(1),
+      ]),
       normalizer("events"),
     )
-    assert.deepStrictEqual(piece.events.map(({ trackingId }) => trackingId), ["a"])
-    assert.strictEqual(piece.ignored, 2)
+    assert.deepStrictEqual(piece.events.map(({ trackingId }) => trackingId), ["a", undefined])
+    assert.strictEqual(piece.ignored, 4)
+    assert.deepStrictEqual(piece.unused.map(({ count, pointer }) => [count, pointer]), [[3, "/2"], [1, "/5"]])
+    assert.match(piece.unused[0]!.reason, /"drafted" says nothing/)
     assert.strictEqual(piece.faults.length, 100)
+  })
+
+  it("keeps 20 reasons of ignored items at most", () => {
+    const body = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ event_type: `users.behaviors.x${n}` })))
+    const piece = readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
+    assert.deepStrictEqual([piece.ignored, piece.unused.length], [50, 20])
   })
 
   it("explains a body that nothing is understood of", () => {
@@ -43,6 +57,7 @@ const bodies = fc.array(
     profiles: items(profiles, `p${id}.`),
     erasures: items(erasures, `x${id}.`),
     ignored,
+    unused: Array.from({ length: ignored }, (_, n) => ({ reason: `${n}`, count: 1, pointer: "" })),
     faults: [{ pointer: "", reason: `${id}` }],
     isLast: true,
   }))
@@ -58,6 +73,7 @@ describe("slicesOf", () => {
         assert.deepStrictEqual(own.flatMap(({ profiles }) => profiles), body.profiles)
         assert.deepStrictEqual(own.flatMap(({ erasures }) => erasures), body.erasures)
         assert.deepStrictEqual(own.flatMap(({ faults }) => faults), body.faults)
+        assert.deepStrictEqual(own.flatMap(({ unused }) => unused), body.unused)
         assert.strictEqual(own.reduce((sum, { ignored }) => sum + ignored, 0), body.ignored)
         assert.deepStrictEqual(own.map(({ isLast }) => isLast), own.map((_, n) => n === own.length - 1))
         const firstErasure = own.findIndex(({ erasures }) => erasures.length > 0)

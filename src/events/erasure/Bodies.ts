@@ -31,7 +31,7 @@ export const emptyBodies = Effect.fnUntraced(function* (
     work.count(
       "bodies",
       yield* work.step(changed(sql`
-        UPDATE inbox i SET body = '', headers = '{}', faults = ${note}::text::json
+        UPDATE inbox i SET body = '', headers = '{}', unused = NULL, faults = ${note}::text::json
         WHERE i.org_slug = ${org} AND i.id = ANY(${some}::bigint[]) AND i.status <> 'pending'
           AND octet_length(i.body) > 0`)),
     )

@@ -31,11 +31,11 @@ const eraseEventsOf = Effect.fnUntraced(function* (work: Work, trackingIds: Read
     sizes.changes,
     work.step(Effect.gen(function* () {
       const freed = yield* changed(sql`
-        UPDATE events e SET user_id = NULL, link = NULL, message_key = NULL
+        UPDATE events e SET user_id = NULL, email = NULL, link = NULL, message_key = NULL
         FROM (
           SELECT f.source, f.event_key, f.template_id, f.received_at FROM events f
           WHERE f.org_slug = ${org} AND f.tracking_id = ANY(${trackingIds}::text[])
-            AND (f.user_id IS NOT NULL OR f.link IS NOT NULL OR f.message_key IS NOT NULL)
+            AND (f.user_id IS NOT NULL OR f.email IS NOT NULL OR f.link IS NOT NULL OR f.message_key IS NOT NULL)
           LIMIT ${sizes.changes}) f
         WHERE e.org_slug = ${org} AND e.source = f.source AND e.event_key = f.event_key AND e.template_id = f.template_id
           AND e.received_at = f.received_at`)
@@ -116,25 +116,30 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
 export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
   const { names, org, sizes, sql } = work
   const first: EventKey = { inboxId: 0, source: "", eventKey: "", templateId: "" }
-  return pages<EventKey & { readonly receivedAt: Date; readonly user: string | null }>(
+  return pages<
+    EventKey & { readonly receivedAt: Date; readonly user: string | null; readonly email: string | null }
+  >(
     (after) => {
       const { eventKey, inboxId, source, templateId } = after ?? first
       return sql`
-        SELECT q.inbox_id::float8 AS inbox_id, q.source, q.event_key, q.template_id, q.received_at, q.user_id AS "user"
+        SELECT q.inbox_id::float8 AS inbox_id, q.source, q.event_key, q.template_id, q.received_at, q.user_id AS "user",
+          q.email
         FROM (
           SELECT p.*, row_number() OVER (ORDER BY p.inbox_id, p.source, p.event_key, p.template_id)
             = count(*) OVER () AS is_last
           FROM (
-            SELECT e.inbox_id, e.source, e.event_key, e.template_id, e.received_at, e.user_id FROM events e
+            SELECT e.inbox_id, e.source, e.event_key, e.template_id, e.received_at, e.user_id, e.email FROM events e
             WHERE e.org_slug = ${org}
               AND (e.inbox_id, e.source, e.event_key, e.template_id) > (${inboxId}, ${source}, ${eventKey}, ${templateId})
             ORDER BY e.org_slug, e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${sizes.rows}) p) q
-        WHERE q.is_last OR ${maybeNamed(work, "q.user_id")}
+        WHERE q.is_last OR ${maybeNamed(work, "q.user_id")} OR ${maybeNamed(work, "q.email")}
         ORDER BY q.inbox_id, q.source, q.event_key, q.template_id`
     },
     (rows) =>
       Effect.gen(function* () {
-        for (const some of chunks(rows.filter(({ user }) => user !== null && names.has(user)), sizes.changes)) {
+        const isNamed = (name: string | null) => name !== null && names.has(name)
+        const mine = rows.filter(({ email, user }) => isNamed(user) || isNamed(email))
+        for (const some of chunks(mine, sizes.changes)) {
           const keys = some.map(({ eventKey, receivedAt, source, templateId }) => ({
             source,
             event_key: eventKey,
@@ -142,7 +147,7 @@ export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
             received_at: receivedAt.getTime(),
           }))
           const freed = yield* work.step(changed(sql`
-            UPDATE events e SET user_id = NULL, link = NULL, message_key = NULL
+            UPDATE events e SET user_id = NULL, email = NULL, link = NULL, message_key = NULL
             FROM json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(source text, event_key text,
               template_id text, received_at float8)
             WHERE e.org_slug = ${org} AND e.source = r.source AND e.event_key = r.event_key

@@ -4,6 +4,7 @@ import { collect, collectAt, faulty, ignored, itemsOf, noItems, type Outcome } f
 import {
   carriedIds,
   digestKey,
+  emailOf,
   find,
   instantOf,
   isBlank,
@@ -20,7 +21,7 @@ import {
   textOf,
   zoneIn,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Braze. */
@@ -157,12 +158,13 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settin
     trackingId,
     templateId,
     user,
+    ...emailOf({ event, trackingId, messageKey }, email, external),
     key: keyOf(item, textOf(item["id"])),
     messageKey,
     occurredAt: instantOf(find([item], timeKeys, textOf), receivedAt),
     automated: isFlagged([properties], machineKeys),
     link: find([properties], linkKeys, linkOf),
-    ...recipientOf({ event, user }, isEmail(type, properties), [properties], ["email_address"]),
+    ...channelOf(event, isEmail(type, properties)),
     ...zoneIn([person], ["timezone"]),
   }
 }

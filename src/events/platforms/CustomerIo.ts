@@ -1,6 +1,7 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
 import {
+  emailOf,
   find,
   instantOf,
   isFlagged,
@@ -15,7 +16,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
@@ -107,13 +108,14 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     trackingId,
     templateId: undefined,
     user,
+    ...emailOf({ event, trackingId, messageKey }, identifiers["email"], data["email_address"], data["recipient"]),
     key: keyOf(content, textOf(item["event_id"])),
     occurredAt: instantOf(time, receivedAt),
     automated: isFlagged([data], automatedKeys),
     messageKey,
     // An in-app message has the action's name in place of a URL.
     link: find([data], ["href", "tracked_response"], linkOf),
-    ...recipientOf({ event, user }, isEmail(item), [identifiers, data], ["email", "email_address", "recipient"]),
+    ...channelOf(event, isEmail(item)),
   }
 }
 

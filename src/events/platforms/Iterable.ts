@@ -3,6 +3,7 @@ import { collect, faulty, ignored, itemsOf, noItems, type Outcome } from "../Ite
 import {
   carriedIds,
   digestKey,
+  emailOf,
   find,
   instantOf,
   isBlank,
@@ -16,7 +17,7 @@ import {
   parseJson,
   textOf,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 type Meaning = EventName | "ignored"
@@ -89,12 +90,13 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     trackingId,
     templateId,
     user,
+    ...emailOf({ event: meaning, trackingId, messageKey }, item["email"], fields["email"], user),
     key: digestKey(content),
     messageKey,
     occurredAt: instantOf(createdAt, receivedAt),
     automated: isAutomated(fields),
     link: find([fields], linkKeys, linkOf),
-    ...recipientOf({ event, user }, name.startsWith("email"), [item, fields], ["email"]),
+    ...channelOf(event, name.startsWith("email")),
   }
 }
 

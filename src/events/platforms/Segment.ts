@@ -2,6 +2,7 @@ import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
 import {
+  emailOf,
   find,
   instantOf,
   isFlagged,
@@ -18,7 +19,7 @@ import {
   valueIn,
   zoneIn,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Segment. */
@@ -200,12 +201,13 @@ const readTrack = (
     // `template_id` is the sending platform's own template here, not one of ours.
     templateId: undefined,
     user: call.user,
+    ...emailOf({ event, trackingId: call.trackingId, messageKey: messageKey(call) }, call.email, call.user),
     key: keyOf(content, call.id),
     occurredAt: instantOf(call.time, receivedAt),
     automated: isFlagged(call.levels),
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
-    ...recipientOf({ event, user: call.user }, !/^(push|sms) /.test(name), [{ email: call.email }], ["email"]),
+    ...channelOf(event, !/^(push|sms) /.test(name)),
     ...valueIn(event, [call.properties], ["revenue", "value", "total"]),
     ...zoneIn(call.contexts, ["timezone"]),
   }

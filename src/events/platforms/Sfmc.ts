@@ -2,6 +2,7 @@ import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type Outcome } from "../Items.ts"
 import {
   digestKey,
+  emailOf,
   find,
   instantOf,
   isItem,
@@ -13,7 +14,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
@@ -95,13 +96,14 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     trackingId,
     templateId: undefined,
     user,
+    ...emailOf({ event: named, trackingId, messageKey: key }, info["to"], user),
     key: digestKey(content),
     occurredAt: instantOf(time, receivedAt),
     // The service says nothing about machines.
     automated: false,
     messageKey: key,
     link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
-    ...recipientOf({ event, user }, !type.includes(".sms"), [info], ["to", "subscriberKey"]),
+    ...channelOf(event, !type.includes(".sms")),
   }
 }
 

@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import type { Normalized, NormalizedEvent } from "../../../src/domain/Event.ts"
 import { make, normalize } from "../../../src/events/platforms/Braze.ts"
 import { assertAccounted } from "./hostile.ts"
+import { withAddress } from "./addresses.ts"
 
 const receivedAt = Date.parse("2026-05-11T09:00:00Z")
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -42,8 +43,6 @@ const currents = (type: string, properties: object = {}, more: object = {}) => (
 })
 
 const only = (type: string, properties?: object, more?: object) => ({ events: [currents(type, properties, more)] })
-
-const recipient = "lena@mail.example"
 
 const expected = {
   trackingId: undefined,
@@ -142,15 +141,14 @@ describe("Braze: Currents", () => {
     [
       "a bounce that is a drop",
       only("users.messages.email.Bounce", { is_drop: true, bounce_reason: "550 unknown" }),
-      { event: "bounce", recipient },
+      { event: "bounce" },
     ],
     ["a soft bounce", only("users.messages.email.SoftBounce", { bounce_reason: "452 full" }), {
       event: "soft_bounce",
-      recipient,
     }],
     ["a failed WhatsApp message", only("users.messages.whatsapp.Failure"), { event: "bounce", otherChannel: true }],
-    ["a report as spam", only("users.messages.email.MarkAsSpam"), { event: "spam", recipient }],
-    ["an opt-out by link", only("users.messages.email.Unsubscribe"), { event: "unsubscribe", recipient }],
+    ["a report as spam", only("users.messages.email.MarkAsSpam"), { event: "spam" }],
+    ["an opt-out by link", only("users.messages.email.Unsubscribe"), { event: "unsubscribe" }],
     [
       "a global opt-out",
       only("users.behaviors.subscription.GlobalStateChange", {
@@ -158,12 +156,12 @@ describe("Braze: Currents", () => {
         channel: "email",
         subscription_status: "Unsubscribed",
       }),
-      { event: "unsubscribe", messageKey: undefined, recipient },
+      { event: "unsubscribe", messageKey: undefined },
     ],
     [
       "an opt-out of a group",
       only("users.behaviors.subscriptiongroup.StateChange", { subscription_status: "Unsubscribed" }),
-      { event: "unsubscribe", recipient },
+      { event: "unsubscribe" },
     ],
     [
       "an opt-out of a group of text messages",
@@ -179,7 +177,7 @@ describe("Braze: Currents", () => {
 
   for (const [what, body, event] of fixtures) {
     it(`reads ${what}`, () => {
-      assert.deepStrictEqual(one(body), { ...expected, ...event } as NormalizedEvent)
+      assert.deepStrictEqual(one(body), withAddress({ ...expected, ...event } as NormalizedEvent, body))
     })
   }
 

@@ -41,6 +41,7 @@ describe("Braze: webhook steps", () => {
       occurredAt: 1_778_486_400_000,
       automated: false,
       link: undefined,
+      value: 18.9,
     })
   })
 

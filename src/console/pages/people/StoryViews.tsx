@@ -19,6 +19,7 @@ const effects: {
   out_of_time: ["warn", "out of time"],
   waiting: ["plain", "waiting"],
   unmatched: ["warn", "no decision found"],
+  person: ["plain", "about the person"],
 }
 
 const modes: Readonly<Record<string, string>> = {

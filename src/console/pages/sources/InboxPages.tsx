@@ -67,6 +67,21 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
             {faults.length > shownFaults ? <li>and {faults.length - shownFaults} more of this kind</li> : null}
           </ul>
         )}
+        {(entry.unused ?? []).length === 0 ? null : (
+          <details class="body">
+            <summary>
+              Show what was ignored <span class="visually-hidden">of body {entry.id}</span>
+            </summary>
+            <ul class="reasons">
+              {entry.unused!.map(({ count, pointer, reason }) => (
+                <li>
+                  {pointer === "" ? null : <code>{pointer}</code>} {reason}
+                  {count === 1 ? null : ` (${count} items of this kind)`}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
         <p class="small muted">
           {sizeOf(entry.bytes)}
           {entry.status === "pending" && entry.attempts > 0 ? ` · failed attempts: ${entry.attempts}` : null}

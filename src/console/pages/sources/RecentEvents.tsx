@@ -13,6 +13,7 @@ const statusBadge: {
   attributed: ["good", "attributed"],
   waiting: ["plain", "waiting for its decision"],
   unmatched: ["warn", "no decision found"],
+  person: ["plain", "about a person"],
 }
 
 /** The latest events of a source, each with a way to its story. */
