@@ -56,12 +56,18 @@ const withHeaders = (
   })
 }
 
+/**
+ * Whether a path is the API's, or that of a pixel or a redirect in a message: many are asked for, and their responses are no
+ * pages.
+ */
+const isNoPage = (url: string): boolean => url.startsWith("/api/") || url.startsWith("/c/") || url.startsWith("/o/")
+
 /** A browser that has been here over HTTPS comes over HTTPS only, for a year. */
 const strictTransport = "max-age=31536000"
 
 /**
  * Headers for browsers: no guessing of types, no copies in caches unless the response says otherwise, and with an https
- * PUBLIC_URL no plain HTTP. Responses of `/api/` go to programs, which have no use for them.
+ * PUBLIC_URL no plain HTTP. Responses that are no pages have no use for them.
  */
 const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: boolean) =>
   HttpServerResponse.setHeaders(response, {
@@ -187,9 +193,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const requestId = requestIdOf(request.headers["x-request-id"])
       noteRequestId(request.source, requestId)
       const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
-      const isApi = request.url.startsWith("/api/")
-      // What is asked with a key has no use for the address, and shall not pay for it.
-      const seen = isApi ? request : seenThrough(trustedProxies, request)
+      const isPage = !isNoPage(request.url)
+      // What is no page has no use for the address, and shall not pay for it.
+      const seen = !isPage ? request : seenThrough(trustedProxies, request)
       // For whatever is logged until the answer; the enclosing request restores what was there before.
       const context = Context.add(fiber.context, References.CurrentLogAnnotations, { requestId })
       fiber.setContext(seen === request ? context : Context.add(context, HttpServerRequest.HttpServerRequest, seen))
@@ -199,7 +205,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           measure(kindOf(route), response.status, clock.currentTimeMillisUnsafe() - begun)
           if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
           const finished = withHeaders(response, requestId, RateLimits.headersOf(request), request)
-          return isApi ? finished : forBrowsers(finished, isHttps)
+          return isPage ? forBrowsers(finished, isHttps) : finished
         })
       const answering = Effect.matchCauseEffect(next, {
         onSuccess: finish,

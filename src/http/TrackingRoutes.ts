@@ -15,12 +15,10 @@ const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA
 /** Bytes of the form that a mail program posts at most; what it says does not matter. */
 const maxFormBytes = 16 * 1024
 
-// Nobody keeps a copy, no search engine lists it, and the target does not learn the token.
-const common = {
-  "cache-control": "no-store",
-  "x-robots-tag": "noindex, nofollow",
-  "referrer-policy": "no-referrer",
-}
+const fresh = { "cache-control": "no-store" }
+
+// No search engine lists the page, and a site that it leads to does not learn the token.
+const common = { ...fresh, "x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer" }
 
 const html = (text: string, status: number) =>
   HttpServerResponse.text(text, {
@@ -33,8 +31,8 @@ const html = (text: string, status: number) =>
     },
   })
 
-const pixel = HttpServerResponse.uint8Array(gif, { contentType: "image/gif", headers: common })
-const noPixel = HttpServerResponse.empty({ status: 404, headers: common })
+const pixel = HttpServerResponse.uint8Array(gif, { contentType: "image/gif", headers: fresh })
+const noPixel = HttpServerResponse.empty({ status: 404, headers: fresh })
 const unknownLink = html(unknownLinkPage, 404)
 const later = html(laterPage, 503)
 
@@ -66,28 +64,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
-  const open = route(
-    "open",
-    noPixel,
-    ({ id, org }, { headers, method }) =>
-      method === "HEAD"
-        ? Effect.succeed(pixel)
-        : Effect.as(reactions.note({ org, id, event: "open", automated: isMachineOpen(headers) }), pixel),
-  )
+  const open = route("open", noPixel, ({ id, org }, { headers, method }) => {
+    if (method !== "HEAD") reactions.note({ org, id, event: "open", automated: isMachineOpen(headers) })
+    return Effect.succeed(pixel)
+  })
 
   const click = route("click", unknownLink, (token, { headers, method }) =>
-    targets.find(token).pipe(
-      Effect.flatMap((target) => {
-        if (target === undefined) return Effect.succeed(unknownLink)
+    Effect.match(targets.find(token), {
+      onFailure: () => later,
+      onSuccess: (target) => {
+        if (target === undefined) return unknownLink
         const { id, org } = token
-        const answer = HttpServerResponse.empty({ status: 302, headers: { ...common, location: target.url } })
-        return method === "HEAD" ? Effect.succeed(answer) : Effect.as(
-          reactions.note({ org, id, event: "click", automated: isMachineClick(headers), link: target.name }),
-          answer,
-        )
-      }),
-      Effect.catch(() => Effect.succeed(later)),
-    ))
+        if (method !== "HEAD") {
+          reactions.note({ org, id, event: "click", automated: isMachineClick(headers), link: target.name })
+        }
+        const location = { ...fresh, "referrer-policy": "no-referrer", location: target.url }
+        return HttpServerResponse.empty({ status: 302, headers: location })
+      },
+    }))
 
   const pageOf = (
     { org }: Token,

@@ -6,6 +6,7 @@ import { deliverSource } from "../events/Sources.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { Recent } from "./Recent.ts"
+import { targetKey } from "./Token.ts"
 
 /** A reaction of a recipient, or of a machine, to a message. */
 export interface Reaction {
@@ -43,13 +44,16 @@ interface Entry extends Reaction {
   readonly at: number
 }
 
+/** The name of a link, or a digest where that is long: ids of events have at most 200 characters. */
+const shortened = (link: string): string => link.length > 100 ? targetKey(link) : link
+
 /**
  * The id of a reaction's event, the same on every node. The first open of a person and of a machine count, so each is one
  * event. Clicks are told apart by their time as well: a scanner's must not hide a person's on the same link.
  */
 export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {
   const parts = [id, event, ...(automated ? ["machine"] : [])]
-  return (event === "click" ? [...parts, Math.floor(at / clickMillis), link ?? ""] : parts).join(" ").slice(0, 200)
+  return (event === "click" ? [...parts, Math.floor(at / clickMillis), shortened(link ?? "")] : parts).join(" ")
 }
 
 const itemOf = ({ at, automated, event, id, key, link }: Entry) => ({
@@ -67,7 +71,7 @@ const itemOf = ({ at, automated, event, id, key, link }: Entry) => ({
  */
 export class Reactions extends Context.Service<Reactions, {
   /** Takes a reaction without waiting for the store. One that finds no room is dropped and counted. */
-  readonly note: (reaction: Reaction) => Effect.Effect<void>
+  readonly note: (reaction: Reaction) => void
   /** Answers once the reaction is committed, or from memory while the store is out; fails when that memory is full. */
   readonly record: (reaction: Reaction) => Effect.Effect<{ readonly durable: boolean }, GroupCommit.BufferFull>
 }>()("parlance/tracking/Reactions") {
@@ -107,29 +111,31 @@ export class Reactions extends Context.Service<Reactions, {
         return { ...reaction, at, key: eventIdOf(reaction, at) }
       }
 
-      const note = (reaction: Reaction) =>
-        Effect.suspend(() => {
-          const entry = entryOf(reaction)
-          const message = `${entry.org}/${entry.id}`
-          const known = recent.get(message) ?? new Set()
-          if (known.has(entry.key) || known.size >= eventsPerMessage) {
-            return Metric.update(counters[entry.event].repeated, 1)
-          }
-          if (commit.submit(entry) === undefined) return Metric.update(counters[entry.event].dropped, 1)
-          recent.set(message, known.add(entry.key))
-          return Metric.update(counters[entry.event].recorded, 1)
-        })
+      const count = (event: Reaction["event"], outcome: typeof outcomes[number]): void =>
+        counters[event][outcome].updateUnsafe(1, Context.empty())
+
+      const note = (reaction: Reaction): void => {
+        const entry = entryOf(reaction)
+        const { event, key } = entry
+        const message = `${entry.org}/${entry.id}`
+        const known = recent.get(message) ?? new Set()
+        if (known.has(key) || known.size >= eventsPerMessage) return count(event, "repeated")
+        if (commit.submit(entry) === undefined) return count(event, "dropped")
+        recent.set(message, known.add(key))
+        count(event, "recorded")
+      }
 
       const record = (reaction: Reaction) =>
         Effect.suspend(() => {
           const ticket = commit.submit(entryOf(reaction))
           if (ticket === undefined) {
-            return Effect.andThen(Metric.update(counters[reaction.event].dropped, 1), new GroupCommit.BufferFull())
+            count(reaction.event, "dropped")
+            return new GroupCommit.BufferFull()
           }
-          return commit.settled(ticket).pipe(
-            Effect.map(({ durable }) => ({ durable })),
-            Effect.tap(Metric.update(counters[reaction.event].recorded, 1)),
-          )
+          return Effect.map(commit.settled(ticket), ({ durable }) => {
+            count(reaction.event, "recorded")
+            return { durable }
+          })
         })
 
       return Reactions.of({ note, record })

@@ -90,14 +90,10 @@ suiteOnTracking("Unsubscribing", (bench) => {
       status: "attributed",
       source: "deliver",
     })
-    const { json } = await shop.manage("GET", "/templates/t/results?lookback_days=1&offset_days=0")
-    await waitUntil(
-      "it counts against the variant",
-      async () =>
-        (await shop.manage("GET", "/templates/t/results?lookback_days=1&offset_days=0")).json.variants[0].outcomes
-          .unsubscribe === 1,
-    )
-    assert.strictEqual(json.variants[0].decisions, 1)
+    const results = async () =>
+      (await shop.manage("GET", "/templates/t/results?lookback_days=1&offset_days=0")).json.variants[0]
+    await waitUntil("it counts against the variant", async () => (await results()).outcomes.unsubscribe === 1)
+    assert.strictEqual((await results()).decisions, 1)
   })
 
   it("is offered in the headers where template or connection ask for it, with https for one click", async () => {
