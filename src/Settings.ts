@@ -310,8 +310,10 @@ type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof c
 
 /** The values of all settings, checked. */
 type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa"> & {
-  /** The server of `DATABASE_URL`; none: the embedded one in `DATA_DIR`. */
+  /** The server of `DATABASE_URL`. */
   readonly database: Option.Option<DatabaseTarget>
+  /** Whether a database in `DATA_DIR` takes the place of that server. Not with `STORE=external`. */
+  readonly isEmbedded: boolean
 }
 
 /** Settings that are not what they should be, each by its name. */
@@ -345,18 +347,17 @@ const emptyUrl =
   "DATABASE_URL: is set and empty. Set it to a PostgreSQL server, such as postgres://user:password@host:5432/database, or " +
   "unset it to use the embedded database in DATA_DIR (in the container image, with STORE=embedded)"
 
+/** The fault of settings that name no database at all. */
+export const noDatabase =
+  "STORE: is external, as in the container image, and DATABASE_URL is not set. Set DATABASE_URL to a PostgreSQL server, or " +
+  "STORE=embedded for a database of the service's own in DATA_DIR"
+
 /** Faults of `STORE` with or without `DATABASE_URL`. */
 const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> => {
   if (store === "embedded" && isUrlSet) {
     return ["STORE: is embedded, and DATABASE_URL names another database. Unset one of them"]
   }
-  if (store === "external" && !isUrlSet) {
-    return [
-      "STORE: is external, as in the container image, and DATABASE_URL is not set. Set DATABASE_URL to a PostgreSQL server, or " +
-      "STORE=embedded for a database of the service's own in DATA_DIR",
-    ]
-  }
-  return []
+  return store === "external" && !isUrlSet ? [noDatabase] : []
 }
 
 /** The database that the settings name, and their faults. */
@@ -436,7 +437,9 @@ const read = Effect.gen(function* () {
   }
   const settings: Partial<Values> = values
   const { database, faults: databaseFaults } = databaseOf(settings, yield* isSetToNothing("DATABASE_URL"))
-  faults.push(...databaseFaults)
+  // Commands on a service elsewhere need no database.
+  const isRemote = (yield* Effect.option(Config.String("PARLANCE_URL")))._tag === "Some"
+  faults.push(...databaseFaults.filter((fault) => fault !== noDatabase || !isRemote))
   // Not shown: how long it is says enough.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
@@ -454,8 +457,8 @@ const read = Effect.gen(function* () {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
   if (faults.length > 0) return yield* new SettingsFaulty({ faults })
-  const { databaseCa: _, databaseUrl: __, store: ___, ...rest } = settings as Values
-  return { ...rest, database }
+  const { databaseCa: _, databaseUrl: __, store, ...rest } = settings as Values
+  return { ...rest, database, isEmbedded: store !== "external" && Option.isNone(database) }
 })
 
 /** The settings of this process; fails to build with every faulty value named. */

@@ -77,6 +77,8 @@ describe("Settings", () => {
         assert.lengthOf(error._tag === "SettingsFaulty" ? error.faults : [], 1)
         assert.match(error.message, expected)
       }
+      const remote = yield* read({ STORE: "external", PARLANCE_URL: "https://parlance.example.com" })
+      assert.isFalse(remote.isEmbedded)
       const several = yield* Effect.flip(read({ DATABASE_URL: `${DATABASE_URL}?sslmode=x&nothing=1`, PORT: "x" }))
       for (const part of ["PORT:", "sslmode=x", "the parameter nothing"]) assert.include(several.message, part)
       assert.notInclude(several.message, "pass")

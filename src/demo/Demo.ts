@@ -57,7 +57,7 @@ const layerService = ({ dataDir, port }: Options) =>
     Layer.provideMerge(layerServices),
     Layer.provide(Layer.effect(
       Settings,
-      Effect.map(Settings, (settings) => ({ ...settings, port, dataDir, database: Option.none() })),
+      Effect.map(Settings, (settings) => ({ ...settings, port, dataDir, database: Option.none(), isEmbedded: true })),
     )),
   )
 

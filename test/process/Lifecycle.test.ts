@@ -246,6 +246,12 @@ describe("A faulty setting", () => {
   faulty("DATABASE_URL of a server that is not there", {
     DATABASE_URL: "postgres://someone:s3cret@127.0.0.1:1/nothing",
   }, ["DATABASE_URL", "127.0.0.1:1"])
+  faulty("DATABASE_URL that is empty", { DATABASE_URL: "" }, ["DATABASE_URL: is set and empty"])
+  faulty("STORE=external without DATABASE_URL", { STORE: "external" }, ["STORE: is external", "STORE=embedded"])
+  faulty("STORE=external without DATABASE_URL, with PARLANCE_URL for commands", {
+    STORE: "external",
+    PARLANCE_URL: "http://127.0.0.1:1",
+  }, ["STORE: is external", "STORE=embedded"])
   faulty("DATABASE_URL that is no URL", { DATABASE_URL: "someone:s3cret@nowhere" }, ["DATABASE_URL"])
 
   it.live("PORT of somebody else ends the start with a message", () =>
