@@ -19,7 +19,8 @@ const connectionTo = ({ sockets }: Folders) => ({
   database: "postgres",
   applicationName: "parlance",
   ssl: false,
-  connectTimeout: "3 seconds",
+  // A server that is not there refuses at once, so a long wait means a busy machine.
+  connectTimeout: "30 seconds",
 } as const)
 
 /** Whether the server takes connections. */
