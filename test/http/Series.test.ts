@@ -1,6 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { encodeCell } from "../../src/bandit/Cells.ts"
+import { Settling } from "../../src/delay/Settling.ts"
 import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { makeOrganization } from "../support/service.ts"
 import { type Json } from "./harness.ts"
@@ -84,6 +86,37 @@ suiteOnServer("The series of a template", (server) => {
     assert.strictEqual(await decisions("?lookback_days=7&offset_days=4"), 20)
     assert.strictEqual(await decisions("?segment=daypart%3Dmorning"), 30)
     assert.strictEqual(await decisions("?segment=daypart%3Dnight"), 0)
+  }, 120_000)
+
+  it("has the gain by propensities of settled decisions beside the model's", async () => {
+    await organization("measured")
+    await server().run(Effect.gen(function* () {
+      const weights = { a: 0.75, b: 0.25 }
+      for (const ago of [6 * day, 8 * day]) {
+        yield* plant("measured", { copy: "a", decisions: 750, outcomes: { click: 375 }, segment, ago, weights })
+        yield* plant("measured", { copy: "b", decisions: 250, outcomes: { click: 25 }, segment, ago, weights })
+      }
+      yield* plant("measured", { copy: "a", decisions: 50, outcomes: { click: 10 }, segment, ago: day, weights })
+      yield* settle("measured")
+      // The service settles as well, maybe before there were decisions.
+      const sql = yield* SqlClient.SqlClient
+      yield* sql.withTransaction(Effect.andThen(
+        sql`DELETE FROM even_split_tallies WHERE org_slug = 'measured'`,
+        sql`DELETE FROM send_time_marks WHERE org_slug = 'measured'`,
+      ))
+      yield* (yield* Settling).run
+    }))
+    const { body } = await ask("measured/templates/t/series")
+    const { decisions, even, from, gained, interval, left_out, model, to } = body.weighted_gain
+    assert.deepStrictEqual([decisions, left_out], [2000, 0])
+    assert.approximately(even, 600, 1e-3, "half of 50 % and half of 10 %")
+    assert.approximately(gained, 200, 1e-3)
+    assert.isTrue(150 < interval[0] && interval[0] < 200 && 200 < interval[1] && interval[1] < 250, String(interval))
+    assert.approximately(model, 200, 60)
+    const days = (time: string) => Math.round((Date.parse(time) - Math.floor(Date.now() / day) * day) / day)
+    assert.deepStrictEqual([days(from), days(to)], [-8, -5])
+    const { body: restricted } = await ask("measured/templates/t/series?segment=daypart%3Dmorning")
+    assert.isNull(restricted.weighted_gain)
   }, 120_000)
 
   it("is empty before any decision, and refuses what it cannot answer", async () => {

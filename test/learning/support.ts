@@ -52,15 +52,19 @@ export const plant = Effect.fnUntraced(function* (
     readonly segment?: string
     readonly ago?: number
     readonly mode?: "bandit" | "forced"
+    /** Probabilities of the variants that could be chosen. */
+    readonly weights?: Readonly<Record<string, number>>
   },
 ) {
+  const { weights } = options
+  const drawn = weights === undefined ? {} : { propensity: weights[options.copy]!, weights: JSON.stringify(weights) }
   const { ago = 2 * day, copy, decisions, mode = "bandit", outcomes = {}, segment = "plan=pro", template = "t" } =
     options
   const at = Date.now() - ago
   const id = (n: number) => `${template}/${copy}/${segment}/${ago}/${mode}/${n}`
   yield* Effect.forEach(
     Array.from({ length: decisions }, (_, n) => n),
-    (n) => decide(slug, id(n), { template, copy, segment, at, mode }),
+    (n) => decide(slug, id(n), { template, copy, segment, at, mode, ...drawn }),
     { concurrency: "unbounded", discard: true },
   )
   const events = Object.entries(outcomes).flatMap(([event, count]) =>
