@@ -1,0 +1,26 @@
+import { assert, describe, it } from "@effect/vitest"
+import { weightedGainSentence } from "../../src/console/pages/results/Pictures.tsx"
+
+describe("The gain by propensities in the console", () => {
+  it("stands in a sentence with its interval, its days and the model's gain", () => {
+    const weighted_gain = {
+      from: "2026-10-01T00:00:00.000Z",
+      to: "2026-10-29T00:00:00.000Z",
+      decisions: 56_000,
+      left_out: 0,
+      gained: 812.4,
+      interval: [301, 1290] as const,
+      even: 2000,
+      model: 760,
+    }
+    assert.strictEqual(
+      weightedGainSentence({ weighted_gain })!.replace(/\s/g, " "),
+      "Measured by the recorded propensities, without the model: +812 (95 % interval +301 to +1 290) for the 56 000 " +
+        "decisions of 2026-10-01 to 2026-10-28, with their outcomes of four days. For these days the model says +760.",
+    )
+  })
+
+  it("is left out while it is too uncertain", () => {
+    assert.isUndefined(weightedGainSentence({ weighted_gain: null }))
+  })
+})
