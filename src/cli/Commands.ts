@@ -16,6 +16,7 @@ import { personCommand } from "./PersonCommand.ts"
 import { learningCommand } from "./LearningCommand.ts"
 import { rebuildCommand } from "./RebuildCommand.ts"
 import { resultsCommand } from "./ResultsCommand.ts"
+import { suppressionCommand } from "./SuppressionCommand.ts"
 import { templateCommand } from "./TemplateCommand.ts"
 import { variantCommand } from "./VariantCommand.ts"
 import { simulateCommand } from "./SimulateCommand.ts"
@@ -53,6 +54,7 @@ export const commands = [
   webhookCommand.pipe(Command.provide(managed)),
   connectionCommand.pipe(Command.provide(managed)),
   deliverCommand.pipe(Command.provide(managed)),
+  suppressionCommand.pipe(Command.provide(managed)),
   eventCommand.pipe(Command.provide(managed)),
   personCommand.pipe(Command.provide(managed)),
   inboxCommand.pipe(Command.provide(managed)),

@@ -157,3 +157,34 @@ describe("parlance connection and deliver", () => {
     600_000,
   )
 })
+
+describe("parlance suppression", () => {
+  it.live(
+    "adds, shows, removes, imports and exports",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* embeddedEnvironment
+        yield* during(env, makeOrg("acme"))
+        const { fails, json, text } = commands(env)
+        assert.include(yield* text(["suppression", "list"]), "no such entries")
+        assert.include(
+          yield* text(["suppression", "add", "Ada@example.com", "--reason", "complaint"]),
+          "ada@example.com",
+        )
+        assert.include(yield* fails(["suppression", "add", "nobody"]), "address")
+        assert.deepInclude((yield* json(["suppression", "show", "ADA@EXAMPLE.COM"])).suppressions[0], {
+          address: "ada@example.com",
+          reason: "complaint",
+        })
+        const imported = ["suppression", "import", "-"]
+        assert.include(yield* text(imported, "bob@example.com\nada@example.com\n"), "Added 2 entries")
+        assert.include(yield* fails(imported, "address\nnobody\n"), "/line/2")
+        assert.strictEqual((yield* text(["suppression", "export"])).trim().split("\n").length, 4)
+        assert.lengthOf(yield* json(["suppression", "list", "--reason", "complaint"]), 1)
+        assert.include(yield* text(["suppression", "remove", "ada@example.com"]), "off the suppression list")
+        assert.include(yield* fails(["suppression", "remove", "ada@example.com"]), "not on the list")
+        assert.include(yield* text(["suppression", "show", "ada@example.com"]), "not suppressed")
+      })),
+    120_000,
+  )
+})

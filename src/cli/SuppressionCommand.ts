@@ -1,0 +1,154 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { writeFileSync } from "node:fs"
+import { type Suppression, SuppressionInput } from "../http/SuppressionsApi.ts"
+import { SuppressionReason } from "../suppressions/Suppression.ts"
+import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { decodeInput, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const describe = (suppressions: ReadonlyArray<Suppression>) =>
+  table(
+    ["address", "reason", "since", "source"],
+    suppressions.map((one) => [one.address ?? "(erased)", one.reason, one.suppressed_at, one.source]),
+  )
+
+const address = Argument.String("address").pipe(Argument.withDescription("An e-mail address, in any case"))
+
+const reason = Flag.Literals("reason", SuppressionReason.literals).pipe(Flag.optional)
+
+const list = Command.make(
+  "list",
+  {
+    reason: reason.pipe(Flag.withDescription("Only entries with this reason")),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 1,000"), Flag.withDefault(100)),
+  },
+  Effect.fnUntraced(function* ({ limit, reason }) {
+    const client = yield* ManagementClient
+    const { suppressions } = yield* client.suppressions.listSuppressions({
+      params: { org: yield* organization },
+      query: { limit: String(limit), ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
+    })
+    yield* print(suppressions, suppressions.length === 0 ? "There are no such entries" : describe(suppressions))
+  }),
+).pipe(Command.withDescription("List the suppression list, the latest entries first"))
+
+const show = Command.make(
+  "show",
+  { address },
+  Effect.fnUntraced(function* ({ address }) {
+    const client = yield* ManagementClient
+    const found = yield* client.suppressions.findSuppression({ params: { org: yield* organization, address } })
+    yield* print(found, found.suppressed ? describe(found.suppressions) : `${address} is not suppressed`)
+  }),
+).pipe(Command.withDescription("Show whether an address is suppressed, and why"))
+
+const add = Command.make(
+  "add",
+  { address, reason: reason.pipe(Flag.withDescription("Default manual")) },
+  Effect.fnUntraced(function* ({ address, reason }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(SuppressionInput, {
+      address,
+      ...(Option.isSome(reason) ? { reason: reason.value } : {}),
+    })
+    const { suppressions } = yield* client.suppressions.addSuppression({
+      params: { org: yield* organization },
+      payload,
+    })
+    yield* print(suppressions, describe(suppressions))
+  }),
+).pipe(Command.withDescription("Put an address on the suppression list, and cancel its queued messages"))
+
+const remove = Command.make(
+  "remove",
+  { address, reason: reason.pipe(Flag.withDescription("Only for this reason; default all")) },
+  Effect.fnUntraced(function* ({ address, reason }) {
+    const client = yield* ManagementClient
+    yield* client.suppressions.removeSuppression({
+      params: { org: yield* organization, address },
+      query: Option.isSome(reason) ? { reason: reason.value } : {},
+    })
+    yield* print({ removed: address }, `Took ${address} off the suppression list`)
+  }),
+).pipe(Command.withDescription("Take an address off the suppression list"))
+
+/** Characters of one request at most, with room for what UTF-8 adds. */
+const maxRequest = 250_000
+
+/** A file in parts that one request takes each, with its header repeated. */
+export const partsOf = (text: string): ReadonlyArray<string> => {
+  if (text.length <= maxRequest && text.split("\n").length <= maxRows) return [text]
+  const parsed = csvRows(text)
+  // The service says what is wrong with it.
+  if (parsed._tag === "Failure") return [text]
+  const written = ({ values }: { readonly values: ReadonlyArray<string> }) =>
+    `${values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",")}\n`
+  const [first, ...others] = parsed.success
+  const hasHeader = first !== undefined && !first.values.some((value) => value.includes("@"))
+  const header = hasHeader ? written(first) : ""
+  const parts: Array<string> = []
+  let part = header
+  let rows = 0
+  for (const row of hasHeader ? others : parsed.success) {
+    const line = written(row)
+    if (rows > 0 && (rows === maxRows || part.length + line.length > maxRequest)) {
+      parts.push(part)
+      part = header
+      rows = 0
+    }
+    part += line
+    rows++
+  }
+  return [...parts, part]
+}
+
+const importFile = Command.make(
+  "import",
+  { file: Argument.String("file").pipe(Argument.withDescription("A CSV file, or - for standard input")) },
+  Effect.fnUntraced(function* ({ file }) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const sum = { added: 0, present: 0, skipped: 0 }
+    for (const payload of partsOf(yield* readText(file))) {
+      const done = yield* client.suppressions.importSuppressions({ params: { org }, payload })
+      sum.added += done.added
+      sum.present += done.present
+      sum.skipped += done.skipped
+    }
+    yield* print(
+      sum,
+      `Added ${sum.added} entries; ${sum.present} were on the list already, ${sum.skipped} rows have no address`,
+    )
+  }),
+).pipe(
+  Command.withDescription(
+    "Add addresses from CSV with the column address (or email), and perhaps reason, source and suppressed_at",
+  ),
+)
+
+const exportFile = Command.make(
+  "export",
+  { out: Flag.String("out").pipe(Flag.withDescription("A file; standard output without it"), Flag.optional) },
+  Effect.fnUntraced(function* ({ out }) {
+    const client = yield* ManagementClient
+    const text = yield* client.suppressions.exportSuppressions({ params: { org: yield* organization } })
+    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
+    yield* Effect.try({
+      try: () => writeFileSync(out.value, text, { mode: 0o600 }),
+      catch: (cause) =>
+        new CommandFailed({
+          message: `${out.value} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+        }),
+    })
+    yield* Console.log(`Wrote the suppression list to ${out.value}`)
+  }),
+).pipe(Command.withDescription("Write the suppression list as CSV"))
+
+/** `parlance suppression …` */
+export const suppressionCommand = Command.make("suppression").pipe(
+  Command.withDescription("Addresses that nothing is sent to"),
+  Command.withSubcommands([list, show, add, remove, importFile, exportFile]),
+)

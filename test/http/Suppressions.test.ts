@@ -1,0 +1,117 @@
+import { assert, it } from "@effect/vitest"
+import { adminToken, waitUntil } from "../support/service.ts"
+import { suiteOnSending } from "./deliverySuite.ts"
+import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
+
+suiteOnSending("The suppression list over HTTP", (bench) => {
+  const message = { template_id: "t", email: "ada@example.com", fields: { name: "Ada" } }
+
+  const event = async (slug: string, key: string, body: unknown) => {
+    const answer = await read(
+      await bench.service.request(`/api/webhook/events/${slug}`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    )
+    assert.strictEqual(answer.status, 200, answer.text)
+  }
+
+  const csv = async (slug: string, body: string) =>
+    read(
+      await bench.service.request(`/console/api/organizations/${slug}/suppressions/import`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "text/csv" },
+        body,
+      }),
+    )
+
+  it("answers Deliver to an address that unsubscribed, bounced or complained with reason and date", async () => {
+    const org = await bench.sender("refused", { scopes: ["deliver", "events"] })
+    const reasons = { unsubscribe: "unsubscribe", bounce: "hard_bounce", spam: "complaint" }
+    for (const [name, reason] of Object.entries(reasons)) {
+      const email = `${name}@example.com`
+      assert.strictEqual((await org.deliver({ ...message, email })).status, 200)
+      const [delivery] = await org.deliveries(`?email=${email}`)
+      const timestamp = new Date(Date.now() - 60_000).toISOString()
+      await event("refused", org.key, { event: name, tracking_id: delivery.id, timestamp })
+      await waitUntil(
+        "it is on the list",
+        async () => (await org.manage("GET", `/suppressions/${encodeURIComponent(email)}`)).json.suppressed,
+      )
+      const refused = await org.deliver({ ...message, email: email.toUpperCase() })
+      assertProblem(refused, 422, "recipient-suppressed")
+      assert.deepInclude(refused.json, { reason, suppressed_at: timestamp })
+      const after = (await org.deliveries(`?email=${email}`))[0]
+      assert.strictEqual(after.state, "cancelled")
+      assert.include(after.reason, `(${reason})`)
+    }
+    assert.lengthOf(await org.deliveries(), 3, "nothing was queued after the refusals")
+  })
+
+  it("is added to, looked up, listed page by page and removed from, which the audit log shows", async () => {
+    const org = await bench.sender("managed")
+    const added = await org.manage("POST", "/suppressions", { address: " Ada@Example.com " })
+    assert.strictEqual(added.status, 201, added.text)
+    assert.deepInclude(added.json.suppressions[0], { address: "ada@example.com", reason: "manual", source: "api" })
+    for (const reason of ["complaint", "unsubscribe"]) {
+      await org.manage("POST", "/suppressions", { address: "ada@example.com", reason })
+    }
+    const seen: Array<Json> = []
+    let next: string | null = ""
+    while (next !== null) {
+      const { json } = await org.manage("GET", `/suppressions?limit=2${next === "" ? "" : `&cursor=${next}`}`)
+      seen.push(...json.suppressions)
+      next = json.next
+    }
+    assert.deepStrictEqual(seen.map(({ reason }) => reason), ["unsubscribe", "complaint", "manual"])
+    const complaints = await org.manage("GET", "/suppressions?reason=complaint")
+    assert.lengthOf(complaints.json.suppressions, 1)
+
+    const at = "/suppressions/ADA%40example.com"
+    assert.strictEqual((await org.manage("GET", at)).json.suppressions.length, 3)
+    assert.strictEqual((await org.manage("DELETE", `${at}?reason=manual`)).status, 204)
+    assertProblem(await org.manage("DELETE", `${at}?reason=manual`), 404, "suppression-not-found")
+    assert.strictEqual((await org.manage("DELETE", at)).status, 204)
+    assert.deepStrictEqual((await org.manage("GET", at)).json, { suppressed: false, suppressions: [] })
+    assert.strictEqual((await org.deliver(message)).status, 200)
+
+    const { json: { entries } } = await org.manage("GET", "/audit")
+    const actions = entries.map(({ action, subject }: Json) => `${action}: ${subject}`)
+    assert.include(actions, "suppression removed: ADA@example.com")
+    assert.lengthOf(actions.filter((text: string) => text.startsWith("address suppressed")), 3)
+
+    const faulty = await org.manage("POST", "/suppressions", { address: "no address", reason: "because" })
+    assertProblem(faulty, 400, "invalid-request")
+    assert.sameMembers(pointersOf(faulty) as Array<string>, ["/address", "/reason"])
+    assertProblem(await org.manage("GET", "/suppressions?reason=x&limit=0&cursor=y"), 400, "invalid-request")
+  })
+
+  it("takes CSV and gives it, all or nothing", async () => {
+    const org = await bench.sender("csv")
+    const file = "\ufeffE-mail;Reason;suppressed_at\r\n" +
+      "Ann@example.com;Unsubscribed;2026-01-02T03:04:05Z\r\n" +
+      '"bob@example.com";;\r\n' +
+      "ANN@example.com;unsubscribe;\r\n" +
+      ";bounce;\r\n"
+    const done = await csv("csv", file)
+    assert.deepStrictEqual(done.json, { added: 2, present: 1, skipped: 1 }, done.text)
+    assert.strictEqual((await org.deliver({ ...message, email: "ann@example.com" })).status, 422)
+
+    const faulty = await csv("csv", "address,reason\nnew@example.com,\nno address,\nx@example.com,because\n")
+    assertProblem(faulty, 400, "invalid-request")
+    assert.deepStrictEqual(pointersOf(faulty), ["/line/3", "/line/4"])
+    assert.isFalse((await org.manage("GET", "/suppressions/new%40example.com")).json.suppressed)
+
+    const answer = await bench.service.request("/console/api/organizations/csv/suppressions/export", {
+      headers: { authorization: `Bearer ${adminToken}` },
+    })
+    assert.match(answer.headers.get("content-type") ?? "", /^text\/csv/)
+    const lines = (await answer.text()).trim().split("\r\n")
+    assert.strictEqual(lines[0], "address,reason,source,suppressed_at")
+    assert.include(lines, "ann@example.com,unsubscribe,import,2026-01-02T03:04:05.000Z")
+    assert.lengthOf(lines, 3)
+    const again = await csv("csv", lines.join("\n"))
+    assert.deepStrictEqual(again.json, { added: 0, present: 2, skipped: 0 })
+  })
+})

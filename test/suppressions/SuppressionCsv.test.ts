@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import fc from "fast-check"
+import { partsOf } from "../../src/cli/SuppressionCommand.ts"
+import { type SuppressionEntry, SuppressionReason } from "../../src/suppressions/Suppression.ts"
+import { csvHeader, csvLine, csvRows, maxRows, readCsv } from "../../src/suppressions/SuppressionCsv.ts"
+
+const now = Date.parse("2026-06-01T00:00:00Z")
+
+const readAll = (text: string) => Effect.runPromise(readCsv(text, now))
+
+const faultsOf = async (text: string) => {
+  const read = await readAll(text)
+  return Result.isFailure(read) ? read.failure.map(({ detail, pointer }) => `${pointer} ${detail}`) : []
+}
+
+describe("The suppression list as CSV", () => {
+  it("reads addresses without a header, and columns by their names in any order", async () => {
+    const plain = Result.getOrThrow(await readAll("ann@example.com\r\nbob@example.com,ignored\n\n  \ncy@example.com"))
+    assert.deepStrictEqual(plain.rows.map(({ address, reason }) => `${address} ${reason}`), [
+      "ann@example.com manual",
+      "bob@example.com manual",
+      "cy@example.com manual",
+    ])
+    const named = Result.getOrThrow(
+      await readAll('Source,Reason,Other,EMAIL\n"a, ""b""",spam,,ann@example.com\nx,bounce\n,,,\n'),
+    )
+    assert.deepStrictEqual(named.rows.map(({ address, reason, source }) => [address, reason, source]), [
+      ["ann@example.com", "complaint", 'a, "b"'],
+    ])
+    assert.strictEqual(named.skipped, 2)
+  })
+
+  it("takes no date after now", async () => {
+    const { rows } = Result.getOrThrow(
+      await readAll("address,date\na@example.com,2999-01-01\nb@example.com,2026-05-04"),
+    )
+    assert.deepStrictEqual(rows.map(({ at }) => at), [now, Date.parse("2026-05-04")])
+  })
+
+  it("names every fault with its line, also behind values with line breaks", async () => {
+    assert.deepStrictEqual(
+      (await faultsOf('address,source,date\n"a@example.com","x\ny",\nbad,,\nb@example.com,,soon\n')).map((text) =>
+        text.slice(0, 7)
+      ),
+      ["/line/4", "/line/5"],
+    )
+    assert.match((await faultsOf('address\n"a@example.com'))[0]!, /^\/line\/2 .*quotation mark/)
+    assert.match((await faultsOf("name,reason\nAnn,spam"))[0]!, /^\/line\/1 .*header/)
+    const many = Array.from({ length: maxRows + 1 }, (_, i) => `p${i}@example.com`).join("\n")
+    assert.match((await faultsOf(many))[0]!, /20,000/)
+  })
+
+  it("reads back what it wrote", async () => {
+    const entry = fc.record({
+      id: fc.nat(),
+      address: fc.nat().map((n): string | null => `p${n}@example.com`),
+      reason: fc.constantFrom(...SuppressionReason.literals),
+      source: fc.stringMatching(/^[ -~\n]{1,20}$/).filter((text) => text.trim() === text && text !== ""),
+      suppressedAt: fc.date({ min: new Date(0), max: new Date(now), noInvalidDate: true }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(entry, { minLength: 1 }), async (entries: Array<SuppressionEntry>) => {
+        const { rows } = Result.getOrThrow(await readAll(csvHeader + entries.map(csvLine).join("")))
+        assert.deepStrictEqual<unknown>(
+          rows,
+          entries.map(({ address, reason, source, suppressedAt }) => ({
+            address,
+            reason,
+            source,
+            at: suppressedAt.getTime(),
+          })),
+        )
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it("is cut into parts that one request takes each, without losing a row", () => {
+    const lines = Array.from({ length: 45_000 }, (_, i) => `p${i}@example.com,unsubscribe`)
+    const parts = partsOf(`address,reason\n${lines.join("\n")}`)
+    assert.isAbove(parts.length, 2)
+    const rows = parts.flatMap((part) => {
+      const [header, ...rest] = Result.getOrThrow(csvRows(part))
+      assert.deepStrictEqual(header!.values, ["address", "reason"])
+      assert.isAtMost(rest.length, maxRows)
+      assert.isAtMost(part.length, 1024 * 1024)
+      return rest.map(({ values }) => values.join(","))
+    })
+    assert.deepStrictEqual(rows, lines)
+    assert.deepStrictEqual(partsOf("a@example.com\n"), ["a@example.com\n"])
+  })
+})
