@@ -49,6 +49,7 @@ import { Drain } from "./http/Drain.ts"
 import * as Envelope from "./http/Envelope.ts"
 import * as DelayRoutes from "./http/DelayRoutes.ts"
 import * as DeliverRoutes from "./http/DeliverRoutes.ts"
+import * as DeliveriesRoutes from "./http/DeliveriesRoutes.ts"
 import * as DeliveryRoutes from "./http/DeliveryRoutes.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
 import * as LearningRoutes from "./http/LearningRoutes.ts"
@@ -226,6 +227,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(GenerateRoutes.layer),
   Layer.merge(DelayRoutes.layer),
   Layer.merge(DeliverRoutes.layer),
+  Layer.merge(DeliveriesRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(TrackingRoutes.layer),
   Layer.merge(ConsoleRoutes.layer),

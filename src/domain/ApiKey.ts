@@ -1,7 +1,10 @@
 import { Schema } from "effect"
 import { KeyId } from "./Ids.ts"
 
-/** What a key may be used for. `generate` covers Generate, Batch generate and Delay. */
+/**
+ * What a key may be used for. `generate` covers Generate, Batch generate and Delay; `deliver` also covers reading, listing and
+ * cancelling the deliveries of the organization.
+ */
 export const Scope = Schema.Literals(["generate", "deliver", "events"])
 export type Scope = typeof Scope.Type
 

@@ -21,7 +21,7 @@ import { AdminRequired } from "./AdminRequired.ts"
 import { CustomEventsBody } from "./CustomEventsBody.ts"
 import { DelayGroup } from "./DelayApi.ts"
 import { DeliverBody } from "./DeliverWire.ts"
-import { DeliveryGroup } from "./DeliveryApi.ts"
+import { DeliveriesGroup, DeliveryGroup } from "./DeliveryApi.ts"
 import { finished } from "./FinishedDocument.ts"
 import { GenerateTrace } from "./GenerateTrace.ts"
 import { BatchBody, GenerateBody } from "./GenerateWire.ts"
@@ -480,6 +480,7 @@ export class Api extends HttpApi.make("parlance")
     GenerateGroup,
     DelayGroup,
     DeliverGroup,
+    DeliveriesGroup,
     WebhooksGroup,
     TrackingGroup,
     ...servedGroups,

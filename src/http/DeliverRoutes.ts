@@ -73,7 +73,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         step("enqueue"),
       )
       return HttpServerResponse.jsonUnsafe(ok, {
-        headers: queued.repeated ? { "idempotent-replayed": "true" } : {},
+        headers: {
+          "parlance-delivery-id": queued.id,
+          "parlance-tracking-id": queued.id,
+          ...(queued.repeated ? { "idempotent-replayed": "true" } : {}),
+        },
       })
     }),
   )

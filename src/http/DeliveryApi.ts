@@ -98,6 +98,50 @@ export const DeliverySeries = Schema.Struct({
 })
 export type DeliverySeries = typeof DeliverySeries.Type
 
+const listQuery = {
+  state: Schema.optionalKey(Schema.String).annotate({ description: "Only these" }),
+  email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
+  cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
+}
+
+const keyPath = { delivery: Schema.String, ...path }
+
+const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
+
+const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
+
+/** Deliveries for callers of Deliver: with an API key that has the scope `deliver`. */
+export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
+  .add(
+    HttpApiEndpoint.get("listOwn", "/api/deliveries/:org", {
+      params: path,
+      query: listQuery,
+      success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, ...keyProblems],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "The messages of the key's organization").annotate(
+      OpenApi.Description,
+      "The latest first. The key needs the scope `deliver`.",
+    ),
+    HttpApiEndpoint.get("readOwn", "/api/deliveries/:delivery/:org", {
+      params: keyPath,
+      success: DeliveryDetail,
+      error: [...keyProblems, Problems.DeliveryNotFound],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One message with its words").annotate(
+      OpenApi.Description,
+      "`delivery` is the header Parlance-Delivery-Id of Deliver's answer. The key needs the scope `deliver`.",
+    ),
+    HttpApiEndpoint.post("cancelOwn", "/api/deliveries/:delivery/cancel/:org", {
+      params: keyPath,
+      success: Delivery,
+      error: [...keyProblems, Problems.DeliveryNotFound, Problems.DeliveryFixed],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
+      OpenApi.Description,
+      "A message that is cancelled already stays so. The key needs the scope `deliver`.",
+    ),
+  )
+  .annotate(OpenApi.Description, "Deliveries") {}
+
 export class DeliveryGroup extends HttpApiGroup.make("delivery")
   .add(
     HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
@@ -133,12 +177,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     ),
     HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
       params: path,
-      query: {
-        state: Schema.optionalKey(Schema.String).annotate({ description: "Only these" }),
-        email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
-        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
-      },
+      query: listQuery,
       success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "The latest first."),

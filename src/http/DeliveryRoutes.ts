@@ -1,4 +1,5 @@
 import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
@@ -6,8 +7,9 @@ import { decoder } from "../domain/Faults.ts"
 import { ConnectionChange, Connections, type ConnectionSetup } from "../delivery/Connections.ts"
 import { testConnection } from "../delivery/testConnection.ts"
 import { Deliveries } from "../delivery/Deliveries.ts"
-import { type Delivery, DeliveryState } from "../delivery/Delivery.ts"
+import { type Delivery, type DeliveryDetail, DeliveryState } from "../delivery/Delivery.ts"
 import { DeliveryRates } from "../delivery/DeliveryRates.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ServedApi } from "./Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
@@ -32,6 +34,43 @@ export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
   message_id: delivery.messageId,
   reason: delivery.reason,
   finished_at: delivery.finishedAt?.toISOString() ?? null,
+})
+
+/** The page of deliveries that a request's query asks for. */
+export const listDeliveries = Effect.fnUntraced(function* (
+  deliveries: Deliveries["Service"],
+  org: OrgSlug,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  const asked = query(request)
+  const limit = limitOf(asked, 500, 50)
+  const state = asked.get("state") ?? undefined
+  const email = asked.get("email") ?? undefined
+  const before = asked.get("cursor") ?? undefined
+  const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
+  if (state !== undefined && !isState(state)) {
+    faults.push({ pointer: "state", detail: `must be one of ${DeliveryState.literals.join(", ")}` })
+  }
+  if (email !== undefined && !isStorable(email)) faults.push({ pointer: "email", detail: "must be an address" })
+  if (before !== undefined && !isStorable(before)) {
+    faults.push({ pointer: "cursor", detail: "must be the `next` of a page" })
+  }
+  if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+  const found = yield* deliveries.list(org, {
+    state: state as DeliveryState | undefined,
+    email,
+    before,
+    limit: limit.success + 1,
+  })
+  const page = found.slice(0, limit.success)
+  return { deliveries: page.map(deliveryToWire), next: found.length > page.length ? page.at(-1)!.id : null }
+})
+
+/** A delivery with its words as the API shows it. */
+export const detailToWire = (delivery: DeliveryDetail) => ({
+  ...deliveryToWire(delivery),
+  vars: delivery.vars,
+  formats: delivery.formats,
 })
 
 export const layer = HttpApiBuilder.group(
@@ -79,32 +118,13 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           return yield* testConnection(connections, org, lookedUp(params.connection))
         }).pipe(toProblems))
-      .handleRaw("listDeliveries", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const asked = query(request)
-          const limit = limitOf(asked, 500, 50)
-          const state = asked.get("state") ?? undefined
-          const email = asked.get("email") ?? undefined
-          const before = asked.get("cursor") ?? undefined
-          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
-          if (state !== undefined && !isState(state)) {
-            faults.push({ pointer: "state", detail: `must be one of ${DeliveryState.literals.join(", ")}` })
-          }
-          if (email !== undefined && !isStorable(email)) faults.push({ pointer: "email", detail: "must be an address" })
-          if (before !== undefined && !isStorable(before)) {
-            faults.push({ pointer: "cursor", detail: "must be the `next` of a page" })
-          }
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-          const found = yield* deliveries.list(org, {
-            state: state as DeliveryState | undefined,
-            email,
-            before,
-            limit: limit.success + 1,
-          })
-          const page = found.slice(0, limit.success)
-          return { deliveries: page.map(deliveryToWire), next: found.length > page.length ? page.at(-1)!.id : null }
-        }).pipe(toProblems))
+      .handleRaw(
+        "listDeliveries",
+        ({ params, request }) =>
+          Effect.flatMap(existing(organizations, params), (org) => listDeliveries(deliveries, org, request)).pipe(
+            toProblems,
+          ),
+      )
       .handle("deliverySummary", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
@@ -131,8 +151,7 @@ export const layer = HttpApiBuilder.group(
       .handle("getDelivery", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const delivery = yield* deliveries.get(org, lookedUp(params.delivery))
-          return { ...deliveryToWire(delivery), vars: delivery.vars, formats: delivery.formats }
+          return detailToWire(yield* deliveries.get(org, lookedUp(params.delivery)))
         }).pipe(toProblems))
       .handle("cancelDelivery", ({ params }) =>
         Effect.gen(function* () {

@@ -38,6 +38,16 @@ const headers = {
       "was stored before the answer left",
     schema: { type: "string", enum: ["false"] },
   },
+  "Parlance-Delivery-Id": {
+    description: "Id of the queued message, under which its delivery can be read and cancelled",
+    required: true,
+    schema: text,
+  },
+  "Parlance-Tracking-Id": {
+    description: "Tracking id of the message, under which events about it are reported",
+    required: true,
+    schema: text,
+  },
   "Idempotent-Replayed": {
     description: "`true`: the message was queued by an earlier request with this Idempotency-Key",
     schema: { type: "string", enum: ["true"] },
@@ -71,7 +81,9 @@ const headersOf = (
   return [
     "X-Request-Id",
     ...(status === 200 && tags.includes("generate") ? ["Decision-Durable"] as const : []),
-    ...(status === 200 && tags.includes("deliver") ? ["Idempotent-Replayed"] as const : []),
+    ...(status === 200 && tags.includes("deliver")
+      ? ["Parlance-Delivery-Id", "Parlance-Tracking-Id", "Idempotent-Replayed"] as const
+      : []),
     ...(status === 401 ? ["WWW-Authenticate"] as const : []),
     ...(status === 429 || status === 503 ? ["Retry-After"] as const : []),
     ...(isCounted ? ["RateLimit-Policy", "RateLimit"] as const : []),

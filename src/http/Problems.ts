@@ -63,7 +63,7 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
     403,
     "The key or the role does not allow this",
     "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
-      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver, `events` for custom events. In the " +
+      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver and deliveries, `events` for custom events. In the " +
       "console, an admin of the organization can give you another role. Where the organization requires a second factor, set " +
       "one up under Your account.",
   ),

@@ -307,3 +307,51 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(operation.security.flatMap(Object.keys), ["ApiKeyHeader"], "no Bearer key")
   })
 })
+
+suiteOnSending("Deliveries with an API key", (bench) => {
+  const message = { template_id: "t", email: "ada@example.com", fields: { name: "Ada" } }
+  const ask = async (key: string, path: string, method = "GET") =>
+    read(await bench.service.request(path, { method, headers: { "x-api-key": key } }))
+
+  it("are named in the headers of Deliver's answer, the one of an earlier request by its id", async () => {
+    const org = await bench.sender("named")
+    const first = await org.deliver(message, { "idempotency-key": "k" })
+    const id = first.headers.get("parlance-delivery-id")
+    assert.strictEqual((await org.deliveries())[0].id, id)
+    assert.strictEqual(first.headers.get("parlance-tracking-id"), id)
+    const again = await org.deliver(message, { "idempotency-key": "k" })
+    assert.strictEqual(again.headers.get("parlance-delivery-id"), id)
+    assert.isNull((await org.deliver({ ...message, email: "" })).headers.get("parlance-delivery-id"))
+  })
+
+  it("are listed, read and cancelled with the scope deliver", async () => {
+    const org = await bench.sender("keyed", { scopes: ["deliver"] })
+    const id = (await org.deliver(message)).headers.get("parlance-delivery-id")
+    const listed = await ask(org.key, "/api/deliveries/keyed?state=queued")
+    assert.deepStrictEqual(listed.json.deliveries.map((one: Json) => one.id), [id])
+    assert.deepInclude((await ask(org.key, `/api/deliveries/${id}/keyed`)).json, { id, vars: { subject: "Hi Ada" } })
+    const cancelled = await ask(org.key, `/api/deliveries/${id}/cancel/keyed`, "POST")
+    assert.deepInclude(cancelled.json, { id, state: "cancelled" })
+  })
+
+  it("are not opened by a key of another organization or scope, nor anything else by the key", async () => {
+    const org = await bench.sender("closed")
+    const other = await bench.sender("curious")
+    const narrow = await bench.sender("narrower", { scopes: ["generate", "events"] })
+    const id = (await org.deliver(message)).headers.get("parlance-delivery-id")
+    for (const path of ["/api/deliveries/closed", `/api/deliveries/${id}/closed`, "/api/deliveries/nobody-at-all"]) {
+      assertProblem(await ask(other.key, path), 403, "forbidden")
+    }
+    assertProblem(await ask(other.key, `/api/deliveries/${id}/cancel/closed`, "POST"), 403, "forbidden")
+    assertProblem(await ask(other.key, `/api/deliveries/${id}/curious`), 404, "delivery-not-found")
+    const scope = await ask(narrow.key, "/api/deliveries/narrower")
+    assertProblem(scope, 403, "forbidden")
+    assert.include(scope.json.detail, "deliver")
+    const unknown = await ask(`${org.key}x`, "/api/deliveries/closed")
+    assertProblem(unknown, 401, "unauthorized")
+    assert.include(unknown.json.detail, "not known")
+    assertProblem(await ask("", "/api/deliveries/closed"), 401, "unauthorized")
+    assertProblem(await ask(org.key, "/console/api/organizations/closed/deliveries"), 401, "unauthorized")
+    assert.deepStrictEqual((await org.deliveries()).map(({ state }) => state), ["queued"])
+  })
+})

@@ -42,7 +42,13 @@ describe("The document of the API", () => {
       assert.deepStrictEqual(names(path, "post", 200), ["Decision-Durable", ...limits, "X-Request-Id"])
     }
     // A message is queued in the store or not at all.
-    assert.deepStrictEqual(names("/api/deliver/{org}", "post", 200), ["Idempotent-Replayed", ...limits, "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/deliver/{org}", "post", 200), [
+      "Idempotent-Replayed",
+      "Parlance-Delivery-Id",
+      "Parlance-Tracking-Id",
+      ...limits,
+      "X-Request-Id",
+    ])
     assert.deepStrictEqual(names("/api/delay/{org}", "get", 429), [...limits, "Retry-After", "X-Request-Id"])
     assert.deepStrictEqual(names("/api/delay/{org}", "get", 503), [...limits, "Retry-After", "X-Request-Id"])
     assert.deepStrictEqual(names("/api/generate/{org}", "get", 401), ["WWW-Authenticate", "X-Request-Id"])
