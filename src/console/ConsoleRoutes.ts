@@ -13,6 +13,7 @@ import * as SettingsPages from "./pages/SettingsPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
+import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
@@ -39,5 +40,6 @@ export const layer = Layer.mergeAll(
   SourcePages.layer,
   DeliveryPages.layer,
   PeoplePages.layer,
+  SuppressionPages.layer,
   NotFoundPages.layer,
 ).pipe(Layer.provide(RawRoutes.layer), Layer.provide(Console.layer))

@@ -24,6 +24,7 @@ export const navigation: ReadonlyArray<{ readonly title?: string; readonly links
     links: [
       { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
       { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
+      { path: "/suppressions", label: "Suppressions", icon: "list", needs: "viewer" },
     ],
   },
   {

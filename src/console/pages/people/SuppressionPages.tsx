@@ -1,0 +1,286 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Clock, Effect } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { isStorable } from "../../../domain/Attributes.ts"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import { SuppressionInput } from "../../../http/SuppressionsApi.ts"
+import { exported } from "../../../http/SuppressionsRoutes.ts"
+import { type SuppressionEntry, SuppressionReason } from "../../../suppressions/Suppression.ts"
+import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
+import { Suppressions } from "../../../suppressions/Suppressions.ts"
+import { assets } from "../../Assets.ts"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Field, SelectField } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { RawRoutes } from "../../RawRoutes.tsx"
+import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+
+const pageSize = 50
+
+const decodeInput = decoder(SuppressionInput)
+
+const reasonNames: { readonly [reason in SuppressionReason]: string } = {
+  complaint: "Spam complaint",
+  hard_bounce: "Hard bounce",
+  soft_bounce: "Soft bounces",
+  manual: "Added by hand",
+  unsubscribe: "Unsubscribe",
+}
+
+const example = "address,reason\nann@example.com,unsubscribe"
+
+const labels = { address: "E-mail address", reason: "Reason", text: "Content of the file" }
+
+const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/suppressions`
+
+const Entries = ({ entries, visit }: {
+  readonly visit: Visit
+  readonly entries: ReadonlyArray<SuppressionEntry>
+}) => (
+  <Table
+    caption="Suppressed addresses"
+    headings={["Address", "Reason", "Since", "Source", "[Actions]"]}
+    rows={entries.map(({ address, reason, source, suppressedAt }) => [
+      address ?? <span class="muted">erased person</span>,
+      reasonNames[reason],
+      <Time at={suppressedAt.toISOString()} zone={visit.org.time_zone} />,
+      source,
+      {
+        kind: "actions",
+        content: address === null || !visit.can("removeSuppression")
+          ? null
+          : (
+            <Form action={`${pathOf(visit)}/remove`} csrf={visit.session.csrfToken}>
+              <input type="hidden" name="address" value={address} />
+              <input type="hidden" name="reason" value={reason} />
+              <button type="submit" class="button compact danger" aria-label={`Remove ${address}`}>Remove</button>
+            </Form>
+          ),
+      },
+    ])}
+  />
+)
+
+const AddCard = ({ faults, fields, visit }: {
+  readonly visit: Visit
+  readonly fields: Fields
+  readonly faults: ReadonlyArray<Fault>
+}) => (
+  <Card title="Add an address" lead="Queued messages to the address are cancelled.">
+    <Form action={pathOf(visit)} csrf={visit.session.csrfToken}>
+      <Field name="address" label={labels.address} type="email" value={fields["address"] ?? ""} faults={faults} />
+      <SelectField
+        name="reason"
+        label={labels.reason}
+        value={fields["reason"] ?? "manual"}
+        faults={faults}
+        options={SuppressionReason.literals.map((reason) => [reason, reasonNames[reason]])}
+      />
+      <div>
+        <Submit>Add address</Submit>
+      </div>
+    </Form>
+  </Card>
+)
+
+/** The addresses that nothing is sent to. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const { route } = yield* RawRoutes
+  const list = yield* Suppressions
+  const imports = yield* SuppressionImports
+
+  const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
+    const address = (query.get("address") ?? "").trim()
+    const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
+    const cursor = query.get("cursor") ?? ""
+    const before = /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+    if (address !== "") {
+      const entries = isStorable(address) ? yield* list.find(org.slug, address) : []
+      return { address, reason: undefined, before: undefined, entries, next: undefined }
+    }
+    const entries = yield* list.list(org.slug, { reason, before, limit: pageSize + 1 })
+    const shown = entries.slice(0, pageSize)
+    return { address, reason, before, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
+  })
+
+  const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { address, before, entries, next, reason } = yield* found(visit)
+    const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
+    return {
+      title: "Suppressions",
+      body: (
+        <>
+          <PageHead
+            title="Suppressions"
+            lead="Nothing is sent to these addresses. People who unsubscribe or complain and addresses that bounce are added by themselves."
+            actions={
+              <>
+                <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
+                {visit.can("importSuppressions")
+                  ? <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>
+                  : null}
+              </>
+            }
+          />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card>
+            <form method="get" action={pathOf(visit)} class="lookup" role="search">
+              <label for="find">Is an address suppressed?</label>
+              <div class="secret">
+                <input
+                  type="search"
+                  id="find"
+                  name="address"
+                  value={address}
+                  autocomplete="off"
+                  spellcheck={false}
+                  maxLength={254}
+                />
+                <button type="submit" class="button primary">Find</button>
+              </div>
+            </form>
+            <nav class="buttons" aria-label="Reasons">
+              <a class="button compact" href={pathOf(visit)}>All</a>
+              {SuppressionReason.literals.map((one) => (
+                <a
+                  class="button compact"
+                  href={`${pathOf(visit)}?reason=${one}`}
+                  {...(one === reason ? { "aria-current": "page" as const } : {})}
+                >
+                  {reasonNames[one]}
+                </a>
+              ))}
+            </nav>
+          </Card>
+          <Card kind="flush">
+            {entries.length > 0
+              ? <Entries visit={visit} entries={entries} />
+              : address !== ""
+              ? <Empty title="The address is not suppressed">Messages to {address} are sent.</Empty>
+              : <Empty title="No address is suppressed">Addresses are added as soon as events say so.</Empty>}
+          </Card>
+          <Pagination
+            label="Pages of the suppression list"
+            first={before === undefined ? undefined : here}
+            next={next === undefined ? undefined : `${here}&cursor=${next}`}
+          />
+          {visit.can("addSuppression") ? <AddCard visit={visit} fields={fields} faults={faults} /> : null}
+        </>
+      ),
+    }
+  })
+
+  const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+    Effect.succeed({
+      title: "Import suppressions",
+      body: (
+        <>
+          <PageHead
+            title="Import suppressions"
+            back={{ href: pathOf(visit), label: "Suppressions" }}
+            lead="All rows are added, or none. A header names the column address or email, and perhaps reason, source and suppressed_at."
+          />
+          {faults.length === 0 ? null : (
+            <Card kind="flush">
+              <Table
+                caption="Nothing was imported: correct these lines"
+                headings={["Line", "What is wrong"]}
+                rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
+              />
+            </Card>
+          )}
+          <Card>
+            <Form action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
+              <div class="field" data-upload hidden>
+                <label for="file">A file from this computer</label>
+                <input type="file" id="file" accept=".csv,.txt" data-into="text" />
+              </div>
+              <div class="field">
+                <label for="text">{labels.text}</label>
+                <p class="hint" id="text-hint">
+                  Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
+                </p>
+                <textarea
+                  id="text"
+                  name="text"
+                  class="mono source"
+                  rows={14}
+                  spellcheck={false}
+                  placeholder={example}
+                  aria-describedby="text-hint"
+                  {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
+                >
+                  {fields["text"] ?? ""}
+                </textarea>
+              </div>
+              <div>
+                <Submit>Import</Submit>
+              </div>
+            </Form>
+          </Card>
+          <script type="module" src={assets.templates}></script>
+        </>
+      ),
+    })
+
+  yield* router.addAll([
+    page("/console/o/:org/suppressions", "listSuppressions", (visit) => show(visit)),
+    action(
+      "/console/o/:org/suppressions",
+      "addSuppression",
+      Effect.fnUntraced(function* (visit, fields) {
+        const { address, reason = "manual" } = yield* decoded(decodeInput({
+          address: fields["address"] ?? "",
+          ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
+        }))
+        const at = yield* Clock.currentTimeMillis
+        yield* Effect.orDie(list.add([{ org: visit.org.slug, address, reason, source: "console", at }]))
+        return { to: pathOf(visit), done: "suppression-added" }
+      }),
+      show,
+    ),
+    action(
+      "/console/o/:org/suppressions/remove",
+      "removeSuppression",
+      Effect.fnUntraced(function* (visit, fields) {
+        const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
+        const address = fields["address"] ?? ""
+        if (reason === undefined || !isStorable(address)) {
+          return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "names no reason of the list" }] })
+        }
+        yield* list.remove(visit.org.slug, address, reason)
+        return { to: pathOf(visit), done: "suppression-removed" }
+      }),
+    ),
+    page("/console/o/:org/suppressions/import", "importSuppressions", (visit) => importForm(visit)),
+    action(
+      "/console/o/:org/suppressions/import",
+      "importSuppressions",
+      Effect.fnUntraced(function* (visit, fields) {
+        yield* imports.importCsv(visit.org.slug, fields["text"] ?? "")
+        return { to: pathOf(visit), done: "suppressions-imported" }
+      }),
+      importForm,
+    ),
+    route("GET", "/console/o/:org/suppressions/export", "exportSuppressions", ({ org }) =>
+      Effect.succeed(
+        HttpServerResponse.stream(exported(list, org.slug), {
+          contentType: "text/csv; charset=utf-8",
+          headers: {
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff",
+            "content-disposition": `attachment; filename="${org.slug}-suppressions.csv"`,
+          },
+        }),
+      )),
+  ])
+}))
