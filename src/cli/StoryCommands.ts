@@ -39,6 +39,9 @@ const textOf = (story: Story): string => {
   for (const { advised_at, basis, copy_id, given_at } of story.advice) {
     parts.push(`Advised at ${given_at} to send ${copy_id} at ${advised_at} (by ${basis})`)
   }
+  for (const { address, reason, source, suppressed_at } of story.suppressions) {
+    parts.push(`Suppressed since ${suppressed_at}: ${reason} of ${address ?? "an erased person"}, added by ${source}`)
+  }
   if (story.next !== null) parts.push(`More with --after ${story.next}`)
   return parts.length === 0 ? "Nothing is known by that name" : parts.join("\n")
 }

@@ -4,6 +4,7 @@ import { EventName } from "../domain/Event.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import { Delivery } from "./DeliveryApi.ts"
 import * as Problems from "./Problems.ts"
+import { Suppression } from "./SuppressionsApi.ts"
 import { described } from "../domain/described.ts"
 
 // The part of the management API that tells what became of one message or one person, and what a source sent last.
@@ -85,6 +86,10 @@ export const Story = Schema.Struct({
       basis: Schema.String,
     })),
     "What was advised about when to send, until it is settled",
+  ),
+  suppressions: described(
+    Schema.Array(Suppression),
+    "Entries of the person's addresses on the suppression list, on the first page",
   ),
   next: Schema.NullOr(Schema.String),
 })

@@ -4,11 +4,16 @@ import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { parseStoryCursor, Stories, type Story, type StoryEvent } from "../events/Stories.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
+import { addressKey } from "../suppressions/AddressKey.ts"
+import type { SuppressionEntry } from "../suppressions/Suppression.ts"
+import { Suppressions } from "../suppressions/Suppressions.ts"
 import { ServedApi } from "./Api.ts"
 import { deliveryToWire } from "./DeliveryRoutes.ts"
 import { existing, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
 import type * as Wire from "./StoriesApi.ts"
+import { suppressionToWire } from "./SuppressionsRoutes.ts"
 
 const eventToWire = (event: StoryEvent) => ({
   source: event.source,
@@ -24,7 +29,11 @@ const eventToWire = (event: StoryEvent) => ({
   reason: event.reason,
 })
 
-const toWire = (story: Story, foundAs: "tracking_id" | "person" | null): Wire.Story => ({
+const toWire = (
+  story: Story,
+  foundAs: "tracking_id" | "person" | null,
+  suppressions: ReadonlyArray<SuppressionEntry>,
+): Wire.Story => ({
   found_as: foundAs,
   names: story.names,
   profiles: story.profiles.map(({ email, traits, updatedAt, userId }) => ({
@@ -60,6 +69,7 @@ const toWire = (story: Story, foundAs: "tracking_id" | "person" | null): Wire.St
     explored,
     basis,
   })),
+  suppressions: suppressions.map(suppressionToWire),
   next: story.next,
 })
 
@@ -71,6 +81,14 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const organizations = yield* Organizations
     const stories = yield* Stories
+    const list = yield* Suppressions
+
+    /** Of the addresses that the person of a story is known by; several spellings of one have the same entries. */
+    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Story, after: string | undefined) {
+      if (after !== undefined) return []
+      const keys = new Set(names.flatMap((name) => addressKey(name) ?? []))
+      return (yield* Effect.forEach([...keys], (key) => list.find(org, key))).flat()
+    })
 
     return handlers
       .handleRaw("findStory", ({ params, request }) =>
@@ -98,14 +116,15 @@ export const layer = HttpApiBuilder.group(
           const page = { after, limit: limit.success }
           if (name === "q") {
             const { as, story } = yield* stories.search(org, text, page)
-            return toWire(story, as)
+            return toWire(story, as, yield* suppressionsOf(org, story, after))
           }
           const ask = name === "tracking_id"
             ? { trackingId: text }
             : name === "user_id"
             ? { userId: text }
             : { email: text }
-          return toWire(yield* stories.find(org, ask, page), null)
+          const story = yield* stories.find(org, ask, page)
+          return toWire(story, null, yield* suppressionsOf(org, story, after))
         }).pipe(toProblems))
       .handleRaw("recentEvents", ({ params, request }) =>
         Effect.gen(function* () {

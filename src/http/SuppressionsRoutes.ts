@@ -23,7 +23,8 @@ const utf8 = new TextDecoder()
 /** Entries that are read at once while all are exported. */
 const exportedAtOnce = 1_000
 
-const toWire = ({ suppressedAt, ...entry }: SuppressionEntry): Suppression => ({
+/** An entry as the API shows it. */
+export const suppressionToWire = ({ suppressedAt, ...entry }: SuppressionEntry): Suppression => ({
   ...entry,
   suppressed_at: suppressedAt.toISOString(),
 })
@@ -86,7 +87,7 @@ export const layer = HttpApiBuilder.group(
           })
           const page = found.slice(0, limit.success)
           return {
-            suppressions: page.map(toWire),
+            suppressions: page.map(suppressionToWire),
             next: found.length > page.length ? String(page.at(-1)!.id) : null,
           }
         }).pipe(toProblems))
@@ -94,7 +95,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const found = yield* list.find(org, lookedUp(params.address))
-          return { suppressed: found.length > 0, suppressions: found.map(toWire) }
+          return { suppressed: found.length > 0, suppressions: found.map(suppressionToWire) }
         }).pipe(toProblems))
       .handleRaw("addSuppression", ({ params, request }) =>
         Effect.gen(function* () {
@@ -102,7 +103,7 @@ export const layer = HttpApiBuilder.group(
           const { address, reason = "manual" } = yield* body(request, decodeInput)
           const at = yield* Clock.currentTimeMillis
           yield* Effect.orDie(list.add([{ org, address, reason, source: "api", at }]))
-          return { suppressions: (yield* list.find(org, address)).map(toWire) }
+          return { suppressions: (yield* list.find(org, address)).map(suppressionToWire) }
         }).pipe(toProblems))
       .handleRaw("removeSuppression", ({ params, request }) =>
         Effect.gen(function* () {

@@ -87,6 +87,16 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     assertProblem(await org.manage("GET", "/suppressions?reason=x&limit=0&cursor=y"), 400, "invalid-request")
   })
 
+  it("is part of all there is about a person", async () => {
+    const org = await bench.sender("told")
+    await org.manage("POST", "/suppressions", { address: "ada@example.com", reason: "complaint" })
+    const { json } = await org.manage("GET", "/stories?email=Ada@Example.com")
+    assert.deepStrictEqual(json.suppressions.map(({ address, reason }: Json) => [address, reason]), [
+      ["ada@example.com", "complaint"],
+    ])
+    assert.deepStrictEqual((await org.manage("GET", "/stories?email=bob@example.com")).json.suppressions, [])
+  })
+
   it("takes CSV and gives it, all or nothing", async () => {
     const org = await bench.sender("csv")
     const file = "\ufeffE-mail;Reason;suppressed_at\r\n" +
