@@ -13,6 +13,9 @@ import type { SinkArrival } from "./deliverSink.ts"
 const arrivals: Array<SinkArrival> = []
 
 /** Listens on a free port of loopback. */
+/** Unix milliseconds of a clock that does not jump. */
+const now = () => performance.timeOrigin + performance.now()
+
 const listen = (server: { listen: (port: number, host: string, done: () => void) => unknown }, at: () => unknown) =>
   new Promise<number>((resolve) => server.listen(0, "127.0.0.1", () => resolve((at() as AddressInfo).port)))
 
@@ -32,7 +35,7 @@ const startSmtp = () => {
       })
       stream.on("end", () => {
         const id = /^x-tracking-id:\s*(\S+)/im.exec(head)?.[1] ?? ""
-        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", performance.now(), true])
+        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", now(), true])
         done()
       })
     },
@@ -52,7 +55,7 @@ const startWebhook = () => {
     request.on("end", () => {
       if (!request.complete) return
       const id = String(request.headers["webhook-id"])
-      arrivals.push([id, JSON.parse(text).data?.email ?? "", performance.now(), !taken.has(id)])
+      arrivals.push([id, JSON.parse(text).data?.email ?? "", now(), !taken.has(id)])
       taken.add(id)
       response.writeHead(202, { "content-type": "application/json" }).end("{}")
     })
