@@ -1,9 +1,11 @@
 // The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
-// [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners). The share of the way from choosing evenly to the oracle, in percent, each
+// [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
+// the whole model one without these parts of it) [--ours] (no peers). The share of the way from choosing evenly to the oracle, in percent, each
 // policy in the same worlds with the same users.
 import { parseArgs } from "node:util"
 import { peers, type Policy } from "../src/simulation/Learners.ts"
-import { product } from "../src/simulation/Product.ts"
+import { form, formNames } from "../src/simulation/Forms.ts"
+import { type Feature, features, product } from "../src/simulation/Product.ts"
 import { run } from "../src/simulation/Run.ts"
 import { spread } from "../src/simulation/Spread.ts"
 import { world, type WorldName, worldNames } from "../src/simulation/Worlds.ts"
@@ -18,27 +20,39 @@ const { values: flags } = parseArgs({
     worth: { type: "string", default: "1" },
     windows: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
+    without: { type: "string", default: "" },
+    ours: { type: "boolean", default: false },
   },
 })
 
 const chosen = flags.worlds.split(",").filter((name) => name !== "")
-const unknown = chosen.filter((name) => !worldNames.some((known) => known === name))
+const known: ReadonlyArray<string> = [...worldNames, ...formNames]
+const unknown = chosen.filter((name) => !known.includes(name))
+const left = flags.without.split(",").filter((name) => name !== "")
+const strange = left.filter((name) => !features.some((known) => known === name))
 const from = Number(flags.from)
 const worth = Number(flags.worth)
 const count = flags.quick ? 3 : Number(flags.seeds)
 const refitHours = flags.quick ? 6 : Number(flags["refit-hours"])
 if (
-  unknown.length > 0 || !Number.isInteger(from) || !(Number.isInteger(count) && count > 0) || !(refitHours >= 0) ||
+  unknown.length > 0 || strange.length > 0 || !Number.isInteger(from) || !(Number.isInteger(count) && count > 0) ||
+  !(refitHours >= 0) ||
   !(worth > 0)
 ) {
   console.error(
     unknown.length > 0
-      ? `No such world: ${unknown.join()}. There are ${worldNames.join()}.`
+      ? `No such world: ${unknown.join()}. There are ${known.join()}.`
+      : strange.length > 0
+      ? `The model has no part ${strange.join()}. There are ${features.join()}.`
       : "--seeds and --from are whole numbers, --refit-hours a number of hours, --worth a number above 0",
   )
   Deno.exit(1)
 }
-const worlds = chosen as ReadonlyArray<WorldName>
+const worlds = chosen
+const worldOf = (name: string, seed: number) => {
+  const other = formNames.find((known) => known === name)
+  return other === undefined ? world(name as WorldName, seed, worth) : form(other, seed, worth)
+}
 const seeds = Array.from({ length: count }, (_, i) => from + i)
 
 const text = (values: ReadonlyArray<number>, signed = false) => {
@@ -49,20 +63,29 @@ const text = (values: ReadonlyArray<number>, signed = false) => {
 
 const window = (offsetDays: number) =>
   // A window that ends days ago hardly moves within a few hours.
-  product({ window: { lookbackDays: 14, offsetDays }, refitHours: Math.max(refitHours, 2 * offsetDays) })
-const ours = product({ refitHours, name: "adaptive" })
-const policies: ReadonlyArray<Policy> = [ours, ...(flags.windows ? [window(0), window(3)] : []), ...peers.slice(1)]
+  product({
+    window: { lookbackDays: 14, offsetDays },
+    refitHours: Math.max(refitHours, 2 * offsetDays),
+    verdicts: false,
+  })
+const ours = product({ refitHours, name: "adaptive", verdicts: false })
+const lesser = left.map((part) =>
+  product({ refitHours, name: `without ${part}`, verdicts: false, without: [part as Feature] })
+)
+const rivals = flags.ours ? [] : peers.slice(1)
+const policies: ReadonlyArray<Policy> = [ours, ...lesser, ...(flags.windows ? [window(0), window(3)] : []), ...rivals]
 
 /** Shares in percent by policy and world, in the order of the seeds. */
-const shares = new Map(policies.map(({ name }) => [name, new Map<WorldName, Array<number>>()]))
+const shares = new Map(policies.map(({ name }) => [name, new Map<string, Array<number>>()]))
 const began = performance.now()
 for (const name of worlds) {
   const start = performance.now()
   for (const { name: policy } of policies) shares.get(policy)!.set(name, [])
   for (const seed of seeds) {
-    const made = world(name, seed, worth)
+    const made = worldOf(name, seed)
     for (const policy of policies) shares.get(policy.name)!.get(name)!.push(100 * run(made, policy, seed).share)
-    console.error(`${name} ${seed - from + 1}/${count} after ${((performance.now() - start) / 1000).toFixed(0)} s`)
+    const got = policies.map((policy) => shares.get(policy.name)!.get(name)!.at(-1)!.toFixed(1)).join(" ")
+    console.error(`${name}, seed ${seed}: ${got} after ${((performance.now() - start) / 1000).toFixed(0)} s`)
   }
   console.error(policies.map((policy) => `  ${policy.name} ${text(shares.get(policy.name)!.get(name)!)}`).join("\n"))
 }
@@ -84,14 +107,26 @@ for (const { name } of policies) {
   console.log(row([name, ...worlds.map((at) => text(shares.get(name)!.get(at)!)), text(means(name))]))
 }
 
-const bestBy = (value: (policy: string) => number) =>
-  peers.slice(1).map(({ name }) => name).reduce((a, b) => value(b) > value(a) ? b : a)
-const best = worlds.map((at) => bestBy((policy) => spread(shares.get(policy)!.get(at)!).mean))
-const bestOfAll = bestBy((policy) => spread(means(policy)).mean)
-console.log(row(["best peer", ...best, bestOfAll]))
-console.log(row([
-  "adaptive − best peer",
-  ...worlds.map((at, i) => text(minus(shares.get(ours.name)!.get(at)!, shares.get(best[i]!)!.get(at)!), true)),
-  text(minus(means(ours.name), means(bestOfAll)), true),
-]))
+const compare = (name: string, values: (at: string) => ReadonlyArray<number>, mean: ReadonlyArray<number>) =>
+  console.log(row([name, ...worlds.map((at) => text(values(at), true)), text(mean, true)]))
+for (const { name } of lesser) {
+  compare(
+    `adaptive − ${name}`,
+    (at) => minus(shares.get(ours.name)!.get(at)!, shares.get(name)!.get(at)!),
+    minus(means(ours.name), means(name)),
+  )
+}
+
+if (rivals.length > 0) {
+  const bestBy = (value: (policy: string) => number) =>
+    rivals.map(({ name }) => name).reduce((a, b) => value(b) > value(a) ? b : a)
+  const best = worlds.map((at) => bestBy((policy) => spread(shares.get(policy)!.get(at)!).mean))
+  const bestOfAll = bestBy((policy) => spread(means(policy)).mean)
+  console.log(row(["best peer", ...best, bestOfAll]))
+  compare(
+    "adaptive − best peer",
+    (at) => minus(shares.get(ours.name)!.get(at)!, shares.get(best[worlds.indexOf(at)]!)!.get(at)!),
+    minus(means(ours.name), means(bestOfAll)),
+  )
+}
 console.log(`\n${((performance.now() - began) / 60_000).toFixed(1)} minutes`)

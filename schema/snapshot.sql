@@ -807,6 +807,7 @@ CREATE TABLE variants (
   seasons json NOT NULL DEFAULT '[]'::json,
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  components json NOT NULL DEFAULT '{}'::json,
   PRIMARY KEY (org_slug, template_id, id),
   FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
 );

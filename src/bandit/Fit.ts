@@ -1,6 +1,7 @@
 import { type BaseRate, cellFactors, improveBaseRate } from "./BaseRate.ts"
 import { type Cells, cellsOf } from "./Cells.ts"
 import { packedIndex, packedLength } from "./Cholesky.ts"
+import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import { logBaseRate, type ModelSnapshot, startingTau, type VariantPosterior } from "./Model.ts"
@@ -38,6 +39,8 @@ export interface FitInput {
   readonly organization: OrganizationPriors
   /** Ids of the variants that can be served; all of them unless given. */
   readonly active?: ReadonlySet<string>
+  /** Components of the template's variants. */
+  readonly composition?: Composition
   /** A former snapshot of the template to start from, of any window and scheme. Without one the start is cold. */
   readonly start?: ModelSnapshot
   /** Rounds of the loop: 2 unless given, 10 from a cold start. */
@@ -50,6 +53,7 @@ interface State extends BaseRate {
   tau0: number
   readonly taus: Float64Array
   gamma0: number
+  readonly components: ComponentFit | undefined
   /** Per variant of the observations. */
   readonly beta: ReadonlyArray<Float64Array>
   readonly covariance: ReadonlyArray<Float64Array>
@@ -58,11 +62,14 @@ interface State extends BaseRate {
 const begin = (input: FitInput, cells: Cells, observations: Observations): State => {
   const { organization, start } = input
   const attributes = cells.names.length
+  const components = ComponentFit.of(input.composition ?? [], organization.tau0, start?.components)
   const state: State = {
     a0: start === undefined ? organization.a0 : start.a0 - Math.log(observations.worth),
     f: new Float64Array(cells.size),
     g: new Float64Array(observations.days.length),
-    tau0: start?.tau0 ?? organization.tau0,
+    tau0: start?.tau0 ??
+      (components === undefined ? organization.tau0 : Math.sqrt(ComponentFit.residual(organization.tau0))),
+    components,
     taus: new Float64Array(attributes).fill(startingTau(attributes)),
     gamma0: 0,
     beta: observations.variants.map(() => new Float64Array(cells.size)),
@@ -92,7 +99,13 @@ const begin = (input: FitInput, cells: Cells, observations: Observations): State
  * One fixed-point step of the evidence for the standard deviations of intercepts and of each attribute's effects
  * (D. MacKay, "Bayesian interpolation", 1992). With `hold` only the number of determined intercepts is found.
  */
-const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPriors, hold: boolean): void => {
+const learnShrinkage = (
+  state: State,
+  ids: ReadonlyArray<string>,
+  cells: Cells,
+  organization: OrganizationPriors,
+  hold: boolean,
+): void => {
   const attributes = cells.names.length
   const squares = new Float64Array(attributes)
   const determined = new Float64Array(attributes)
@@ -100,8 +113,10 @@ const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPr
   state.gamma0 = 0
   state.beta.forEach((beta, v) => {
     const covariance = state.covariance[v]!
-    squares0 += beta[0]! ** 2
-    state.gamma0 += Math.max(0, 1 - covariance[0]! / state.tau0 ** 2)
+    const { mean, variance } = foretold(state, ids[v]!)
+    const undetermined = covariance[0]! / state.tau0 ** 2
+    squares0 += (beta[0]! - mean) ** 2
+    state.gamma0 += Math.max(0, 1 - undetermined - (1 - undetermined) ** 2 * variance / state.tau0 ** 2)
     for (let i = 1; i < cells.size; i++) {
       const j = cells.attributeOf[i]!
       squares[j] = squares[j]! + beta[i]! ** 2
@@ -113,11 +128,18 @@ const learnShrinkage = (state: State, cells: Cells, organization: OrganizationPr
   for (let j = 0; j < attributes; j++) {
     state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * s ** 2 + squares[j]!) / (4 + determined[j]!)))
   }
+  // What components leave of the spread is the template's own: other templates' variants have other parts in common.
+  const own = state.components === undefined
+    ? { squares: 4 * 0.2 ** 2 + organization.squares, determined: 4 + organization.determined }
+    : { squares: 4 * ComponentFit.residual(organization.tau0), determined: 4 }
   state.tau0 = Math.max(
     smallestTau,
-    Math.sqrt((4 * 0.2 ** 2 + organization.squares + squares0) / (4 + organization.determined + state.gamma0)),
+    Math.sqrt((own.squares + squares0) / (own.determined + state.gamma0)),
   )
 }
+
+/** Where a variant's components put its intercept. */
+const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? { mean: 0, variance: 0 }
 
 /**
  * Clicks so far per send over all variants, with one pseudo-click at the organization's rate: a first click is no high
@@ -146,6 +168,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
   const state = begin(input, cells, seen)
   const { beta, covariance, f, g, taus } = state
   const work = workspace(design.size)
+  const ids = seen.variants.map(({ id }) => id)
 
   const rate = Math.min(0.95, poolRate(seen, organization))
   const binomial = rate > highRate ? 1 / (1 - rate) : 1
@@ -185,10 +208,16 @@ export const fit = (input: FitInput): ModelSnapshot => {
     precision[0] = 1 / state.tau0 ** 2
     for (let i = 1; i < design.size; i++) precision[i] = 1 / taus[cells.attributeOf[i]!]! ** 2
     for (let v = 0; v < beta.length; v++) {
-      fitVariant(design, rowsOf(seen, v, expected, clicksOfPair), precision, beta[v]!, work)
+      const rows = rowsOf(seen, v, expected, clicksOfPair)
+      fitVariant(design, rows, precision, beta[v]!, work, undefined, foretold(state, ids[v]!).mean)
       covariance[v]!.set(work.hessian)
     }
-    learnShrinkage(state, cells, organization, input.holdShrinkage ?? false)
+    state.components?.learn(
+      ids.map((id, v) => ({ id, intercept: beta[v]![0]!, variance: covariance[v]![0]! })),
+      state.tau0,
+      input.holdShrinkage ?? false,
+    )
+    learnShrinkage(state, ids, cells, organization, input.holdShrinkage ?? false)
     recenter(state, seen, expected, binomial, active)
   }
   addUncertainExposure(seen, state)
@@ -226,21 +255,22 @@ const recenter = (
   active: ReadonlySet<string> | undefined,
 ): void => {
   let sum = 0
-  let count = 0
+  const counted: Array<string> = []
   variants.forEach(({ id }, v) => {
     let clicks = 0
     for (let p = pairs[v]!; p < pairs[v + 1]!; p++) clicks += expected[p]! / binomial
     if (clicks > centeringClicks && (active === undefined || active.has(id))) {
       sum += state.beta[v]![0]!
-      count++
+      counted.push(id)
     }
   })
-  const mean = count === 0 ? 0 : sum / count
+  const mean = counted.length === 0 ? 0 : sum / counted.length
   state.a0 += mean
-  variants.forEach(({ effectiveSends }, v) => {
+  state.components?.recenter(counted)
+  variants.forEach(({ effectiveSends, id }, v) => {
     const beta = state.beta[v]!
     if (effectiveSends > 0) beta[0] = beta[0]! - mean
-    else beta.fill(0)
+    else beta.fill(0).set([foretold(state, id).mean])
   })
 }
 
@@ -269,6 +299,7 @@ const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnaps
     tau0: state.tau0,
     taus: Array.from(state.taus),
     gamma0: state.gamma0,
+    ...(state.components === undefined ? {} : { components: state.components.snapshot() }),
     variants,
     clicksNext14Days: null,
     traffic: seen.traffic,

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { type Cell, cellsOf } from "./Cells.ts"
 import { packedIndex } from "./Cholesky.ts"
+import { ComponentEffects, type Foretold, interceptVariance } from "./Components.ts"
 import type { OrganizationPriors } from "./Priors.ts"
 import { VerdictState } from "./VerdictState.ts"
 
@@ -53,8 +54,10 @@ export const ModelSnapshot = Schema.Struct({
   f: Numbers,
   /** Effects of the days on the base rate: start of the day (or week) and effect. */
   days: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite])),
-  /** Standard deviation of the variants' intercepts. */
+  /** Standard deviation of the variants' intercepts, with components the one around the sum of their effects. */
   tau0: Schema.Finite,
+  /** Of templates whose variants have components in common. */
+  components: Schema.optionalKey(ComponentEffects),
   /** Standard deviation of the variants' effects, by attribute of the scheme, the built-in ones last. */
   taus: Numbers,
   /** How many of the variants' intercepts the data determine, 0 to the number of variants. */
@@ -120,21 +123,28 @@ export interface Posterior {
 
 /**
  * Posterior of a variant in a cell of the model's scheme: log rate relative to the cell's base rate. `undefined` stands
- * for a variant without data, a draw from the variants' spread: mean 0. A value the variant has never met adds the
+ * for a variant without data, a draw from the variants' spread around what its components foretell: mean 0 without
+ * `foretold`. A value the variant has never met adds the
  * attribute's own variance, so that a new segment falls back on what is known of the variant.
  */
-export const posterior = (model: ModelSnapshot, variant: VariantPosterior | undefined, cell: Cell): Posterior => {
+export const posterior = (
+  model: ModelSnapshot,
+  variant: VariantPosterior | undefined,
+  cell: Cell,
+  foretold?: Foretold,
+): Posterior => {
   const { features } = cell
   if (variant === undefined) {
-    let variance = model.tau0 ** 2
+    let variance = foretold === undefined ? interceptVariance(model) : model.tau0 ** 2 + foretold.variance
     features.forEach((feature, j) => {
       if (feature >= 0) variance += model.taus[j]! ** 2
     })
-    return { mean: 0, sd: Math.sqrt(variance) }
+    return { mean: foretold?.mean ?? 0, sd: Math.sqrt(variance) }
   }
   const { beta, covariance } = variant
   let mean = beta[0]!
   let variance = covariance[0]!
+  let withIntercept = covariance[0]!
   for (let j = 0; j < features.length; j++) {
     const feature = features[j]!
     if (feature < 0) continue
@@ -142,9 +152,12 @@ export const posterior = (model: ModelSnapshot, variant: VariantPosterior | unde
     // Features ascend, so that the earlier ones are the columns of this row of the lower triangle.
     const row = packedIndex(feature, 0)
     let cross = covariance[row]!
+    withIntercept += cross
     for (let k = 0; k < j; k++) if (features[k]! >= 0) cross += covariance[row + features[k]!]!
     variance += covariance[row + feature]! + 2 * cross
   }
+  // An error of the components' effects moves the coefficients by as much as the prior holds them.
+  if (foretold !== undefined) variance += (withIntercept / model.tau0 ** 2) ** 2 * foretold.variance
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
 }
 
@@ -153,16 +166,21 @@ export const possible = ({ mostPerSend = Infinity }: Pick<ModelSnapshot, "mostPe
   Math.min(mostPerSend, rate)
 
 /** Value per send expected of a variant in a cell, on a day like the average one; at most the largest possible. */
-export const rate = (model: ModelSnapshot, variant: VariantPosterior | undefined, cell: Cell): number =>
-  possible(model, Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell).mean))
+export const rate = (
+  model: ModelSnapshot,
+  variant: VariantPosterior | undefined,
+  cell: Cell,
+  foretold?: Foretold,
+): number => possible(model, Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell, foretold).mean))
 
 /** 95 % credible interval of `rate`, lower end first. The base rate counts as known. */
 export const interval = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
   cell: Cell,
+  foretold?: Foretold,
 ): readonly [number, number] => {
-  const { mean, sd } = posterior(model, variant, cell)
+  const { mean, sd } = posterior(model, variant, cell, foretold)
   const center = logBaseRate(model, cell) + mean
   return [possible(model, Math.exp(center - 1.96 * sd)), possible(model, Math.exp(center + 1.96 * sd))]
 }

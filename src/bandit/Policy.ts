@@ -1,4 +1,5 @@
 import { type Attributes, type Cell, Cells, decodeCell } from "./Cells.ts"
+import { foretellings, type Foretold } from "./Components.ts"
 import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
@@ -94,6 +95,7 @@ export class Policy {
   /** The model's scheme. Cells of another scheme must not be used here. */
   readonly cells: Cells
   readonly #variants: ReadonlyMap<string, VariantPosterior>
+  readonly #foretold: ((id: string) => Foretold) | undefined
   readonly #choices = new Map<string, Map<string, Choice>>()
   #cached = 0
 
@@ -104,6 +106,7 @@ export class Policy {
     this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined, ageHours)
     this.cells = new Cells(model.scheme, model.traffic.map(({ cell }) => cell))
     this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
+    if (model.components !== undefined) this.#foretold = foretellings(model.components)
   }
 
   /** The cell of a request; `hourOfWeek` as in `Cells.cellOf`. */
@@ -151,8 +154,8 @@ export class Policy {
           sends: variant?.sends ?? 0,
           effectiveSends: variant?.effectiveSends ?? 0,
           clicks: variant?.clicks ?? 0,
-          rate: rate(model, variant, cell),
-          interval: interval(model, variant, cell),
+          rate: rate(model, variant, cell, this.#foretold?.(id)),
+          interval: interval(model, variant, cell, this.#foretold?.(id)),
           pBest: best[i]!,
           weight: choice.weights[i]!,
         }
@@ -164,7 +167,7 @@ export class Policy {
     const means = new Float64Array(ids.length)
     const sds = new Float64Array(ids.length)
     ids.forEach((id, i) => {
-      const { mean, sd } = posterior(this.model, this.#variants.get(id), cell)
+      const { mean, sd } = posterior(this.model, this.#variants.get(id), cell, this.#foretold?.(id))
       means[i] = mean
       sds[i] = sd
     })

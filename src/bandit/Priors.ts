@@ -1,3 +1,4 @@
+import { foretellings, interceptVariance } from "./Components.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
 /** A template teaches its organization from this many clicks on. */
@@ -30,14 +31,26 @@ export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0
 
 /** What a fitted template contributes; nothing below 30 outcomes in its window. */
 export const contributionOf = (model: ModelSnapshot): Contribution | undefined => {
-  const { worth = 1 } = model
+  const { components, worth = 1 } = model
   let clicks = 0
   let squares = 0
+  let determined = 0
+  const foretold = components && foretellings(components)
   for (const variant of model.variants) {
     clicks += variant.clicks / worth
     squares += variant.beta[0]! ** 2
+    if (foretold === undefined) continue
+    const own = variant.covariance[0]!
+    const variance = own + (own / model.tau0 ** 2) ** 2 * foretold(variant.id).variance
+    determined += Math.max(0, 1 - variance / interceptVariance(model))
   }
-  return clicks < smallestClicks ? undefined : { squares, determined: model.gamma0, a0: model.a0 - Math.log(worth) }
+  if (clicks < smallestClicks) return undefined
+  // A model with components knows how far the data determine what components leave; other templates want all of it.
+  return {
+    squares,
+    determined: foretold === undefined ? model.gamma0 : determined,
+    a0: model.a0 - Math.log(worth),
+  }
 }
 
 /**

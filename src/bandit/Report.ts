@@ -1,4 +1,5 @@
 import { cellsOf } from "./Cells.ts"
+import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { seededNormal } from "./SeededNormal.ts"
@@ -38,6 +39,7 @@ export interface ReportAnswer {
   readonly overall: Omit<Comparison, "variants"> & { readonly variants: ReadonlyArray<SharedVariant> }
   /** In the order of the request. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly variants: ReadonlyArray<SharedVariant> }>
+  readonly components: ReadonlyArray<ComponentEffect>
 }
 
 const mostDraws = 4000
@@ -122,5 +124,6 @@ export const report = (request: ReportRequest): ReportAnswer => {
       name,
       variants: shared(compareRates(ids, parts[g]!, contenders).variants, cells),
     })),
+    components: componentEffects(model),
   }
 }

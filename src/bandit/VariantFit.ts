@@ -47,6 +47,7 @@ const accumulate = (
   design: Design,
   rows: Rows,
   precision: Float64Array,
+  center: number,
   beta: Float64Array,
   { hessian, step: gradient }: Workspace,
 ): void => {
@@ -56,6 +57,7 @@ const accumulate = (
     hessian[packedIndex(i, i)] = precision[i]!
     gradient[i] = -precision[i]! * beta[i]!
   }
+  gradient[0] = gradient[0]! + precision[0]! * center
   for (let r = rows.from; r < rows.to; r++) {
     const cell = rows.cells[r]!
     const lambda = rows.expected[r]! * Math.exp(eta(design, beta, cell))
@@ -80,7 +82,7 @@ const accumulate = (
 
 /**
  * Fits the coefficients of one variant: clicks are Poisson with mean `expected * exp(eta)`, coefficient i is normal with
- * mean 0 and precision `precision[i]` > 0. At most `steps` Newton steps on the penalised likelihood from `beta`, which is
+ * mean 0 (the intercept: `center`) and precision `precision[i]` > 0. At most `steps` Newton steps on the penalised likelihood from `beta`, which is
  * changed in place; afterwards `work.hessian` holds the posterior covariance (Laplace approximation, packed lower
  * triangle). Source: section 3 of the design of the bandit; D. Agarwal et al., "LASER" (2014), for the method at scale.
  */
@@ -91,10 +93,11 @@ export const fitVariant = (
   beta: Float64Array,
   work: Workspace,
   steps = 3,
+  center = 0,
 ): void => {
   const { size } = design
   for (let n = 0; n < steps; n++) {
-    accumulate(design, rows, precision, beta, work)
+    accumulate(design, rows, precision, center, beta, work)
     factor(work.hessian, size)
     solve(work.hessian, size, work.step)
     let largest = 0
@@ -105,7 +108,7 @@ export const fitVariant = (
     }
     if (largest < 1e-9) break
   }
-  accumulate(design, rows, precision, beta, work)
+  accumulate(design, rows, precision, center, beta, work)
   factor(work.hessian, size)
   invert(work.hessian, size)
 }

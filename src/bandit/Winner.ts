@@ -1,6 +1,7 @@
 import { BaseError } from "./BaseError.ts"
 import { type Cells, cellsOf } from "./Cells.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
+import { foretellings, type Foretold } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
 
@@ -99,11 +100,16 @@ const layOut = (cells: Cells, model: ModelSnapshot, places: ReadonlyArray<Place>
   return { features: Int32Array.from(features), starts: Int32Array.from(starts), places: laidOut }
 }
 
-/** Draws a variant's effects for each error of the base rate, and averages its rate in every place that wants as many draws. */
+/**
+ * Draws a variant's effects (around what is foretold if there are no data of it) for each error of the base rate, and
+ * averages its rate in every place that wants as many draws.
+ */
 const drawRates = (
   model: ModelSnapshot,
   cells: Cells,
+  id: string,
   variant: VariantPosterior | undefined,
+  foretold: Foretold | undefined,
   { features, places, starts }: Layout,
   normal: () => number,
   base: BaseError,
@@ -114,7 +120,11 @@ const drawRates = (
   if (variant !== undefined) factor(root, size)
   else {
     for (let i = 0; i < size; i++) {
-      root[packedIndex(i, i)] = i === 0 ? model.tau0 : model.taus[cells.attributeOf[i]!]!
+      root[packedIndex(i, i)] = i > 0
+        ? model.taus[cells.attributeOf[i]!]!
+        : foretold === undefined || base.knowsComponentsOf(id)
+        ? model.tau0
+        : Math.sqrt(model.tau0 ** 2 + foretold.variance)
     }
   }
   const rates = places.map(({ draws }) => new Float64Array(draws))
@@ -124,11 +134,11 @@ const drawRates = (
   for (let d = 0; d < errors.length; d++) {
     for (let i = 0; i < size; i++) z[i] = normal()
     for (let i = 0, row = 0; i < size; i++, row += i) {
-      let sum = variant === undefined ? 0 : variant.beta[i]!
+      let sum = variant === undefined ? (i === 0 ? foretold?.mean ?? 0 : 0) : variant.beta[i]!
       for (let k = 0; k <= i; k++) sum += root[row + k]! * z[k]!
       effects[i] = sum
     }
-    base.shift(variant, errors[d]!, effects)
+    base.shift(id, variant, errors[d]!, effects)
     for (let i = 0; i < size; i++) effects[i] = Math.exp(effects[i]!)
     for (let c = 0, at = 0; c < products.length; c++) {
       let product = effects[0]!
@@ -163,7 +173,10 @@ export const drawPlaces = (
   const base = new BaseError(model, cells)
   const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
   const errors = Array.from({ length: count }, () => base.draw(normal))
-  const byVariant = ids.map((id) => drawRates(model, cells, known.get(id), layout, normal, base, errors))
+  const foretold = model.components && foretellings(model.components)
+  const byVariant = ids.map((id) =>
+    drawRates(model, cells, id, known.get(id), foretold?.(id), layout, normal, base, errors)
+  )
   return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }
 

@@ -275,6 +275,27 @@ export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): Readonly
   ]
 }
 
+/** Effects of the components as a table; no lines where variants have none in common. */
+export const componentLines = (components: TemplateResults["components"]): ReadonlyArray<string> => {
+  if (components.length === 0) return []
+  const signed = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)} %`
+  return [
+    "",
+    table(
+      ["kind", "component", "decisions", "effect", "95 % interval"],
+      components.map(({ decisions, interval, kind, lift, value }) => [
+        kind,
+        value ?? "none",
+        decisions,
+        signed(lift),
+        `${signed(interval[0])} to ${signed(interval[1])}`,
+      ]),
+    ),
+    "",
+    "Effects of components are on the rate, against the average of their kind; the intervals are conservative.",
+  ]
+}
+
 /** All of it; with `segments` a table for each of them. */
 export const resultsText = (
   results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing" | "holdout">>,
@@ -302,6 +323,7 @@ export const resultsText = (
     ...(results.timing === undefined ? [] : timingText(results.timing)),
     ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
   ]
+  lines.push(...componentLines(results.components))
   if (options.segments) {
     for (const one of segments) {
       lines.push(

@@ -46,6 +46,10 @@ const content = {
     Flag.withDescription('Seasons as JSON, such as [{"annual":{"from":"11-15","to":"01-06"}}]'),
     Flag.optional,
   ),
+  components: Flag.String("components").pipe(
+    Flag.withDescription('Components as JSON, such as {"subject":"question","image":"shoe"}'),
+    Flag.optional,
+  ),
   file: Flag.String("file").pipe(
     Flag.withDescription("All of it as a JSON file, - for standard input; other flags win"),
     Flag.optional,
@@ -59,6 +63,7 @@ const contentOf = Effect.fnUntraced(function* (flags: {
   readonly active: Option.Option<boolean>
   readonly targeting: Option.Option<string>
   readonly seasons: Option.Option<string>
+  readonly components: Option.Option<string>
   readonly file: Option.Option<string>
 }) {
   const base = Option.isSome(flags.file) ? yield* readJson("--file", yield* readText(flags.file.value)) : {}
@@ -69,6 +74,7 @@ const contentOf = Effect.fnUntraced(function* (flags: {
     ...(Option.isSome(flags.formats) ? { formats: flags.formats.value } : {}),
     ...(Option.isSome(flags.active) ? { active: flags.active.value } : {}),
     ...(Option.isSome(flags.targeting) ? { targeting: yield* readJson("--targeting", flags.targeting.value) } : {}),
+    ...(Option.isSome(flags.components) ? { components: yield* readJson("--components", flags.components.value) } : {}),
     ...(Option.isSome(flags.seasons) ? { seasons: yield* readJson("--seasons", flags.seasons.value) } : {}),
   }
 })

@@ -39,6 +39,28 @@ export type Vars = typeof Vars.Type
 export const Formats = Schema.Record(Schema.String, Format).check(atMost(100), wellNamed)
 export type Formats = typeof Formats.Type
 
+const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.test(text) && isStorable(text)
+
+const wellMade = Schema.makeFilter<Readonly<Record<string, string>>>((components) =>
+  Object.entries(components).flatMap(([kind, value]) => [
+    ...(/^[A-Za-z0-9_.-]{1,50}$/.test(kind) ? [] : [{
+      path: [kind],
+      issue: "must be a kind of 1 to 50 letters, digits, dots, hyphens and underscores",
+    }]),
+    ...(isComponentValue(value) ? [] : [{
+      path: [kind],
+      issue: "must be 1 to 100 characters of well-formed Unicode on one line, without white space around them",
+    }]),
+  ])
+)
+
+/**
+ * Components of a variant: values by kind, such as `{subject: "question", image: "shoe"}`, at most 10. Variants with a
+ * value in common are learned about together.
+ */
+export const Components = Schema.Record(Schema.String, Schema.String).check(atMost(10), wellMade)
+export type Components = typeof Components.Type
+
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
 
 /**
@@ -94,13 +116,14 @@ const variantSettings = {
   active: Schema.optionalKey(Schema.Boolean),
   targeting: Schema.optionalKey(Targeting),
   seasons: Schema.optionalKey(Seasons),
+  components: Schema.optionalKey(Components),
 }
 
 /** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
 export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings })
 export type VariantInput = typeof VariantInput.Type
 
-/** A change of a variant: what is absent stays. `vars`, `formats`, `targeting`, `seasons` are replaced whole. */
+/** A change of a variant: what is absent stays. `vars`, `formats`, `targeting`, `seasons`, `components` are replaced whole. */
 export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings })
 export type VariantPatch = typeof VariantPatch.Type
 
@@ -147,6 +170,7 @@ export const Variant = Schema.Struct({
   active: Schema.Boolean,
   targeting: Targeting,
   seasons: Seasons,
+  components: Components,
   created_at: Schema.String,
   updated_at: Schema.String,
 })

@@ -232,6 +232,7 @@ const layerActor = BanditActor.toLayer(
         organization: organizationPriors(contributions, template),
         organizationDelays: delays,
         active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
+        composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
         census,
       }
       return { request, version: known.version + 1, revision: known.revision }

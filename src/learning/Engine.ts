@@ -1,6 +1,7 @@
 import type { CensusDay } from "../bandit/Census.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import { emptyScheme } from "../bandit/Cells.ts"
+import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import {
@@ -57,6 +58,8 @@ export interface FitRequest {
   readonly organizationDelays: ReadonlyArray<HourDelays>
   /** Variants that can be served. */
   readonly active: ReadonlyArray<string>
+  /** Components of the template's variants. */
+  readonly composition: Composition
   /** What requests looked like; given when the learning attributes are to be chosen anew. */
   readonly census: ReadonlyArray<CensusDay> | undefined
 }
@@ -111,8 +114,9 @@ export const judgeDays = (
   const last = dayToJudge(now)
   const next = halfLife.lastDay === null ? last : halfLife.lastDay + dayMillis
   let state = halfLife
+  const spread = Math.sqrt(interceptVariance(model))
   for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
-    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), model.tau0, counts.worth())
+    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), spread, counts.worth())
   }
   return state
 }
@@ -161,7 +165,7 @@ class Template {
   }
 
   fit(request: FitRequest): FitAnswer {
-    const { active, census, now, organization, version, window } = request
+    const { active, census, composition, now, organization, version, window } = request
     const began = performance.now()
     const hour = Math.floor(now / hourMillis)
     if (hour !== this.#hour) {
@@ -192,6 +196,7 @@ class Template {
       now,
       organization,
       active: new Set(active),
+      composition,
       ...(this.#model === null ? {} : { start: this.#model }),
     }
     let model: ModelSnapshot

@@ -1,4 +1,5 @@
 import { type Cells, cellsOf, decodeCell, encodeCell, missingValue, otherValue } from "../bandit/Cells.ts"
+import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
@@ -26,7 +27,9 @@ export interface CountedSegment {
 /** All that the results of a template are made from. */
 export interface ResultsInput {
   readonly template: Pick<Template, "id" | "objective"> & {
-    readonly variants: ReadonlyArray<Pick<Template["variants"][number], "id" | "name" | "active" | "targeting">>
+    readonly variants: ReadonlyArray<
+      Pick<Template["variants"][number], "id" | "name" | "active" | "targeting" | "components">
+    >
   }
   /** Ids of the variants that are active and in season. */
   readonly eligible: ReadonlySet<string>
@@ -314,6 +317,18 @@ export const prepare = (input: ResultsInput): Prepared => {
     })
   }
 
+  const effectOf = ({ interval, kind, lift, value }: ComponentEffect) => ({
+    kind,
+    value: value === "" ? null : value,
+    decisions: template.variants.reduce(
+      (sum, { components, id }) =>
+        sum + ((components[kind] ?? "") === value ? trackOf(whole.of(id).learned).decisions : 0),
+      0,
+    ),
+    lift,
+    interval,
+  })
+
   return {
     request: {
       model,
@@ -326,7 +341,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       // Always the same, so that asking again moves no digit unless the model has moved.
       seed: 1,
     },
-    compose: ({ groups, overall }) => {
+    compose: ({ components, groups, overall }) => {
       const totals = whole.total()
       const hasOutcomes = hasOutcomesIn(totals.learned)
       const days = daysOfData(model)
@@ -361,6 +376,7 @@ export const prepare = (input: ResultsInput): Prepared => {
           maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
           ...verdictNow(input.verdict, running),
         }),
+        components: hasOutcomes ? components.map(effectOf) : [],
       }
     },
   }

@@ -89,7 +89,13 @@ export class Results extends Context.Service<Results, {
           template: {
             id: template.id,
             objective: template.objective,
-            variants: template.variants.map(({ active, id, name, targeting }) => ({ active, id, name, targeting })),
+            variants: template.variants.map(({ active, components, id, name, targeting }) => ({
+              active,
+              components,
+              id,
+              name,
+              targeting,
+            })),
           },
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,

@@ -1,11 +1,13 @@
 import { BaseError } from "../bandit/BaseError.ts"
 import { packedIndex } from "../bandit/Cholesky.ts"
 import { cellsOf } from "../bandit/Cells.ts"
+import { foretellings, interceptVariance } from "../bandit/Components.ts"
 import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
 
 /** What a model says of variants in segments: rates, and how sure sums of them are. Variants and segments go by position. */
 export class SegmentRates {
   readonly #model: ModelSnapshot
+  readonly #ids: ReadonlyArray<string>
   readonly #variants: ReadonlyArray<VariantPosterior | undefined>
   readonly #features: ReadonlyArray<Int32Array>
   readonly #rates: ReadonlyArray<Float64Array>
@@ -22,9 +24,13 @@ export class SegmentRates {
     this.#size = cells.size
     this.#attributeOf = cells.attributeOf
     this.#base = new BaseError(model, cells)
+    this.#ids = variants
     this.#variants = variants.map((id) => known.get(id))
+    const foretold = model.components && foretellings(model.components)
     this.#features = parsed.map(({ features }) => features)
-    this.#rates = this.#variants.map((variant) => Float64Array.from(parsed, (cell) => rate(model, variant, cell)))
+    this.#rates = this.#variants.map((variant, v) =>
+      Float64Array.from(parsed, (cell) => rate(model, variant, cell, foretold?.(variants[v]!)))
+    )
   }
 
   /** Objective per decision, on a day like the average one. */
@@ -42,23 +48,25 @@ export class SegmentRates {
   ): { readonly mean: number; readonly variance: number; readonly own: number } {
     const known = this.#variants[variant]
     const { mean, slopes } = this.#linear(variant, weights)
-    const own = this.#variance(known, slopes)
-    return { mean, own, variance: own + this.#base.variance(this.#base.slopes(known, slopes)) }
+    const own = this.#variance(this.#ids[variant]!, known, slopes)
+    return { mean, own, variance: own + this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes)) }
   }
 
   /** The sum over all variants, with weights by variant and segment: errors of the base rate that they share cancel. */
   total(weights: ReadonlyArray<ArrayLike<number>>): { readonly mean: number; readonly variance: number } {
-    const shared = new Float64Array(this.#size)
+    let shared: Float64Array | undefined
     let mean = 0
     let variance = 0
     weights.forEach((mine, variant) => {
       const known = this.#variants[variant]
       const { mean: part, slopes } = this.#linear(variant, mine)
       mean += part
-      variance += this.#variance(known, slopes)
-      this.#base.slopes(known, slopes).forEach((slope, i) => shared[i] = shared[i]! + slope)
+      variance += this.#variance(this.#ids[variant]!, known, slopes)
+      const moved = this.#base.slopes(this.#ids[variant]!, known, slopes)
+      if (shared === undefined) shared = moved
+      else for (let i = 0; i < moved.length; i++) shared[i] = shared[i]! + moved[i]!
     })
-    return { mean, variance: variance + this.#base.variance(shared) }
+    return { mean, variance: shared === undefined ? 0 : variance + this.#base.variance(shared) }
   }
 
   /** The sum is nearly linear in the variant's coefficients: each moves it by as much as the rates that have it weigh. */
@@ -76,12 +84,12 @@ export class SegmentRates {
     return { mean, slopes }
   }
 
-  #variance(variant: VariantPosterior | undefined, slopes: Float64Array): number {
+  #variance(id: string, variant: VariantPosterior | undefined, slopes: Float64Array): number {
     let variance = 0
     for (let i = 0; i < slopes.length; i++) {
       if (slopes[i] === 0) continue
       // Without data a variant is a draw from the variants' spread.
-      if (variant === undefined) variance += (slopes[i]! * this.#spread(i)) ** 2
+      if (variant === undefined) variance += (slopes[i]! * this.#spread(i, id)) ** 2
       else {
         for (let j = 0; j <= i; j++) {
           variance += (i === j ? 1 : 2) * slopes[i]! * slopes[j]! * variant.covariance[packedIndex(i, j)]!
@@ -92,8 +100,9 @@ export class SegmentRates {
   }
 
   /** Standard deviation of a coefficient among the variants. */
-  #spread(coefficient: number): number {
+  #spread(coefficient: number, id: string): number {
     const { tau0, taus } = this.#model
-    return coefficient === 0 ? tau0 : taus[this.#attributeOf[coefficient]!]!
+    if (coefficient > 0) return taus[this.#attributeOf[coefficient]!]!
+    return this.#base.knowsComponentsOf(id) ? tau0 : Math.sqrt(interceptVariance(this.#model))
   }
 }

@@ -138,6 +138,18 @@ export const WinnerResults = Schema.Struct({
 })
 export type WinnerResults = typeof WinnerResults.Type
 
+/** Effect of a component on the rate of the variants that have it. */
+export const ComponentResults = Schema.Struct({
+  kind: Schema.String,
+  value: described(Schema.NullOr(Schema.String), "Null: variants without a component of this kind"),
+  decisions: described(Schema.Finite, "Decisions for variants that have it"),
+  lift: described(Schema.Finite, "Relative difference of the rate from the average over the values of the kind"),
+  interval: described(
+    Interval,
+    "95 % interval of `lift`; conservative: in simulations it held the true effect in more than 95 % of the cases",
+  ),
+})
+
 const AttributeValues = Schema.Record(Schema.String, Schema.String)
 
 const TimingCount = Schema.Struct({
@@ -190,6 +202,11 @@ export const TemplateResults = Schema.Struct({
     "One entry per value of each attribute that is learned from, those with the most decisions first, 100 at most",
   ),
   winner: WinnerResults,
+  components: described(
+    Schema.Array(ComponentResults),
+    "The effects of the variants' components, whatever the segment. Without components that variants share, and without " +
+      "outcomes, empty",
+  ),
 })
 export type TemplateResults = typeof TemplateResults.Type
 

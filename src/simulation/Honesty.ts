@@ -142,7 +142,7 @@ const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, no
     template: {
       id: TemplateId.make("t0"),
       objective: "click",
-      variants: arms.map((id) => ({ id: CopyId.make(id), name: id, active: true, targeting: [] })),
+      variants: arms.map((id) => ({ id: CopyId.make(id), name: id, active: true, targeting: [], components: {} })),
     },
     eligible: new Set(arms),
     floor: 0.01,

@@ -1,3 +1,4 @@
+import type { Composition } from "../bandit/Components.ts"
 import { chance } from "./Chance.ts"
 import type { Context, Eligible } from "./World.ts"
 
@@ -22,6 +23,8 @@ export interface Setting {
   /** Ids of the variants, ascending. */
   readonly arms: ReadonlyArray<string>
   readonly templates: number
+  /** Components of the variants; none unless given. */
+  readonly composition?: Composition | undefined
   /** For learners that draw. */
   readonly seed: number
 }

@@ -1,5 +1,6 @@
 import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
+import type { Composition } from "../bandit/Components.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
@@ -16,6 +17,10 @@ import type { Context, Eligible } from "./World.ts"
 /** For so many days the learning attributes are looked for every hour, then once a day. */
 const schemeDays = 3
 
+/** Parts of the model that a simulation can leave out. */
+export const features = ["components"] as const
+export type Feature = typeof features[number]
+
 /** How the product is run in a simulation. */
 export interface ProductOptions {
   /** `undefined`: adaptive. Unit: days. */
@@ -24,6 +29,10 @@ export interface ProductOptions {
   readonly refitHours?: number
   /** Share spread evenly. Default 0.01. */
   readonly floor?: number
+  /** Whether verdicts are looked for. They take nearly half of the time and do not change decisions. Default true. */
+  readonly verdicts?: boolean
+  /** Parts of the model that are left out, to see what they bring. */
+  readonly without?: ReadonlyArray<Feature>
   /** Names it in tables; what it is unless given. */
   readonly name?: string
 }
@@ -69,10 +78,15 @@ export class Product implements Learner {
   readonly #floor: number
   readonly #refitMillis: number
   readonly #window: ProductOptions["window"]
+  readonly #composition: Composition
+  readonly #verdicts: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, Contribution>()
 
-  constructor({ arms }: Setting, options: ProductOptions) {
+  constructor({ arms, composition = [] }: Setting, options: ProductOptions) {
+    const has = (feature: Feature) => !(options.without ?? []).includes(feature)
+    this.#composition = has("components") ? composition : []
+    this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
     this.#refitMillis = (options.refitHours ?? 1) * hourMillis
@@ -189,13 +203,16 @@ export class Product implements Learner {
       now,
       organization,
       active: template.active,
+      composition: this.#composition,
       ...(template.fitted ? { start: template.model } : {}),
     })
-    const model = this.#window !== undefined ? fitted : withVerdict(fitted, template.fitted ? template.model : null, {
-      counts: template.counts,
-      active: template.active,
-      objective: "click",
-    })
+    const model = this.#window !== undefined || !this.#verdicts
+      ? fitted
+      : withVerdict(fitted, template.fitted ? template.model : null, {
+        counts: template.counts,
+        active: template.active,
+        objective: "click",
+      })
     const contribution = contributionOf(model)
     if (contribution !== undefined) this.#contributions.set(template.id, contribution)
     template.model = model

@@ -74,7 +74,12 @@ export type Watch = (decision: number, arm: number, rates: Float64Array, propens
  */
 export const run = (world: World, policy: Policy, seed: number, watch?: Watch): Outcome => {
   const { arms, at, contextOf, contexts, decisions, delayHours, eligible, eligibleOf } = world
-  const learner = policy.make({ arms, templates: world.templates, seed: seedOf(seed, policy.name) })
+  const learner = policy.make({
+    arms,
+    composition: world.composition,
+    templates: world.templates,
+    seed: seedOf(seed, policy.name),
+  })
   const rates = new Float64Array(arms.length)
   const chosen = new Int32Array(decisions)
   const arrivals = new Arrivals()
@@ -108,7 +113,9 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     chosen[i] = arm
     learner.sent(context, arm, now)
     watch?.(i, arm, rates, weights[place]!)
-    if (world.clickChance[i]! < rates[arm]!) arrivals.add(now + delayHours[i]! * hourMillis, i)
+    if (world.clickChance[i]! < rates[arm]!) {
+      arrivals.add(now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis, i)
+    }
   }
   const total = { reward: 0, uniform: 0, oracle: 0 }
   for (const sum of sums) {

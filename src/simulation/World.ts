@@ -1,4 +1,5 @@
 import type { Attributes } from "../bandit/Cells.ts"
+import type { Composition } from "../bandit/Components.ts"
 import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
 import { dayMillis } from "../bandit/Window.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
@@ -36,6 +37,8 @@ export interface World {
   readonly templates: number
   /** Ids of the variants in ascending order of their UTF-16 code units. */
   readonly arms: ReadonlyArray<string>
+  /** Components of the variants; none unless given. */
+  readonly composition?: Composition | undefined
   readonly decisions: number
   /** Unix milliseconds, ascending. */
   readonly at: Float64Array
@@ -51,6 +54,8 @@ export interface World {
   readonly choiceChance: Float64Array
   readonly clickChance: Float64Array
   readonly delayHours: Float64Array
+  /** By variant, how many times longer that delay is; once unless given. */
+  readonly slower?: ReadonlyArray<number> | undefined
   /** Value of a click to the learners. */
   readonly worth: number
 }
@@ -69,12 +74,16 @@ export interface WorldPlan {
   readonly sends: number
   readonly arms: ReadonlyArray<string>
   readonly attributes: ReadonlyArray<AttributePlan>
+  /** Components of the variants; none unless given. */
+  readonly composition?: Composition
   /** Templates that follow each other in equal parts of the days; 1 unless given. */
   readonly templates?: number
   /** Days at which variants come and go, `[from, to)`; always there unless given. */
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
   /** Log-normal delay of clicks; at once unless given. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
+  /** How many times slower a variant's clicks are than that; once unless given. */
+  readonly slower?: (chance: Chance) => ReadonlyArray<number>
   /** Value of a click to the learners; 1 unless given. The rewards of a run are clicks all the same. */
   readonly worth?: number
   /**
@@ -175,6 +184,8 @@ export const makeWorld = (plan: WorldPlan): World => {
     days,
     templates,
     arms,
+    composition: plan.composition,
+    slower: plan.slower?.(chance(seedOf(plan.seed, `${plan.name} rates`))),
     decisions: sends,
     at,
     contexts,

@@ -72,6 +72,7 @@ export const variantContent = (variant: Variant | VariantInput): VariantContent 
     active: variant.active ?? true,
     targeting: variant.targeting ?? [],
     seasons: variant.seasons ?? [],
+    components: variant.components ?? {},
   }
 }
 

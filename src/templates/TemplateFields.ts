@@ -30,6 +30,7 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
   ...named(`${at}/formats`, variant.formats),
   [`${at}/targeting`]: variant.targeting,
   [`${at}/seasons`]: variant.seasons,
+  ...named(`${at}/components`, variant.components),
 })
 
 /** The fields of a template with those of its variants. */

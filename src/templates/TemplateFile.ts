@@ -192,6 +192,7 @@ const decode = Schema.decodeUnknownResult(File)
  *       - id: welcome-warm
  *         name: Warm         # its id when absent
  *         active: true       # the default
+ *         components: {subject: question, image: shoe}     # none when absent
  *         vars: {subject: "Welcome, {{ name }}", body_html: "<p>Hello</p>"}
  *         formats: {body_html: html}     # text when absent
  *         targeting: [{attribute: tier, op: in, values: [gold, silver]}]
@@ -266,6 +267,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
   ...(Object.keys(variant.formats).length === 0 ? {} : { formats: variant.formats }),
   ...(variant.targeting.length === 0 ? {} : { targeting: variant.targeting }),
   ...(variant.seasons.length === 0 ? {} : { seasons: variant.seasons }),
+  ...(Object.keys(variant.components).length === 0 ? {} : { components: variant.components }),
 })
 
 /** A stored template as its author would write it: without what is as by default, and without what the store added. */

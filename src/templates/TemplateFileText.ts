@@ -24,7 +24,7 @@ const seasonOf = (season: Season): Plain => ({
 type Inline = (value: Plain | ReadonlyArray<string>) => unknown
 
 const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
-  ...ordered(variant, ["id", "name", "active", "vars", "formats"]),
+  ...ordered(variant, ["id", "name", "active", "components", "vars", "formats"]),
   ...(variant.targeting === undefined
     ? {}
     : { targeting: variant.targeting.map((condition) => inline(conditionOf(condition))) }),

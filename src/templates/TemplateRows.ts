@@ -32,6 +32,7 @@ export interface VariantRow {
   readonly active: boolean
   readonly targeting: Variant["targeting"]
   readonly seasons: Variant["seasons"]
+  readonly components: Variant["components"]
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -44,6 +45,7 @@ const variantFromRow = (row: VariantRow): Variant => ({
   active: row.active,
   targeting: row.targeting,
   seasons: row.seasons,
+  components: row.components,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -91,7 +93,8 @@ export const readTemplates = Effect.fnUntraced(function* (
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`
-    SELECT v.template_id, v.id, v.name, v.vars, v.formats, v.active, v.targeting, v.seasons, v.created_at, v.updated_at
+    SELECT v.template_id, v.id, v.name, v.vars, v.formats, v.active, v.targeting, v.seasons, v.components,
+      v.created_at, v.updated_at
     FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
   return fromRows(rows, variants)
 })
@@ -148,11 +151,11 @@ export const insertVariant = Effect.fnUntraced(function* (
   const id = input.id ?? CopyId.make(randomId("v"))
   const rows = yield* sql<{ id: CopyId }>`
     INSERT INTO variants AS v
-      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, created_at, updated_at)
+      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, components, created_at, updated_at)
     VALUES (${org}, ${template}, ${id}, ${input.name ?? id}, ${JSON.stringify(input.vars)}::text::json,
       ${JSON.stringify(input.formats ?? {})}::text::json, ${input.active ?? true},
       ${JSON.stringify(input.targeting ?? [])}::text::json, ${JSON.stringify(input.seasons ?? [])}::text::json,
-      ${now}, ${now})
+      ${JSON.stringify(input.components ?? {})}::text::json, ${now}, ${now})
     ON CONFLICT DO NOTHING RETURNING v.id`
   return rows[0]?.id
 })
@@ -176,6 +179,7 @@ export const updateVariant = Effect.fnUntraced(function* (
       active = coalesce(${patch.active ?? null}::boolean, v.active),
       targeting = coalesce(${json(patch.targeting)}::text::json, v.targeting),
       seasons = coalesce(${json(patch.seasons)}::text::json, v.seasons),
+      components = coalesce(${json(patch.components)}::text::json, v.components),
       updated_at = ${now}
     WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id} RETURNING v.id`
   return rows.length > 0

@@ -19,6 +19,7 @@ export interface VariantView {
   readonly vars: Variant["vars"]
   readonly formats: Variant["formats"]
   readonly active: boolean
+  readonly components: Variant["components"]
   readonly audience: Targeting.Audience
   readonly calendar: Seasonality.Calendar
 }
@@ -98,6 +99,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
       vars: variant.vars,
       formats: variant.formats,
       active: variant.active,
+      components: variant.components,
       audience: Targeting.compile(variant.targeting),
       calendar: Seasonality.compile(variant.seasons, org.timeZone),
     }))

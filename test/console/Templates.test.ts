@@ -42,6 +42,7 @@ describeShop("Templates in the console", (shop) => {
         var_1_name: "body_html",
         var_1_format: "html",
         var_1_source: "\r\n<p>Two\r\nlines</p>",
+        components: "subject: A question: why?\r\n\r\n image:shoe ",
         condition_0_attribute: "tier",
         condition_0_op: "in",
         condition_0_values: 'gold\r\n\r\n" silver "\r\n7',
@@ -73,6 +74,7 @@ describeShop("Templates in the console", (shop) => {
       { attribute: "age", op: "gte", values: [18] },
       { attribute: "email", op: "exists", values: [] },
     ])
+    assert.deepStrictEqual(stored.components, { subject: "A question: why?", image: "shoe" })
     assert.deepStrictEqual(stored.seasons, [{
       starts_at: "2026-11-15T09:00",
       annual: { from: "11-15", to: "01-06" },

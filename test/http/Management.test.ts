@@ -72,6 +72,7 @@ describe("Management", () => {
       targeting: [],
       seasons: [],
       formats: {},
+      components: {},
     })
     assert.deepStrictEqual((await ask()).copy, { id: "a", vars: { s: "a1" } })
     const variants = `${org}/templates/t/variants`
@@ -80,6 +81,21 @@ describe("Management", () => {
     assert.match((await call("POST", variants, { vars: { s: "c" } })).body.id, /^v_[a-z0-9]{14}$/)
     assert.strictEqual((await call("PATCH", `${variants}/a`, { active: false })).body.active, false)
     assert.strictEqual((await call("GET", `${variants}/a`)).body.vars.s, "a{{ n }}")
+    const components = { subject: "question", image: "shoe" }
+    assert.deepStrictEqual((await call("PATCH", `${variants}/a`, { components })).body.components, components)
+    assert.deepStrictEqual((await call("PATCH", `${variants}/a`, { name: "A" })).body.components, components)
+    const refused = await call("PATCH", `${variants}/a`, {
+      components: { "two words": "a", image: " shoe", cta: "", long: "x".repeat(101) },
+    })
+    assert.strictEqual(refused.status, 400)
+    assert.sameMembers(refused.body.errors.map(({ pointer }: { pointer: string }) => pointer), [
+      "/components/two words",
+      "/components/image",
+      "/components/cta",
+      "/components/long",
+    ])
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`k${i}`, "v"]))
+    assert.strictEqual((await call("PATCH", `${variants}/a`, { components: eleven })).status, 400)
     assert.strictEqual((await call("DELETE", `${variants}/a`)).status, 204)
     assert.strictEqual((await call("GET", `${variants}/a`)).status, 404)
     assert.strictEqual(

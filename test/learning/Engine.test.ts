@@ -31,6 +31,7 @@ const learn = (objective: Objective, tallies: Counted["tallies"], fits = 3) => {
       organization: defaultPriors,
       organizationDelays: [],
       active: ["a", "b"],
+      composition: [],
       census: undefined,
     })
   let answer = fit()
@@ -126,7 +127,14 @@ describe("reactions within seconds", () => {
       halfLife: null,
       model: null,
     }, now)
-    const request = { now, window: undefined, organization: defaultPriors, organizationDelays: [], census: undefined }
+    const request = {
+      now,
+      window: undefined,
+      organization: defaultPriors,
+      organizationDelays: [],
+      composition: [],
+      census: undefined,
+    }
     const fit = () => engine.fit("t", { ...request, version: "t:1", active: counts.map(([id]) => id) }).model
     for (let i = 0; i < 10; i++) fit()
     const policy = new Policy(fit())

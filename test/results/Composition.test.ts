@@ -7,7 +7,7 @@ import { report } from "../../src/bandit/Report.ts"
 import { TemplateId } from "../../src/domain/Ids.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import { type OutcomeCounts, TemplateResults } from "../../src/results/TemplateResults.ts"
-import { adaptive, day, now, sum } from "../bandit/Samples.ts"
+import { adaptive, day, fitRows, now, sum } from "../bandit/Samples.ts"
 import { cell, input, model, onlyFor, row, rows, variant, won } from "./Samples.ts"
 
 const resultsOf = (more: Partial<ResultsInput> = {}) => {
@@ -43,6 +43,44 @@ describe("the results of a template", () => {
     assert.closeTo(a.rate!, 0.047, 0.004)
     assert.isTrue(a.interval![0] < a.rate! && a.rate! < a.interval![1])
     assert.closeTo(a.matured_sends, 10_000, 1e-6)
+  })
+
+  it("show the effects of components that variants share, with the decisions that had them", () => {
+    const ids = ["a", "b", "c", "d"]
+    const made = (id: string) => ({
+      subject: id < "c" ? "question" : "offer",
+      ...(id === "a" ? { badge: "sale" } : {}),
+    })
+    const start = Math.floor(now / day) * day - 5 * day
+    const fitted = fitRows(
+      ids.map((id) => ({ variant: id, cell: "", start, sends: 5_000, clicks: id < "c" ? 150 : 300 })),
+      { composition: ids.map((id) => [id, Object.entries(made(id))]), rounds: 20 },
+    )
+    const results = resultsOf({
+      template: {
+        ...input().template,
+        variants: ids.map((id) => variant(id, { components: made(id) })),
+      },
+      eligible: new Set(ids),
+      model: fitted,
+      rows: ids.map((id) => row(id, "", "learned", { decisions: 5_000, click: id < "c" ? 150 : 300 })),
+    })
+    assert.deepStrictEqual(
+      results.components.map(({ decisions, kind, value }) => [kind, value, decisions]),
+      [["badge", null, 15_000], ["badge", "sale", 5_000], ["subject", "offer", 10_000], [
+        "subject",
+        "question",
+        10_000,
+      ]],
+    )
+    const [, sale, offer, question] = results.components
+    assert.closeTo(offer!.lift, Math.SQRT2 - 1, 0.1)
+    assert.closeTo((1 + offer!.lift) * (1 + question!.lift), 1, 1e-9)
+    for (const { interval, lift } of results.components) assert.isTrue(interval[0] < lift && lift < interval[1])
+    assert.isTrue(offer!.interval[0] > 0 && question!.interval[1] < 0)
+    assert.isTrue(sale!.interval[0] < 0 && sale!.interval[1] > 0)
+    assert.deepStrictEqual(Schema.encodeUnknownSync(TemplateResults)(results), results)
+    assert.deepStrictEqual(resultsOf().components, [])
   })
 
   it("keep machines' events apart from people's", () => {

@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { report } from "../../src/bandit/Report.ts"
-import { bar, percent, resultsText, segmentText, variantsTable, winnerSentence } from "../../src/cli/ResultsText.ts"
+import {
+  bar,
+  componentLines,
+  percent,
+  resultsText,
+  segmentText,
+  variantsTable,
+  winnerSentence,
+} from "../../src/cli/ResultsText.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import type { WinnerResults } from "../../src/results/TemplateResults.ts"
 import { cell, input, row, rows, variant } from "./Samples.ts"
@@ -96,6 +104,16 @@ describe("the sentence about the winner", () => {
         ...more,
       },
     })
+
+  it("shows what each component does", () => {
+    const text = componentLines([
+      { kind: "image", value: null, decisions: 40, lift: -0.052, interval: [-0.1, 0.01] },
+      { kind: "image", value: "shoe", decisions: 60, lift: 0.048, interval: [-0.01, 0.11] },
+    ]).join("\n")
+    assert.match(text, /image\s+none\s+40\s+-5\.2 %\s+-10\.0 % to \+1\.0 %/)
+    assert.match(text, /image\s+shoe\s+60\s+\+4\.8 %/)
+    assert.deepStrictEqual(componentLines([]), [])
+  })
 
   it("names a winner, how sure that is, and how much better it is", () => {
     assert.strictEqual(

@@ -17,6 +17,7 @@ export const variant = (id: string, more: Partial<Variant> = {}): Variant => ({
   active: true,
   targeting: [],
   seasons: [],
+  components: {},
   created_at: "2026-01-01T00:00:00.000Z",
   updated_at: "2026-01-01T00:00:00.000Z",
   ...more,

@@ -120,6 +120,7 @@ describe("planTemplate", () => {
       active: true,
       targeting: [],
       seasons: [],
+      components: {},
       created_at: "",
       updated_at: "",
     })),

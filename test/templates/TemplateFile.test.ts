@@ -45,6 +45,7 @@ templates:
             <p>Hello</p>
             <p>Bye</p>
         formats: {body_html: html}
+        components: {subject: question, image: "A shoe: red"}
         targeting:
           - {attribute: tier, op: in, values: [Gold, 3, true]}
           - {attribute: email, op: exists}

@@ -88,6 +88,13 @@ const anyVariant = fc.record({
   formats: fc.constant({}),
   targeting: fc.array(anyCondition, { maxLength: 3 }),
   seasons: fc.array(anySeason, { maxLength: 3 }),
+  components: fc.dictionary(
+    fc.stringMatching(/^[a-z0-9_.-]{1,8}$/),
+    fc.constantFrom("a: b", "yes", "1e3", "#", "- é"),
+    {
+      maxKeys: 3,
+    },
+  ),
 }, { requiredKeys: ["vars"] })
 
 const anyTemplate = fc.record({
@@ -136,6 +143,9 @@ describe("TemplateFile.format", () => {
       - id: welcome-en-warm
         name: Warm
         active: false
+        components:
+          subject: question
+          image: "A shoe: red"
         vars:
           subject: "Welcome, {{ name | default: 'you' }}"
           body_html: |
@@ -266,6 +276,7 @@ describe("TemplateFile.inputOf", () => {
       active: true,
       targeting: [],
       seasons: [],
+      components: {},
       created_at: "2026-01-01T00:00:00.000Z",
       updated_at: "2026-01-01T00:00:00.000Z",
     }],
@@ -299,6 +310,7 @@ describe("TemplateFile.inputOf", () => {
         formats: { a: "html" },
         targeting: [{ attribute: "a", op: "exists", values: [] }],
         seasons: [{ days: ["mon"] }],
+        components: { image: "shoe" },
       }],
     }
     const { created_at: _, updated_at: __, ...variant } = changes.variants[0]!

@@ -26,6 +26,7 @@ export const fullContent = [
         active: false,
         vars: { subject: "Welcome, {{ name | default: 'you' }}", body_html: "<p>Hello</p>\n<p>Bye</p>\n" },
         formats: { body_html: "html" },
+        components: { subject: "question", image: "A shoe: red" },
         targeting: [
           { attribute: "tier", op: "in", values: ["Gold", 3, true] },
           { attribute: "email", op: "exists", values: [] },

@@ -52,6 +52,7 @@ export const labelOf = ({ field }: FieldChange): string => {
   if (second === "" && rest.length === 0) return labels[first] ?? first
   if (first === "vars") return second
   if (first === "formats") return `Format of ${second}`
+  if (first === "components") return `Component ${second}`
   if (first === "settings") return `Setting ${second}`
   if (first === "secrets") return `Secret ${second}`
   return parts.join(" ")

@@ -23,6 +23,7 @@ import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime } from "./Pictures.tsx"
+import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
 import { Variants } from "./Variants.tsx"
@@ -247,6 +248,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </>
             )}
           <div data-live="holdout">
+            <Components components={found.components} />
             <Holdout holdout={found.holdout} />
           </div>
           <div data-live="timing">

@@ -5,7 +5,7 @@ import { decoder } from "../../../domain/Faults.ts"
 import * as Json from "../../../domain/Json.ts"
 import { type Season, SeasonInstant } from "../../../domain/Season.ts"
 import { type Condition, decimalOf, type Operator } from "../../../domain/Targeting.ts"
-import { type Formats, type Variant, VariantPatch, type Vars } from "../../../domain/Template.ts"
+import { type Components, type Formats, type Variant, VariantPatch, type Vars } from "../../../domain/Template.ts"
 import type { Fields } from "../../Routes.tsx"
 
 // A variant as it stands in the editor's form, which may be wrong in every way, and back.
@@ -40,6 +40,8 @@ export interface Draft {
   readonly variables: ReadonlyArray<VariableDraft>
   readonly conditions: ReadonlyArray<ConditionDraft>
   readonly seasons: ReadonlyArray<SeasonDraft>
+  /** One a line: its kind, a colon, its value. */
+  readonly components: string
   /** What the form was opened on, to notice that somebody else has saved since. */
   readonly base: string
 }
@@ -87,6 +89,7 @@ export const ofVariant = (variant: Variant): Draft => ({
     values: values.map(line).join("\n"),
   })),
   seasons: variant.seasons.map(seasonDraft),
+  components: Object.entries(variant.components).map(([kind, value]) => `${kind}: ${value}`).join("\n"),
   base: variant.updated_at,
 })
 
@@ -102,6 +105,7 @@ export const ofFields = (fields: Fields): Draft => {
     id: get("id").trim(),
     name: get("name"),
     active: "active" in fields,
+    components: get("components"),
     base: get("base"),
     variables: rows("var", "name", (at) => ({
       name: get(`${at}name`),
@@ -197,6 +201,22 @@ const seasonOf = (season: SeasonDraft) => ({
     : { hours: { from: Number(season.hours_from || "0"), to: Number(season.hours_to || "24") } }),
 })
 
+/** The components that lines such as `subject: question` name, and what is wrong with lines that name none. */
+const componentsOf = (text: string): { readonly components: Components; readonly faults: ReadonlyArray<Fault> } => {
+  const components = new Map<string, string>()
+  const faults: Array<Fault> = []
+  const lines = text.split("\n").map((line) => line.trim())
+  lines.forEach((line, index) => {
+    if (line === "") return
+    const at = line.indexOf(":")
+    const kind = line.slice(0, Math.max(0, at)).trim()
+    const wrong = at < 0 ? "has no colon" : components.has(kind) ? `has the kind ${kind} again` : undefined
+    if (wrong === undefined) components.set(kind, line.slice(at + 1).trim())
+    else faults.push({ pointer: "/components", detail: `line ${index + 1} ${wrong}` })
+  })
+  return { components: Object.fromEntries(components), faults }
+}
+
 const decodePatch = decoder(VariantPatch)
 
 /** Where a fault of the variant is in the form, as a pointer to the control. */
@@ -223,6 +243,8 @@ export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArra
         return seasons[Number(key)] === undefined || key === ""
           ? fault
           : at(`/season_${seasons[Number(key)]}_${member}${part === "" || member === "days" ? "" : `_${part}`}`)
+      case "components":
+        return key === "" ? fault : { pointer: "/components", detail: `${key}: ${fault.detail}` }
       default:
         return fault
     }
@@ -264,6 +286,8 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
       if (row.format !== "text") formats[name] = row.format
     }
   }
+  const { components, faults: misread } = componentsOf(draft.components)
+  faults.push(...misread)
   const decoded = decodePatch({
     name: draft.name.trim(),
     active: draft.active,
@@ -275,6 +299,7 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
       values: unary.has(row.op) ? [] : valuesOf(row),
     })),
     seasons: draft.seasons.filter((row) => !isBlankSeason(row)).map(seasonOf),
+    components,
   })
   if (Result.isFailure(decoded)) faults.push(...placed(draft, decoded.failure).map(reworded))
   return faults.length > 0 || Result.isFailure(decoded)

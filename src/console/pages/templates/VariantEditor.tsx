@@ -274,7 +274,7 @@ const Season = ({ at, faults, remove, row }: {
 
 /** Names of the controls for the summary of what is wrong. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
-  const labels: Record<string, string> = { name: "Name", id: "Id" }
+  const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of" }
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
@@ -379,6 +379,26 @@ export const VariantEditor = (props: EditorProps) => {
                 {button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}
               </div>
             </div>
+          </Card>
+          <Card
+            title="Components"
+            lead="Variants that share a component are learned about together. Optional; useful with many variants."
+          >
+            <Labelled
+              id="components"
+              label="Made of"
+              hint="One a line: a kind, a colon and a value, such as subject: question."
+              faults={faults}
+            >
+              <textarea
+                class="mono"
+                rows={rowsOf(draft.components, 2, 10)}
+                spellcheck={false}
+                {...tied(faults, "components", "components-hint")}
+              >
+                {content(draft.components)}
+              </textarea>
+            </Labelled>
           </Card>
           <Card title="Whom it is for" lead="All conditions must hold; without any, it is for everybody.">
             <div class="stack" id="conditions">

@@ -63,6 +63,7 @@ const blankOf = (template: Template): Draft => {
       })),
     conditions: [],
     seasons: [],
+    components: "",
     base: "",
   }
 }
@@ -159,6 +160,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
             {stored.seasons.length === 0 ? <li>Always.</li> : null}
             {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
+            {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
           </ul>
         </Card>
         <Card title="Preview">
@@ -320,13 +322,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/templates/:template/variants/:variant/duplicate",
       "createVariant",
       Effect.fnUntraced(function* (visit) {
-        const { formats, name, seasons, targeting, vars } = yield* variant(visit)
+        const { components, formats, name, seasons, targeting, vars } = yield* variant(visit)
         const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), {
           name: `Copy of ${name}`.slice(0, 200),
           vars,
           formats,
           targeting,
           seasons,
+          components,
           active: false,
         })
         return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }

@@ -1,0 +1,247 @@
+import { Schema } from "effect"
+import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
+
+// Variants can be made of components, such as a subject line and an image. Variants with a component in common share its
+// effect, so that each of many variants is learned about from the others. The intercept of a variant is a draw around the sum of the
+// effects of its components.
+
+/** Kind and value of each component, by id of the variant. Variants without components have an empty list. */
+export type Composition = ReadonlyArray<
+  readonly [variant: string, components: ReadonlyArray<readonly [kind: string, value: string]>]
+>
+
+/** More effects than this are not learned; kinds with many values are left out first. */
+const mostEffects = 200
+
+/** Share of the variance of intercepts that the components explain, as far as no data say otherwise. */
+const expectedShare = 0.7
+
+/** As many effects that the data determine the prior of a spread is worth. */
+const spreadWeight = 2
+
+const smallestTau = 0.01
+
+/** Effects of components, as a model has them. They run by kind and then value; each kind begins after the one before. */
+export const ComponentEffects = Schema.Struct({
+  /** A value is empty for variants that lack the kind. `tau`: standard deviation of the effects. */
+  kinds: Schema.Array(
+    Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String), tau: Schema.Finite }),
+  ),
+  effects: Schema.Array(Schema.Finite),
+  /** Of the effects, with the base rate known: packed lower triangle row by row. */
+  covariance: Schema.Array(Schema.Finite),
+  /** Per variant the number of the effect of each kind. */
+  variants: Schema.Array(Schema.Tuple([Schema.String, Schema.Array(Schema.Int)])),
+})
+export type ComponentEffects = typeof ComponentEffects.Type
+
+const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+interface Layout {
+  readonly kinds: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>
+  readonly variants: ReadonlyMap<string, ReadonlyArray<number>>
+}
+
+/**
+ * Numbers the effects that can be learned: of kinds with at least two values of which one is in more than one variant.
+ * Undefined when there are none.
+ */
+const layOut = (composition: Composition): Layout | undefined => {
+  const parts = new Map(composition.map(([id, components]) => [id, new Map(components)]))
+  const names = new Set(composition.flatMap(([, components]) => components.map(([kind]) => kind)))
+  const usable = Array.from(names, (name) => {
+    const values = new Set(Array.from(parts.values(), (own) => own.get(name) ?? ""))
+    return { name, values: [...values].sort(byCodeUnits) }
+  })
+    .filter(({ values }) => values.length > 1 && values.length < parts.size)
+    .sort((a, b) => a.values.length - b.values.length || byCodeUnits(a.name, b.name))
+  const kinds: typeof usable = []
+  const numbers: Array<ReadonlyMap<string, number>> = []
+  let effects = 0
+  for (const kind of usable) {
+    if (effects + kind.values.length > mostEffects) break
+    numbers.push(new Map(kind.values.map((value, i) => [value, effects + i])))
+    kinds.push(kind)
+    effects += kind.values.length
+  }
+  if (kinds.length === 0) return undefined
+  const variants = new Map(
+    Array.from(parts, ([id, own]) => [id, kinds.map(({ name }, k) => numbers[k]!.get(own.get(name) ?? "")!)]),
+  )
+  return { kinds, variants }
+}
+
+/** The intercept that a variant's components foretell: its mean, and the variance of this mean. */
+export interface Foretold {
+  readonly mean: number
+  readonly variance: number
+}
+
+const nothingForetold: Foretold = { mean: 0, variance: 0 }
+
+/** Intercepts foretold for each variant by its components. Variants that the model does not know may have any. */
+export const foretellings = ({ covariance, effects, kinds, variants }: ComponentEffects): (id: string) => Foretold => {
+  const all = new Map(variants.map(([id, own]) => [id, foretell(effects, covariance, own)]))
+  const unknown = { mean: 0, variance: kinds.reduce((sum, { tau }) => sum + tau ** 2, 0) }
+  return (id) => all.get(id) ?? unknown
+}
+
+const foretell = (
+  effects: ArrayLike<number>,
+  covariance: ArrayLike<number>,
+  own: ReadonlyArray<number>,
+): Foretold => {
+  let mean = 0
+  let variance = 0
+  own.forEach((i, a) => {
+    mean += effects[i]!
+    // The numbers of a variant's effects ascend.
+    for (let b = 0; b <= a; b++) variance += (a === b ? 1 : 2) * covariance[packedIndex(i, own[b]!)]!
+  })
+  return { mean, variance }
+}
+
+/** Variance of the intercepts of variants without data, given the variance around the sum of their components' effects. */
+export const interceptVariance = (
+  { components, tau0 }: { readonly tau0: number; readonly components?: ComponentEffects | undefined },
+): number => tau0 ** 2 + (components?.kinds.reduce((sum, { tau }) => sum + tau ** 2, 0) ?? 0)
+
+/** The effects of components while a model is being fitted: the second level above the variants' intercepts. */
+export class ComponentFit {
+  readonly #layout: Layout
+  readonly #kindOf: Int32Array
+  readonly #effects: Float64Array
+  readonly #covariance: Float64Array
+  readonly #taus: Float64Array
+  readonly #prior: number
+
+  private constructor(layout: Layout, tau0: number, start: ComponentEffects | undefined) {
+    this.#layout = layout
+    const { kinds } = layout
+    this.#kindOf = Int32Array.from(kinds.flatMap(({ values }, k) => values.map(() => k)))
+    const size = this.#kindOf.length
+    this.#effects = new Float64Array(size)
+    this.#covariance = new Float64Array(packedLength(size))
+    this.#prior = expectedShare * tau0 ** 2 / kinds.length
+    this.#taus = new Float64Array(kinds.length).fill(Math.sqrt(this.#prior))
+    this.#resume(start)
+  }
+
+  /** Undefined where no components can be learned about. `tau0`: standard deviation of the intercepts of the organization's variants. */
+  static of(composition: Composition, tau0: number, start?: ComponentEffects): ComponentFit | undefined {
+    const layout = layOut(composition)
+    return layout === undefined ? undefined : new ComponentFit(layout, tau0, start)
+  }
+
+  #resume(start: ComponentEffects | undefined): void {
+    const before = new Map<string, number>()
+    let old = 0
+    for (const { name, tau, values } of start?.kinds ?? []) {
+      const k = this.#layout.kinds.findIndex((kind) => kind.name === name)
+      if (k >= 0) this.#taus[k] = tau
+      for (const value of values) before.set(`${name}\u0000${value}`, start!.effects[old++]!)
+    }
+    let i = 0
+    for (const { name, values } of this.#layout.kinds) {
+      for (const value of values) this.#effects[i++] = before.get(`${name}\u0000${value}`) ?? 0
+    }
+  }
+
+  /** Variance of the intercepts around the sums of effects, before any data. */
+  static residual(tau0: number): number {
+    return (1 - expectedShare) * tau0 ** 2
+  }
+
+  foretell(id: string): Foretold {
+    const own = this.#layout.variants.get(id)
+    return own === undefined ? nothingForetold : foretell(this.#effects, this.#covariance, own)
+  }
+
+  /**
+   * The effects given the variants' intercepts and their variances, both with the intercepts drawn to the effects
+   * as they were: the normal posterior with the intercepts integrated out. Then one fixed-point step of the spreads of the effects.
+   */
+  learn(
+    variants: ReadonlyArray<{ readonly id: string; readonly intercept: number; readonly variance: number }>,
+    tau0: number,
+    hold: boolean,
+  ): void {
+    const size = this.#kindOf.length
+    const matrix = this.#covariance.fill(0)
+    const pulls = new Float64Array(size)
+    const precision = 1 / tau0 ** 2
+    for (const { id, intercept, variance } of variants) {
+      const own = this.#layout.variants.get(id)
+      if (own === undefined) continue
+      const undetermined = Math.min(1, variance * precision)
+      const weight = (1 - undetermined) * precision
+      const pull = (intercept - this.foretellMean(own) * undetermined) * precision
+      own.forEach((i, a) => {
+        pulls[i] = pulls[i]! + pull
+        for (let b = 0; b <= a; b++) {
+          const at = packedIndex(i, own[b]!)
+          matrix[at] = matrix[at]! + weight
+        }
+      })
+    }
+    for (let i = 0; i < size; i++) {
+      const at = packedIndex(i, i)
+      matrix[at] = matrix[at]! + 1 / this.#taus[this.#kindOf[i]!]! ** 2
+    }
+    factor(matrix, size)
+    invert(matrix, size)
+    for (let i = 0; i < size; i++) {
+      let sum = 0
+      for (let j = 0; j < size; j++) sum += matrix[packedIndex(Math.max(i, j), Math.min(i, j))]! * pulls[j]!
+      this.#effects[i] = sum
+    }
+    if (!hold) this.#learnSpreads()
+  }
+
+  foretellMean(own: ReadonlyArray<number>): number {
+    let mean = 0
+    for (const i of own) mean += this.#effects[i]!
+    return mean
+  }
+
+  #learnSpreads(): void {
+    const kinds = this.#taus.length
+    const squares = new Float64Array(kinds)
+    const determined = new Float64Array(kinds)
+    this.#kindOf.forEach((k, i) => {
+      squares[k] = squares[k]! + this.#effects[i]! ** 2
+      determined[k] = determined[k]! +
+        Math.max(0, 1 - this.#covariance[packedIndex(i, i)]! / this.#taus[k]! ** 2)
+    })
+    for (let k = 0; k < kinds; k++) {
+      this.#taus[k] = Math.max(
+        smallestTau,
+        Math.sqrt((spreadWeight * this.#prior + squares[k]!) / (spreadWeight + determined[k]!)),
+      )
+    }
+  }
+
+  /** Takes the mean over these variants out of the effects of each kind. */
+  recenter(ids: ReadonlyArray<string>): void {
+    const known = ids.flatMap((id) => this.#layout.variants.get(id) ?? [])
+    const kinds = this.#taus.length
+    const count = known.length / kinds
+    if (count === 0) return
+    const means = new Float64Array(kinds)
+    known.forEach((i) => {
+      const k = this.#kindOf[i]!
+      means[k] = means[k]! + this.#effects[i]! / count
+    })
+    this.#kindOf.forEach((k, i) => this.#effects[i] = this.#effects[i]! - means[k]!)
+  }
+
+  snapshot(): ComponentEffects {
+    return {
+      kinds: this.#layout.kinds.map((kind, k) => ({ ...kind, tau: this.#taus[k]! })),
+      effects: Array.from(this.#effects),
+      covariance: Array.from(this.#covariance),
+      variants: Array.from(this.#layout.variants, ([id, own]) => [id, own] as const)
+        .sort(([a], [b]) => byCodeUnits(a, b)),
+    }
+  }
+}

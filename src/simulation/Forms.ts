@@ -1,0 +1,95 @@
+import type { Chance } from "./Chance.ts"
+import { armIds, makeWorld, type World, type WorldPlan } from "./World.ts"
+
+type Shape = Omit<WorldPlan, "name" | "seed">
+
+/** Log of a base rate between 1.5 and 5 %. */
+const baseRate = ({ uniform }: Chance): number => Math.log(0.015) + uniform() * Math.log(0.05 / 0.015)
+
+const normals = ({ normal }: Chance, count: number, sd: number): Float64Array =>
+  Float64Array.from({ length: count }, () => sd * normal())
+
+const nothing = () => 0
+
+/** How many values the components of `parts` have. */
+const parts = [6, 5, 4]
+const kinds = ["subject", "image", "cta"]
+const partOf = (arm: number, kind: number): number => {
+  const below = parts.slice(0, kind).reduce((product, count) => product * count, 1)
+  return Math.floor(arm / below) % parts[kind]!
+}
+const combinations = parts.reduce((product, count) => product * count, 1)
+const compositionOf = (ids: ReadonlyArray<string>) =>
+  ids.map((id, arm) => [id, kinds.map((kind, k) => [kind, `${kind}${partOf(arm, k)}`] as const)] as const)
+
+/** 120 variants of 6 x 5 x 4 parts; what a variant is beyond its parts has the standard deviation `residue`. */
+const assembled = (sd: number, residue: number): Shape => ({
+  days: 30,
+  sends: 60_000,
+  arms: armIds(combinations),
+  attributes: [],
+  composition: compositionOf(armIds(combinations)),
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const effects = parts.map((count) => normals(chance, count, sd))
+    const rest = normals(chance, combinations, residue)
+    return {
+      byValues: (_, arm) => effects.reduce((sum, own, k) => sum + own[partOf(arm, k)]!, base + rest[arm]!),
+      byDay: nothing,
+    }
+  },
+})
+
+/** Variants with a higher rate get their clicks later: medians of 20 minutes to 2 days. */
+const slow: Shape = {
+  days: 30,
+  sends: 60_000,
+  arms: armIds(5),
+  attributes: [],
+  delay: { medianHours: 1 / 3, sigma: 1.2 },
+  slower: (chance) => {
+    baseRate(chance)
+    const effects = normals(chance, 5, 0.25)
+    const ranks = Array.from(effects, (effect) => effects.filter((other) => other < effect).length)
+    return ranks.map((rank) => 144 ** (rank / 4))
+  },
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const effects = normals(chance, 5, 0.25)
+    return { byValues: (_, arm) => base + effects[arm]!, byDay: nothing }
+  },
+}
+
+/** After half of the time the order of the variants is the reverse of what it was. */
+const reversal: Shape = {
+  days: 60,
+  sends: 60_000,
+  arms: armIds(5),
+  attributes: [],
+  delay: { medianHours: 5, sigma: 1.6 },
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const effects = normals(chance, 5, 0.25)
+    return { byValues: () => base, byDay: (day, arm) => (day < 30 ? 1 : -1) * effects[arm]! }
+  },
+}
+
+const shapes = {
+  parts: assembled(0.15, 0.05),
+  // The declared parts have nothing to do with the rates.
+  idleparts: assembled(0, 0.25),
+  slow,
+  reversal,
+} satisfies Record<string, Shape>
+
+/** Names of the worlds of further forms. */
+export type FormName = keyof typeof shapes
+export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
+
+/**
+ * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
+ * nothing. `slow`: the better a variant, the later its clicks. `reversal`:
+ * the order of the variants turns round. `worth` is the value of a click to the learners.
+ */
+export const form = (name: FormName, seed: number, worth = 1): World =>
+  makeWorld({ ...shapes[name], name, seed, worth })
