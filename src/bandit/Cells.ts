@@ -1,11 +1,13 @@
 /**
  * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
  * frequent values. Every attribute also has the values `other` and `missing`, which are not listed. `builtIns` names the
- * built-in attributes in use (see there), all of them unless given.
+ * built-in attributes in use (see there), all of them unless given. `pairs` names two keys each whose values matter
+ * together: every combination of them has an effect beside those of the two values.
  */
 export interface AttributeScheme {
   readonly keys: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>
   readonly builtIns?: ReadonlyArray<string>
+  readonly pairs?: ReadonlyArray<readonly [string, string]>
 }
 
 /** The scheme of a template without data: the built-in attributes alone. */
@@ -39,7 +41,10 @@ const parsedCells = 20_000
 export interface Cell {
   /** Canonical: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
   readonly id: string
-  /** Per attribute of the scheme (built-in ones last) its coefficient in the model, or -1 when the cell lacks it. */
+  /**
+   * Per attribute of the scheme (built-in ones after the others), then per pair, its coefficient in the model, or -1 when
+   * the cell lacks it.
+   */
   readonly features: Int32Array
 }
 
@@ -66,6 +71,9 @@ const builtInValue: Readonly<Record<string, (hourOfWeek: number) => number>> = {
   daypart: (hour) => Math.floor(hour % 24 / 6),
 }
 
+/** Name of a pair among the names of attributes, which hold no control characters. */
+const pairName = (a: string, b: string): string => a < b ? `${a}\u0000${b}` : `${b}\u0000${a}`
+
 interface Attribute {
   readonly name: string
   readonly values: ReadonlyArray<string>
@@ -80,13 +88,16 @@ interface Attribute {
  */
 export class Cells {
   readonly scheme: AttributeScheme
-  /** Names of the learning attributes, the built-in ones last. */
+  /** Names of the learning attributes, the built-in ones after the others, then one for each pair. */
   readonly names: ReadonlyArray<string>
+  /** How many of the names are attributes. */
+  readonly attributes: number
   /** Number of coefficients, the intercept included. */
   readonly size: number
   /** Per coefficient the number of its attribute; -1 for the intercept. */
   readonly attributeOf: Int32Array
   readonly #attributes: ReadonlyArray<Attribute>
+  readonly #pairs: ReadonlyArray<Attribute & { readonly first: number; readonly second: number }>
   /** Number of attributes that are not built in; they come first. */
   readonly #learned: number
   /** Per hour of the week the combination of built-in values, and how many of these there are. */
@@ -116,10 +127,23 @@ export class Cells {
       offset += values.length
     }
     this.#attributes = attributes
-    this.names = attributes.map(({ name }) => name)
+    this.attributes = attributes.length
+    this.#pairs = (scheme.pairs ?? []).flatMap(([a, b]) => {
+      const first = attributes.findIndex(({ name }) => name === a)
+      const second = attributes.findIndex(({ name }) => name === b)
+      if (first < 0 || second < 0) return []
+      const values = attributes[first]!.values.flatMap((one) =>
+        attributes[second]!.values.map((other) => encodeCell([[a, one], [b, other]]))
+      )
+      const pair = { first, second, name: pairName(a, b), values, offset, index: new Map(values.map((v, i) => [v, i])) }
+      offset += values.length
+      return [pair]
+    })
+    const all = [...attributes, ...this.#pairs]
+    this.names = all.map(({ name }) => name)
     this.size = offset
     this.attributeOf = new Int32Array(offset).fill(-1)
-    attributes.forEach(({ offset, values }, j) => this.attributeOf.fill(j, offset, offset + values.length))
+    all.forEach(({ offset, values }, j) => this.attributeOf.fill(j, offset, offset + values.length))
     for (const id of known) {
       const { features } = this.parse(id)
       if (features.every((feature) => feature >= 0)) this.#find(this.#codeOf(features))
@@ -163,12 +187,45 @@ export class Cells {
     return cell
   }
 
+  /** Pairs of attributes that are not built in, with at most so many combinations of values. */
+  candidatePairs(mostCombinations: number): ReadonlyArray<{
+    readonly names: readonly [string, string]
+    readonly first: number
+    readonly second: number
+    readonly combinations: number
+    /** The pair's first coefficient; undefined unless the scheme has it. */
+    readonly offset: number | undefined
+    /** The number of the combination of two coefficients, -1 if one of them is not known. */
+    readonly combinationOf: (first: number, second: number) => number
+  }> {
+    const own = this.#attributes.slice(0, this.#learned)
+    return own.flatMap((a, first) =>
+      own.slice(first + 1).flatMap((b, i) => {
+        const combinations = a.values.length * b.values.length
+        if (combinations > mostCombinations) return []
+        const second = first + 1 + i
+        const used = this.#pairs.find((pair) =>
+          (pair.first === first && pair.second === second) || (pair.first === second && pair.second === first)
+        )
+        const isTurned = used !== undefined && used.first === second
+        const combinationOf = (x: number, y: number) => {
+          if (x < 0 || y < 0) return -1
+          const [one, other] = [x - a.offset, y - b.offset]
+          return isTurned ? other * a.values.length + one : one * b.values.length + other
+        }
+        const names = [a.name, b.name] as const
+        return [{ names, first, second, combinations, combinationOf, offset: used?.offset }]
+      })
+    )
+  }
+
   /** Per coefficient of this scheme the one of `other` for the same attribute and value, or -1 where it has none. */
   coefficientsOf(other: Cells): Int32Array {
     const out = new Int32Array(this.size).fill(-1)
     out[0] = 0
-    for (const { name, offset, values } of this.#attributes) {
-      const theirs = other.#attributes.find((attribute) => attribute.name === name)
+    const others = [...other.#attributes, ...other.#pairs]
+    for (const { name, offset, values } of [...this.#attributes, ...this.#pairs]) {
+      const theirs = others.find((attribute) => attribute.name === name)
       values.forEach((value, i) => {
         const at = theirs?.index.get(value)
         if (at !== undefined) out[offset + i] = theirs!.offset + at
@@ -177,7 +234,18 @@ export class Cells {
     return out
   }
 
-  #cell(features: Int32Array): Cell {
+  /** The cell with these coefficients of the attributes. */
+  #cell(own: Int32Array): Cell {
+    const features = new Int32Array(this.names.length)
+    features.set(own)
+    this.#pairs.forEach(({ first, offset, second }, p) => {
+      const a = this.#attributes[first]!
+      const b = this.#attributes[second]!
+      const isKnown = own[first]! >= 0 && own[second]! >= 0
+      features[own.length + p] = isKnown
+        ? offset + (own[first]! - a.offset) * b.values.length + own[second]! - b.offset
+        : -1
+    })
     const pairs: Array<readonly [string, string]> = []
     this.#attributes.forEach(({ name, offset, values }, j) => {
       if (features[j]! >= 0) pairs.push([name, values[features[j]! - offset]!])
@@ -231,7 +299,7 @@ export const schemeText = (scheme: AttributeScheme): string => {
   let text = texts.get(scheme)
   if (text === undefined) {
     const keys = scheme.keys.map(({ name, values }) => [name, values])
-    texts.set(scheme, text = JSON.stringify([keys, scheme.builtIns ?? null]))
+    texts.set(scheme, text = JSON.stringify([keys, scheme.builtIns ?? null, scheme.pairs ?? []]))
   }
   return text
 }

@@ -163,6 +163,9 @@ export const schemeOf = (
     if (new Set(ids.map((id) => compiled.parse(id).id)).size <= maximumCells) break
     if (free.pop() === undefined) keys.pop()
   }
-  const scheme = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
+  const chosen = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
+  // Which pairs matter is for the model to say.
+  const pairs = (current?.pairs ?? []).filter((pair) => pair.every((name) => keys.some((key) => key.name === name)))
+  const scheme = pairs.length === 0 ? chosen : { ...chosen, pairs }
   return current !== undefined && JSON.stringify(scheme) === JSON.stringify(current) ? current : scheme
 }

@@ -4,9 +4,10 @@ import { packedIndex, packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { DelayCurve } from "./Maturity.ts"
-import { logBaseRate, type ModelSnapshot, startingTau, type VariantPosterior } from "./Model.ts"
+import { logBaseRate, type ModelSnapshot, startingTaus, type VariantPosterior } from "./Model.ts"
 import { type Observations, observe, rowsOf } from "./Observations.ts"
 import type { OrganizationPriors } from "./Priors.ts"
+import { type PairEvidence, pairEvidence } from "./PairEvidence.ts"
 import { eta, fitVariant, workspace } from "./VariantFit.ts"
 
 /** Rounds of the loop after a warm start, and from nothing. */
@@ -61,7 +62,6 @@ interface State extends BaseRate {
 
 const begin = (input: FitInput, cells: Cells, observations: Observations): State => {
   const { organization, start } = input
-  const attributes = cells.names.length
   const components = ComponentFit.of(input.composition ?? [], organization.tau0, start?.components)
   const state: State = {
     a0: start === undefined ? organization.a0 : start.a0 - Math.log(observations.worth),
@@ -70,7 +70,7 @@ const begin = (input: FitInput, cells: Cells, observations: Observations): State
     tau0: start?.tau0 ??
       (components === undefined ? organization.tau0 : Math.sqrt(ComponentFit.residual(organization.tau0))),
     components,
-    taus: new Float64Array(attributes).fill(startingTau(attributes)),
+    taus: Float64Array.from(startingTaus(cells)),
     gamma0: 0,
     beta: observations.variants.map(() => new Float64Array(cells.size)),
     covariance: observations.variants.map(() => new Float64Array(packedLength(cells.size))),
@@ -124,9 +124,9 @@ const learnShrinkage = (
     }
   })
   if (hold) return
-  const s = startingTau(attributes)
+  const before = startingTaus(cells)
   for (let j = 0; j < attributes; j++) {
-    state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * s ** 2 + squares[j]!) / (4 + determined[j]!)))
+    state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * before[j]! ** 2 + squares[j]!) / (4 + determined[j]!)))
   }
   // What components leave of the spread is the template's own: other templates' variants have other parts in common.
   const own = state.components === undefined
@@ -221,7 +221,8 @@ export const fit = (input: FitInput): ModelSnapshot => {
     recenter(state, seen, expected, binomial, active)
   }
   addUncertainExposure(seen, state)
-  return snapshot(input, seen, state)
+  const evidence = pairEvidence(cells, seen, state, expected, clicksOfPair)
+  return snapshot(input, seen, state, evidence)
 }
 
 /**
@@ -274,7 +275,12 @@ const recenter = (
   })
 }
 
-const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnapshot => {
+const snapshot = (
+  input: FitInput,
+  seen: Observations,
+  state: State,
+  evidence: ReadonlyArray<PairEvidence>,
+): ModelSnapshot => {
   const variants: ReadonlyArray<VariantPosterior> = seen.variants.map((totals, v) => ({
     id: totals.id,
     beta: Array.from(state.beta[v]!),
@@ -290,6 +296,7 @@ const snapshot = (input: FitInput, seen: Observations, state: State): ModelSnaps
     fittedAt: input.now,
     window: input.window,
     scheme: input.scheme,
+    ...(evidence.length === 0 ? {} : { pairEvidence: evidence }),
     a0: state.a0 + Math.log(seen.worth),
     worth: seen.worth,
     ...(mostPerSend < Infinity ? { mostPerSend } : {}),

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Cell, cellsOf } from "./Cells.ts"
+import { type Cell, type Cells, cellsOf } from "./Cells.ts"
 import { packedIndex } from "./Cholesky.ts"
 import { ComponentEffects, type Foretold, interceptVariance } from "./Components.ts"
 import type { OrganizationPriors } from "./Priors.ts"
@@ -41,7 +41,10 @@ export const ModelSnapshot = Schema.Struct({
   scheme: Schema.Struct({
     keys: Schema.Array(Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String) })),
     builtIns: Schema.optionalKey(Schema.Array(Schema.String)),
+    pairs: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String]))),
   }),
+  /** Evidence for pairs of attributes that matter together: logarithm of the odds that the data give each. */
+  pairEvidence: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String, Schema.Finite]))),
   /** Log of the base rate, in the objective's unit per send. */
   a0: Schema.Finite,
   /** Value of one outcome, see `Counts.worth`; 1 unless given. */
@@ -78,6 +81,13 @@ export type ModelSnapshot = typeof ModelSnapshot.Type
 /** Starting standard deviation of all effects of one attribute, when there are `attributes` of them. */
 export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
 
+/** That of the effects of a pair, which is there because of evidence for it. */
+const startingPairTau = 0.2
+
+/** Starting standard deviations by attribute, then by pair. */
+export const startingTaus = ({ attributes, names }: Cells): ReadonlyArray<number> =>
+  names.map((_, j) => j < attributes ? startingTau(attributes) : startingPairTau)
+
 /**
  * The model of a template without data: the organization's base rate and spread of variants (log 0.03 and 0.2 where the
  * organization has none either), so that all variants have equal weights.
@@ -99,7 +109,7 @@ export const priorModel = (options: {
     f: new Array<number>(cells.size).fill(0),
     days: [],
     tau0: options.organization.tau0,
-    taus: cells.names.map(() => startingTau(cells.names.length)),
+    taus: startingTaus(cells),
     gamma0: 0,
     variants: [],
     clicksNext14Days: null,

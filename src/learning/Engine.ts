@@ -15,6 +15,7 @@ import {
 import { learnDelays, organizationDelays } from "../bandit/DelayPrior.ts"
 import { type DelayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
+import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { look } from "../bandit/Verdict.ts"
@@ -187,6 +188,7 @@ class Template {
       counted.merge(census)
       scheme = schemeOf(counted.totals(now), this.counts.cells(), scheme)
     }
+    if (window === undefined) scheme = withPairs(scheme, this.#model?.pairEvidence ?? [])
     const common = {
       version,
       counts: this.counts,

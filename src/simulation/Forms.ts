@@ -1,5 +1,5 @@
 import type { Chance } from "./Chance.ts"
-import { armIds, makeWorld, type World, type WorldPlan } from "./World.ts"
+import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
 
 type Shape = Omit<WorldPlan, "name" | "seed">
 
@@ -10,6 +10,11 @@ const normals = ({ normal }: Chance, count: number, sd: number): Float64Array =>
   Float64Array.from({ length: count }, () => sd * normal())
 
 const nothing = () => 0
+
+const evenly = (name: string, count: number): AttributePlan => ({
+  name,
+  values: Array.from({ length: count }, (_, i) => [`${name}${i + 1}`, 1] as const),
+})
 
 /** How many values the components of `parts` have. */
 const parts = [6, 5, 4]
@@ -39,6 +44,29 @@ const assembled = (sd: number, residue: number): Shape => ({
     }
   },
 })
+
+/** Which variant is best depends on two attributes together; each alone says nothing. A third one matters not at all. */
+const pairs: Shape = {
+  days: 30,
+  sends: 60_000,
+  arms: armIds(5),
+  attributes: [evenly("plan", 3), evenly("device", 3), evenly("cohort", 3)],
+  delay: { medianHours: 5, sigma: 1.6 },
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const drawn = normals(chance, 5 * 9, 0.6)
+    const mean = (arm: number, those: (a: number, b: number) => boolean) => {
+      const some = Array.from({ length: 9 }, (_, i) => i).filter((i) => those(Math.floor(i / 3), i % 3))
+      return some.reduce((sum, i) => sum + drawn[arm * 9 + i]!, 0) / some.length
+    }
+    return {
+      byValues: ([a = 0, b = 0], arm) =>
+        base + drawn[arm * 9 + a * 3 + b]! - mean(arm, (x) => x === a) - mean(arm, (_, y) => y === b) +
+        mean(arm, () => true),
+      byDay: nothing,
+    }
+  },
+}
 
 /** Variants with a higher rate get their clicks later: medians of 20 minutes to 2 days. */
 const slow: Shape = {
@@ -78,6 +106,7 @@ const shapes = {
   parts: assembled(0.15, 0.05),
   // The declared parts have nothing to do with the rates.
   idleparts: assembled(0, 0.25),
+  pairs,
   slow,
   reversal,
 } satisfies Record<string, Shape>
@@ -88,7 +117,7 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 
 /**
  * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
- * nothing. `slow`: the better a variant, the later its clicks. `reversal`:
+ * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
  * the order of the variants turns round. `worth` is the value of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>

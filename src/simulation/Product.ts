@@ -8,6 +8,7 @@ import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationD
 import { Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
+import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
@@ -18,7 +19,7 @@ import type { Context, Eligible } from "./World.ts"
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components"] as const
+export const features = ["components", "pairs"] as const
 export type Feature = typeof features[number]
 
 /** How the product is run in a simulation. */
@@ -80,12 +81,14 @@ export class Product implements Learner {
   readonly #window: ProductOptions["window"]
   readonly #composition: Composition
   readonly #verdicts: boolean
+  readonly #pairs: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, Contribution>()
 
   constructor({ arms, composition = [] }: Setting, options: ProductOptions) {
     const has = (feature: Feature) => !(options.without ?? []).includes(feature)
     this.#composition = has("components") ? composition : []
+    this.#pairs = has("pairs")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -181,6 +184,7 @@ export class Product implements Learner {
     if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
       template.scheme = schemeOf(template.census.totals(now), template.counts.cells(), template.scheme)
     }
+    if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
     template.hour = hour
     const organization = organizationPriors(this.#contributions, template.id)
     const { curve, spread } = this.#delays(template, organization.a0, now)

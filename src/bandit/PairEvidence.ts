@@ -1,0 +1,84 @@
+import type { AttributeScheme, Cells } from "./Cells.ts"
+import type { Observations } from "./Observations.ts"
+import { eta } from "./VariantFit.ts"
+
+// Whether two attributes matter together: for whom a variant does well may depend on the combination of two values beyond
+// what each value does by itself. Effects of all combinations of all pairs would be far more than data determine, so a
+// pair is learned about only once the data give evidence for it.
+
+/** Two attributes, and the logarithm of the odds that the data give to effects of their combinations. */
+export type PairEvidence = readonly [first: string, second: string, logOdds: number]
+
+/** Pairs in use at most, and combinations that a pair has at most. */
+const mostPairs = 2
+const mostCombinations = 50
+
+/** Evidence from which a pair is used, beside the logarithm of the number of pairs; and below which it no longer is. */
+const enough = 3
+const tooLittle = 0
+
+/** Standard deviations of a pair's effects that are tried. */
+const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
+
+/**
+ * The evidence for each pair of attributes that are not built in: by the clicks of each variant in each combination,
+ * beyond what the variant's other effects explain. Whether a combination moves all variants alike cannot be told from that
+ * where nearly all of its traffic goes to one variant, so that counts too. `expected` are the clicks
+ * expected at the base rate and `clicks` those that came, by pair of variant and cell.
+ */
+export const pairEvidence = (
+  cells: Cells,
+  { cellOfPair, design, pairs, variants }: Observations,
+  { beta, f }: { readonly beta: ReadonlyArray<Float64Array>; readonly f: Float64Array },
+  expected: Float64Array,
+  clicks: Float64Array,
+): ReadonlyArray<PairEvidence> => {
+  const candidates = cells.candidatePairs(mostCombinations)
+  if (candidates.length === 0 || variants.length < 2) return []
+  const explained = new Float64Array(expected.length)
+  for (let v = 0; v < variants.length; v++) {
+    for (let p = pairs[v]!; p < pairs[v + 1]!; p++) {
+      explained[p] = expected[p]! * Math.exp(eta(design, beta[v]!, cellOfPair[p]!))
+    }
+  }
+  return candidates.map(({ combinationOf, combinations, first, names, offset, second }): PairEvidence => {
+    const had = new Float64Array(variants.length * combinations)
+    const due = new Float64Array(variants.length * combinations)
+    for (let v = 0; v < variants.length; v++) {
+      for (let p = pairs[v]!; p < pairs[v + 1]!; p++) {
+        const row = cellOfPair[p]! * design.stride
+        const combination = combinationOf(design.features[row + first]!, design.features[row + second]!)
+        if (combination < 0) continue
+        had[v * combinations + combination] = had[v * combinations + combination]! + clicks[p]!
+        // Its own effects, where it is in use, would explain themselves away.
+        const own = offset === undefined ? 0 : f[offset + combination]! + beta[v]![offset + combination]!
+        const at = v * combinations + combination
+        due[at] = due[at]! + (own === 0 ? explained[p]! : explained[p]! * Math.exp(-own))
+      }
+    }
+    const logOdds = Math.max(...spreads.map((spread) => {
+      let sum = 0
+      for (let at = 0; at < had.length; at++) {
+        const known = due[at]! * spread ** 2
+        sum += ((had[at]! - due[at]!) ** 2 * spread ** 2 / (1 + known) - Math.log1p(known)) / 2
+      }
+      return sum
+    }))
+    return [...names, logOdds]
+  })
+}
+
+/** The scheme with the pairs that the evidence speaks for; the same object if they are those it has. */
+export const withPairs = (scheme: AttributeScheme, evidence: ReadonlyArray<PairEvidence>): AttributeScheme => {
+  const inUse = scheme.pairs ?? []
+  const has = (a: string, b: string) => inUse.some((pair) => pair.includes(a) && pair.includes(b))
+  const pairs = evidence
+    .filter(([a, b, logOdds]) => logOdds > (has(a, b) ? tooLittle : enough + Math.log(evidence.length)))
+    .sort((a, b) => b[2] - a[2])
+    .slice(0, mostPairs)
+    .map(([a, b]) => [a, b] as const)
+    .sort(([a, b], [c, d]) => a < c || (a === c && b < d) ? -1 : 1)
+  if (pairs.length === inUse.length && pairs.every(([a, b]) => has(a, b))) return scheme
+  const { pairs: _, ...rest } = scheme
+  return pairs.length === 0 ? rest : { ...rest, pairs }
+}

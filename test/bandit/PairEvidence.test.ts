@@ -1,0 +1,90 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cells, encodeCell, schemeText } from "../../src/bandit/Cells.ts"
+import { schemeOf } from "../../src/bandit/Census.ts"
+import { withPairs } from "../../src/bandit/PairEvidence.ts"
+import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { day, fitRows, now, type Row } from "./Samples.ts"
+
+const scheme = {
+  keys: [
+    { name: "device", values: ["desktop", "mobile"] },
+    { name: "plan", values: ["free", "pro"] },
+    { name: "zone", values: ["east", "west"] },
+  ],
+  builtIns: [],
+}
+const cell = (device: string, plan: string, zone: string) =>
+  encodeCell([["device", device], ["plan", plan], ["zone", zone]])
+const start = Math.floor(now / day) * day - 5 * day
+
+/** Which variant is better depends on device and plan together, or on nothing. */
+const rows = (sends: number, matters: boolean): ReadonlyArray<Row> =>
+  ["a", "b"].flatMap((variant) =>
+    ["desktop", "mobile"].flatMap((device) =>
+      ["free", "pro"].flatMap((plan) =>
+        ["east", "west"].map((zone) => {
+          const good = (device === "mobile") === (plan === "pro") === (variant === "a")
+          const rate = matters ? (good ? 0.05 : 0.02) : 0.035
+          return { variant, cell: cell(device, plan, zone), start, sends, clicks: Math.round(sends * rate) }
+        })
+      )
+    )
+  )
+
+describe("pairs of attributes", () => {
+  it("are used once the data give evidence for them, and then decide", () => {
+    const before = fitRows(rows(500, true), { scheme })
+    const used = withPairs(scheme, before.pairEvidence!)
+    assert.deepStrictEqual(used.pairs, [["device", "plan"]])
+    const eligible = eligibleSet(["a", "b"])
+    const weight = (model: typeof before, device: string, plan: string) => {
+      const policy = new Policy(model)
+      return policy.choice(policy.cells.parse(cell(device, plan, "east")), eligible).weights[0]!
+    }
+    const after = fitRows(rows(500, true), { scheme: used, start: before, rounds: 20 })
+    for (
+      const [device, plan, good] of [["mobile", "pro", true], ["mobile", "free", false], [
+        "desktop",
+        "free",
+        true,
+      ]] as const
+    ) {
+      assert.closeTo(weight(before, device, plan), 0.5, 0.1)
+      assert.isAbove(good ? weight(after, device, plan) : 1 - weight(after, device, plan), 0.95)
+    }
+  })
+
+  it("stay while the evidence does, and bring no evidence for others", () => {
+    const used = withPairs(scheme, fitRows(rows(500, true), { scheme }).pairEvidence!)
+    const model = fitRows(rows(500, true), { scheme: used, rounds: 20 })
+    assert.strictEqual(withPairs(used, model.pairEvidence!), used)
+    for (const [a, b, evidence] of model.pairEvidence!) {
+      if (a !== "device" || b !== "plan") assert.isBelow(evidence, 0)
+    }
+    // A model without effects gives them up.
+    const { pairs: _, ...without } = withPairs(used, [["device", "plan", -1], ["device", "zone", 1]])
+    assert.deepStrictEqual([without, "pairs" in withPairs(used, [["device", "plan", -1]])], [scheme, false])
+  })
+
+  it("are not used where they say nothing", () => {
+    const model = fitRows(rows(500, false), { scheme })
+    assert.strictEqual(withPairs(scheme, model.pairEvidence!), scheme)
+  })
+
+  it("have coefficients of their own, which follow a change of the scheme", () => {
+    const used = { ...scheme, pairs: [["device", "plan"]] as const }
+    const cells = new Cells(used)
+    const { features, id } = cells.parse(cell("mobile", "pro", "west"))
+    assert.strictEqual(id, cell("mobile", "pro", "west"))
+    assert.strictEqual(features.length, 4)
+    assert.strictEqual(cells.parse(encodeCell([["device", "mobile"]])).features[3], -1)
+    const hour = cells.cellOf(new Map([["device", ["mobile"]], ["plan", ["pro"]], ["zone", ["west"]]]), 0)
+    assert.deepStrictEqual(hour.features, features)
+    const turned = new Cells({ ...scheme, keys: scheme.keys.toReversed(), pairs: [["plan", "device"]] })
+    const theirs = turned.parse(cell("mobile", "pro", "west")).features[3]!
+    assert.strictEqual(turned.coefficientsOf(cells)[theirs], features[3])
+    assert.notStrictEqual(schemeText(used), schemeText(scheme))
+    const totals = { sends: 10, keys: new Map([["plan", { present: 10, values: new Map([["pro", 9], ["free", 1]]) }]]) }
+    assert.isFalse("pairs" in schemeOf(totals, [], used))
+  })
+})
