@@ -1,9 +1,11 @@
 // Whether the numbers in results are true: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
 // [--refit-hours 3]. The product decides in worlds whose rates are known; its results are read once a day. Prints how often
-// 95 % intervals hold the truth, and how often each verdict was ever given.
+// 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
+// at the effects of components instead.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun, type Setting } from "../src/simulation/Honesty.ts"
 import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
+import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
@@ -18,9 +20,15 @@ const settings: ReadonlyArray<Setting> = [
   { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
   { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
 ]
+const made = { days: 20, decisionsPerDay: 1000 }
+const componentSettings: ReadonlyArray<ComponentSetting> = [
+  { ...made, name: "components", effects: 0.15, variants: 0.05 },
+  { ...made, name: "strong components", effects: 0.3, variants: 0 },
+  { ...made, name: "idle components", effects: 0, variants: 0.25 },
+]
 
 /** The gain by propensities is tried in crowds as well, where people decide more than once. */
-const allNames = [...settings.map(({ name }) => name), "crowds"]
+const allNames = [...[...settings, ...componentSettings].map(({ name }) => name), "crowds"]
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -113,6 +121,24 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   done.push([setting.name, all])
 }
 
+const effects = componentSettings.filter(({ name }) => names.includes(name)).map((setting) => {
+  const all = Array.from({ length: runs }, (_, i) => componentRun(setting, from + i, refitHours))
+  const cells = [
+    setting.name,
+    percent(coverage(all.flatMap(({ effects }) => effects))),
+    percent(above(all.flatMap(({ effects }) => effects))),
+    percent(coverage(all.flatMap(({ rates }) => rates))),
+    percent(above(all.flatMap(({ rates }) => rates))),
+  ]
+  console.error(row(cells))
+  return cells
+})
+if (effects.length > 0) {
+  console.log(`\n${runs} runs from seed ${from}. Coverage of 95 % intervals in percent\n`)
+  const headings = ["setting", "effects of components", "wholly above", "rates of variants", "wholly above"]
+  console.log([...header(headings), ...effects.map(row)].join("\n"))
+}
+if (done.length === 0 && !names.includes("crowds")) Deno.exit(0)
 console.log(
   `\n${runs} runs from seed ${from}. Outcomes beyond an even split, and coverage of 95 % intervals in percent\n`,
 )

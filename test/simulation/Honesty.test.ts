@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { componentRun } from "../../src/simulation/ComponentHonesty.ts"
 import { coverage, type HonestyRun, honestyRun, type Setting } from "../../src/simulation/Honesty.ts"
 
 // The same as `deno task bench honesty` with fewer runs and shorter ones.
@@ -18,6 +19,14 @@ describe("what the results say", () => {
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
     assert.isAtMost(runs.filter(won).length, 2)
     assert.isTrue(runs.every(({ looks }) => looks.every(({ verdict }) => verdict !== "firm_winner")))
+  }, 60_000)
+
+  it("of components: intervals hold their effects and the variants' rates", () => {
+    const setting = { name: "components", days: 8, decisionsPerDay: 1000, effects: 0.15, variants: 0.05 }
+    const runs = Array.from({ length: 5 }, (_, i) => componentRun(setting, 1 + i, 24))
+    assert.strictEqual(runs[0]!.effects.length, 8)
+    assert.isAtLeast(coverage(runs.flatMap(({ effects }) => effects)), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
   }, 60_000)
 
   it("of a variant that is better: its gain, and that it wins, for good", () => {

@@ -1,0 +1,80 @@
+import { report } from "../bandit/Report.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import type { Checked } from "./Honesty.ts"
+import { Product } from "./Product.ts"
+import { run } from "./Run.ts"
+import { armIds, makeWorld } from "./World.ts"
+
+// Whether the effects of components, and the rates of variants that have them, are true in results.
+
+/** A world of 18 variants, each made of one of 3 subjects, 3 images and 2 calls to action. */
+export interface ComponentSetting {
+  readonly name: string
+  readonly days: number
+  readonly decisionsPerDay: number
+  /** Standard deviation of the effects of the components of each kind, and of the variants around their sum. */
+  readonly effects: number
+  readonly variants: number
+}
+
+const kinds: ReadonlyArray<readonly [name: string, values: number]> = [["subject", 3], ["image", 3], ["cta", 2]]
+const count = kinds.reduce((product, [, values]) => product * values, 1)
+
+/** Number of the value that a variant has of each kind. */
+const valuesOf = (arm: number): ReadonlyArray<number> => {
+  let rest = arm
+  return kinds.map(([, values]) => {
+    const value = rest % values
+    rest = Math.floor(rest / values)
+    return value
+  })
+}
+
+/** One run, and the results after its last day: the components' effects as log rates, and the variants' rates. */
+export const componentRun = (
+  setting: ComponentSetting,
+  seed: number,
+  refitHours: number,
+): { readonly effects: ReadonlyArray<Checked>; readonly rates: ReadonlyArray<Checked> } => {
+  const ids = armIds(count)
+  let truth: ReadonlyArray<Float64Array> = []
+  const world = makeWorld({
+    name: setting.name,
+    seed,
+    days: setting.days,
+    sends: setting.days * setting.decisionsPerDay,
+    arms: ids,
+    attributes: [],
+    composition: ids.map((id, arm) =>
+      [id, valuesOf(arm).map((value, k) => [kinds[k]![0], `${value}`] as const)] as const
+    ),
+    delay: { medianHours: 5, sigma: 1.6 },
+    logRates: ({ normal, uniform }) => {
+      const base = Math.log(0.015) + uniform() * Math.log(0.05 / 0.015)
+      truth = kinds.map(([, values]) => Float64Array.from({ length: values }, () => setting.effects * normal()))
+      const rest = Float64Array.from({ length: count }, () => setting.variants * normal())
+      return {
+        byValues: (_, arm) => valuesOf(arm).reduce((sum, value, k) => sum + truth[k]![value]!, base + rest[arm]!),
+        byDay: () => 0,
+      }
+    },
+  })
+  let product: Product | undefined
+  run(world, { name: "product", make: (made) => product = new Product(made, { refitHours, verdicts: false }) }, seed)
+  const { model } = product!.knowledge(0, world.at[world.decisions - 1]! + (1 + refitHours) * hourMillis)
+  const { components, overall } = report({ model, floor: 0.01, ids, eligible: ids, groups: [], seed: 1 })
+  const rates = new Float64Array(count)
+  world.rates(0, rates)
+  return {
+    effects: components.map(({ interval, kind, lift, value }) => {
+      const own = truth[kinds.findIndex(([name]) => name === kind)]!
+      const mean = own.reduce((sum, effect) => sum + effect, 0) / own.length
+      return {
+        shown: Math.log1p(lift),
+        interval: [Math.log1p(interval[0]), Math.log1p(interval[1])],
+        truth: own[Number(value)]! - mean,
+      }
+    }),
+    rates: overall.variants.map(({ interval, rate }, v) => ({ shown: rate, interval, truth: rates[v]! })),
+  }
+}
