@@ -43,9 +43,9 @@ const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.
 
 const wellMade = Schema.makeFilter<Readonly<Record<string, string>>>((components) =>
   Object.entries(components).flatMap(([kind, value]) => [
-    ...(/^[A-Za-z0-9_.-]{1,50}$/.test(kind) ? [] : [{
+    ...(/^[A-Za-z][A-Za-z0-9_.-]{0,49}$/.test(kind) ? [] : [{
       path: [kind],
-      issue: "must be a kind of 1 to 50 letters, digits, dots, hyphens and underscores",
+      issue: "must be a kind of 1 to 50 letters, digits, dots, hyphens and underscores that begins with a letter",
     }]),
     ...(isComponentValue(value) ? [] : [{
       path: [kind],

@@ -322,7 +322,10 @@ export const prepare = (input: ResultsInput): Prepared => {
     value: value === "" ? null : value,
     decisions: template.variants.reduce(
       (sum, { components, id }) =>
-        sum + ((components[kind] ?? "") === value ? trackOf(whole.of(id).learned).decisions : 0),
+        sum +
+        ((Object.hasOwn(components, kind) ? components[kind] : "") === value
+          ? trackOf(whole.of(id).learned).decisions
+          : 0),
       0,
     ),
     lift,

@@ -63,6 +63,7 @@ const members = [
   "variants",
   "targeting",
   "seasons",
+  "components",
   "objective",
   "scopes",
   "expires_at",

@@ -85,11 +85,12 @@ describe("Management", () => {
     assert.deepStrictEqual((await call("PATCH", `${variants}/a`, { components })).body.components, components)
     assert.deepStrictEqual((await call("PATCH", `${variants}/a`, { name: "A" })).body.components, components)
     const refused = await call("PATCH", `${variants}/a`, {
-      components: { "two words": "a", image: " shoe", cta: "", long: "x".repeat(101) },
+      components: { "two words": "a", _cta: "b", image: " shoe", cta: "", long: "x".repeat(101) },
     })
     assert.strictEqual(refused.status, 400)
     assert.sameMembers(refused.body.errors.map(({ pointer }: { pointer: string }) => pointer), [
       "/components/two words",
+      "/components/_cta",
       "/components/image",
       "/components/cta",
       "/components/long",

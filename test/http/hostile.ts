@@ -107,6 +107,8 @@ export const places: Record<string, ReadonlyArray<string>> = {
     `{"name":"T","variants":[{"vars":{"s":@}}]}`,
     `{"name":"T","variants":[{"vars":{},"formats":@}]}`,
     `{"name":"T","variants":[{"vars":{},"targeting":@}]}`,
+    `{"name":"T","variants":[{"vars":{},"components":@}]}`,
+    `{"name":"T","variants":[{"vars":{},"components":{"subject":@}}]}`,
     `{"name":"T","variants":[{"vars":{},"targeting":[{"attribute":@,"op":"is","values":[@]}]}]}`,
     `{"name":"T","variants":[{"vars":{},"seasons":[{"starts_at":@,"annual":@,"days":@,"hours":@}]}]}`,
   ],

@@ -49,7 +49,7 @@ describe("the results of a template", () => {
     const ids = ["a", "b", "c", "d"]
     const made = (id: string) => ({
       subject: id < "c" ? "question" : "offer",
-      ...(id === "a" ? { badge: "sale" } : {}),
+      ...(id === "a" ? { constructor: "sale" } : {}),
     })
     const start = Math.floor(now / day) * day - 5 * day
     const fitted = fitRows(
@@ -67,7 +67,7 @@ describe("the results of a template", () => {
     })
     assert.deepStrictEqual(
       results.components.map(({ decisions, kind, value }) => [kind, value, decisions]),
-      [["badge", null, 15_000], ["badge", "sale", 5_000], ["subject", "offer", 10_000], [
+      [["constructor", null, 15_000], ["constructor", "sale", 5_000], ["subject", "offer", 10_000], [
         "subject",
         "question",
         10_000,

@@ -89,7 +89,7 @@ const anyVariant = fc.record({
   targeting: fc.array(anyCondition, { maxLength: 3 }),
   seasons: fc.array(anySeason, { maxLength: 3 }),
   components: fc.dictionary(
-    fc.stringMatching(/^[a-z0-9_.-]{1,8}$/),
+    fc.stringMatching(/^[a-z][a-z0-9_.-]{0,7}$/),
     fc.constantFrom("a: b", "yes", "1e3", "#", "- é"),
     {
       maxKeys: 3,
