@@ -50,6 +50,19 @@ describe("Settings", () => {
       assert.match(error.message, /^ {2}PARLANCE_DEMO: must be 1/m)
     }))
 
+  it.effect("take the address of links in e-mails, which may be left empty", () =>
+    Effect.gen(function* () {
+      for (const env of [{}, { TRACKING_URL: "" }]) assert.isTrue(Option.isNone((yield* read(env)).trackingUrl))
+      const { trackingUrl } = yield* read({ TRACKING_URL: "https://links.example.com" })
+      assert.strictEqual(Option.getOrUndefined(trackingUrl)?.href, "https://links.example.com/")
+      for (
+        const url of ["links.example.com", "ftp://links.example.com", "https://a:b@links.example.com", "https://x/?a"]
+      ) {
+        const error = yield* Effect.flip(read({ TRACKING_URL: url }))
+        assert.match(error.message, /^ {2}TRACKING_URL: must be a URL such as/m, url)
+      }
+    }))
+
   it.effect("name the database, or say how to get one", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://shop:pass@db/shop"

@@ -54,7 +54,7 @@ export const tokenKey = (secret: Uint8Array): TokenKey => {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104). `hash` in one call is ten times as fast here as `createHmac` (measured on Deno 2.9.6), and every
+ * HMAC-SHA256 (RFC 2104). Two calls of `hash` take a quarter of the time of `createHmac` (measured on Deno 2.9.6), and every
  * open and click needs one.
  */
 export const hmac = ({ inner, outer }: TokenKey, message: Uint8Array): Buffer => {
