@@ -20,13 +20,12 @@ export const stoppingRule = {
   /** Probability of being best from which the leader is a winner. */
   probability: 0.95,
   /**
-   * Evidence that a winner takes beside that. Calibrated by simulation: in 60 runs of equally good variants with daily looks
-   * none had a winner (of these, 34 after the value had been chosen). The test's own bound for 5 % would take evidence that the policy hardly leaves to be found,
-   * because it soon stops showing the weaker variant.
+   * Evidence that a winner takes beside that, calibrated by simulation. The test's own bound for 5 % would take evidence
+   * that the policy hardly leaves to be found, because it soon stops showing the weaker variant.
    */
-  evidence: 4,
-  /** Number of simulated runs of equally good variants that this was tried in; see docs/decisions/0029. */
-  simulatedRuns: 60,
+  evidence: 8,
+  /** Simulated runs of equally good variants with daily looks, and those of them that had a winner; see docs/decisions/0029. */
+  simulated: { runs: 270, winners: 7 },
   /** Largest probability of ever naming a firm winner of variants that are equally good. */
   errors: { firm_winner: 0.01 },
 } as const
@@ -83,7 +82,7 @@ const judgeWinner = (
  *
  * `no_difference` when after the days and sends of the stopping rule, whichever variant is chosen, less than 1 % of the
  * rate can be lost (with a probability of 95 %), until it is 2 %. Otherwise `winner` when the leader is the best with a
- * probability of 95 % and the evidence against each contender is at least 4, `firm_winner` when it is so large that equally
+ * probability of 95 % and the evidence against each contender is at least 8, `firm_winner` when it is so large that equally
  * good variants ever bring it about with a probability of at most 1 %. A winner stays until another variant is more probably the best; then only
  * later sends are evidence.
  */

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { stoppingRule } from "../bandit/Verdict.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
@@ -105,8 +106,9 @@ export const WinnerResults = Schema.Struct({
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
     "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +
       "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
-      "is the best with a probability of 95 %, with evidence against each of the others; in 60 simulations of equally good " +
-      "variants with daily looks none had one. `firm_winner`: equally good variants ever bring it about with a " +
+      `is the best with a probability of 95 %, with evidence against each of the others; in ${stoppingRule.simulated.runs} ` +
+      `simulations of two equally good variants with daily looks ${stoppingRule.simulated.winners} had one. ` +
+      "`firm_winner`: equally good variants ever bring it about with a " +
       "probability of at most 1 %, however often one looks; weaker variants are soon hardly shown, so that it takes a large " +
       "lift, much traffic or a higher exploration floor. Each after 7 days and 100 matured sends of the leader. " +
       "A winner stays until another variant is more probably the best, the winner is stopped, or a variant joins that it " +

@@ -124,7 +124,7 @@ export const verdictOf = (results: Judged): Verdict => {
           ? `${now} Variants that are equally good ever come to this with a probability of at most ${
             percent(stoppingRule.errors.firm_winner)
           }, however often one looks.`
-          : `${now} In ${stoppingRule.simulatedRuns} simulations of equally good variants with daily looks, none had a winner.`,
+          : `${now} In ${stoppingRule.simulated.runs} simulations of two equally good variants with daily looks, ${stoppingRule.simulated.winners} had a winner.`,
         steps: [],
       }
     }
