@@ -193,8 +193,8 @@ const decode = Schema.decodeUnknownResult(File)
  *         name: Warm         # its id when absent
  *         active: true       # the default
  *         components: {subject: question, image: shoe}     # none when absent
- *         vars: {subject: "Welcome, {{ name }}", body_html: "<p>Hello</p>"}
- *         formats: {body_html: html}     # text when absent
+ *         vars: {subject: "Welcome, {{ name }}", body: "<p>Hello</p>"}
+ *         formats: {body: html}     # text when absent
  *         targeting: [{attribute: tier, op: in, values: [gold, silver]}]
  *         seasons: [{annual: {from: 11-15, to: 01-06}}]
  * ```

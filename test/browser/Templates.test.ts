@@ -42,7 +42,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Name", { exact: true }).fill("Warm")
     await page.getByLabel("Id", { exact: true }).fill("warm")
     await page.getByLabel("Liquid of subject").fill("Hello {{ first_name }}")
-    await page.getByLabel("Liquid of body_html").fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
+    await page.getByLabel("Liquid of body").fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
     await page.getByLabel("Sample fields").fill('{"first_name": "Ann <3"}')
     await preview(page).getByText("Hello Ann <3").waitFor()
     const body = preview(page).frameLocator("iframe")
@@ -95,7 +95,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
       active: true,
       targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }],
       seasons: [{ annual: { from: "11-15", to: "01-06" }, days: ["fri"] }],
-      formats: { body_html: "html" },
+      formats: { body: "html" },
     })
 
     await press(page, "Duplicate Warm")
@@ -160,7 +160,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Name", { exact: true }).fill("One")
     await page.getByLabel("Liquid of subject").fill("Hi {{ who }}")
     await press(page, "Add a variable")
-    await page.getByLabel("Variable", { exact: true }).nth(2).fill("footer")
+    await page.getByLabel("Variable", { exact: true }).nth(3).fill("footer")
     await page.getByLabel("Sample fields").fill('{"who": "Bo"}')
     await press(page, "Show the preview")
     await page.frameLocator("iframe[name=preview]").getByText("Hi Bo").waitFor()
@@ -168,7 +168,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await press(page, "Create variant")
     await page.getByText("The variant has been created.").waitFor()
     const { variants: [made] } = await manage("GET", "/organizations/scriptless/templates/plain")
-    assert.deepStrictEqual(made.vars, { subject: "Hi {{ who }}", body_html: "", footer: "" })
+    assert.deepStrictEqual(made.vars, { subject: "Hi {{ who }}", preheader: "", body: "", footer: "" })
     await context.close()
   })
 
@@ -216,25 +216,25 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await manage("PATCH", `${template}/variants/free-shipping`, {
       vars: {
         ...words,
-        body_html: [
+        body: [
           "<table>",
           ...Array.from({ length: 24 }, (_, n) => `  <tr><td>Row ${n} of the letter</td></tr>`),
           "</table>",
-          words["body_html"],
+          words["body"],
         ].join("\n"),
       },
     })
     await manage("PATCH", `${template}/variants/free-shipping`, {
       vars: {
         ...words,
-        body_html: [
+        body: [
           "<table>",
           ...Array.from({ length: 24 }, (_, n) => `  <tr><td>Row ${n === 12 ? "twelve" : n} of the letter</td></tr>`),
           "</table>",
           `<p>We hold {{ cart.items | size }} things for you until ${
             "the end of the week, ".repeat(8)
           }and not longer.</p>`,
-          words["body_html"],
+          words["body"],
         ].join("\n"),
       },
     })

@@ -76,8 +76,8 @@ describe("the examples", () => {
             assert.isAbove(rendered["subject"]!.length, 5)
             for (const text of Object.values(rendered)) assert.notMatch(text, /\{\{|\{%|undefined|\[object/)
           }
-          const { body_html = "" } = Result.getOrThrow(render(parsed, fields, { strict: true, now: 0 }))
-          assert.notInclude(body_html, "<Karwendel>")
+          const { body = "" } = Result.getOrThrow(render(parsed, fields, { strict: true, now: 0 }))
+          assert.notInclude(body, "<Karwendel>")
         }
       }
     })

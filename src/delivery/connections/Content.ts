@@ -38,10 +38,10 @@ export const linkParts = (
 
 /**
  * The parts of an e-mail among a message's variables: `subject`; `body`, html or text as its format says; `html`, which is
- * html whatever its format; `text` and `preheader`. Fails with what is missing, to stand after "The message".
+ * html whatever its format, and `body_html` in its place; `text` and `preheader`. Fails with what is missing, to stand after "The message".
  */
 export const contentOf = (
-  { formats, vars }: Message,
+  { formats, vars }: Pick<Message, "formats" | "vars">,
   { body = "body", html = "html", preheader = "preheader", subject = "subject", text = "text" }: typeof Variables.Type =
     {},
 ): Result.Result<Content, string> => {
@@ -50,7 +50,7 @@ export const contentOf = (
   const stated = valueOf(subject)
   const main = valueOf(body)
   const isHtml = Object.hasOwn(formats, body) && formats[body] === "html"
-  const htmlBody = (isHtml ? main : undefined) ?? valueOf(html)
+  const htmlBody = (isHtml ? main : undefined) ?? valueOf(html) ?? valueOf("body_html")
   const textBody = valueOf(text) ?? (isHtml ? undefined : main)
   const lacking = [
     ...(stated === undefined || lineOf(stated) === "" ? [`no subject (the variable ${JSON.stringify(subject)})`] : []),

@@ -65,8 +65,8 @@ const example = `templates:
       - id: warm
         vars:
           subject: "Good to see you, {{ first_name | default: 'friend' }}"
-          body_html: <p>Hello</p>
-        formats: {body_html: html}`
+          body: <p>Hello</p>
+        formats: {body: html}`
 
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console

@@ -47,7 +47,7 @@ const samplesOf = (template: Template): Sample => ({
   at: "",
 })
 
-/** What a new variant starts from: the variables of the others, with nothing in them. */
+/** The draft of a new variant: the variables of the others, or those that Deliver sends, with nothing in them. */
 const blankOf = (template: Template): Draft => {
   const [like] = template.variants
   return {
@@ -55,7 +55,11 @@ const blankOf = (template: Template): Draft => {
     name: "",
     active: false,
     variables: like === undefined
-      ? [{ name: "subject", format: "text", source: "" }, { name: "body_html", format: "html", source: "" }]
+      ? [
+        { name: "subject", format: "text", source: "" },
+        { name: "preheader", format: "text", source: "" },
+        { name: "body", format: "html", source: "" },
+      ]
       : Object.keys(like.vars).map((name) => ({
         name,
         format: Object.hasOwn(like.formats, name) ? like.formats[name]! : "text",
