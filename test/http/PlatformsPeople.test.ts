@@ -55,6 +55,8 @@ suiteOnPlatforms("Events about people without a message", (server) => {
         status: "attributed",
       })
       assert.deepInclude(await org.outcomes(), { unsubscribe: 1, negative: 1 })
+      const { body } = await org.manage("GET", "/suppressions/U%40example.com")
+      assert.deepStrictEqual(body.suppressions.map(({ reason }: Json) => reason), ["unsubscribe"], slug)
       const story = (await org.manage("GET", "/stories?user_id=u")).body
       const told = story.decisions.find((one: Json) => one.tracking_id === "last").events
       assert.deepStrictEqual(told.map(({ effect, event }: Json) => [event, effect]), [["unsubscribe", "counted"]])

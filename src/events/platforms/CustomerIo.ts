@@ -18,6 +18,7 @@ import {
 } from "../Reading.ts"
 import { channelOf } from "../Recipient.ts"
 import type { Normalize } from "../Sources.ts"
+import * as Klaviyo from "./Klaviyo.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["sent", "sent"],
@@ -123,10 +124,11 @@ const read = (item: unknown, receivedAt: number): Outcome => {
  * Reads Customer.io's reporting webhooks: an event per body; a list of them is taken too. `sent` events carry our id when
  * the webhook is set to include the body's content, clicks in their URL; all others are told by `delivery_id`.
  * Source: `providers.md` 4. The document names no fields for a digest: it is of metric, object type, time, delivery,
- * person, and link or response.
+ * person, and link or response. Bodies of Klaviyo, the alternate platform of this source, are told by their envelope.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Customer.io")
   if (!("json" in parsed)) return parsed
+  if (Klaviyo.isKlaviyo(parsed.json)) return Klaviyo.normalize(parsed.json, receivedAt)
   return collect(itemsOf(parsed.json), (item) => read(item, receivedAt))
 }

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Buffer } from "node:buffer"
 import * as BearerToken from "./BearerToken.ts"
 import * as Verdict from "./Verdict.ts"
 
@@ -7,7 +8,8 @@ export const Settings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
    * `signature` unless set. `token` is for Segment's extensible webhooks, RudderStack and mParticle, which send a header
-   * as their customer writes it; each secret must then be ASCII without spaces.
+   * as their customer writes it; each secret must then be ASCII without spaces. After `Basic`, the secret is `user:password`
+   * or the Base64 of that.
    */
   scheme: Schema.optionalKey(Schema.Literals(["signature", "token"])),
   /** Where the token is: `authorization` unless set. */
@@ -36,6 +38,7 @@ export interface FirstElement {
 }
 
 const quote = 0x22
+const colon = 0x3a
 const backslash = 0x5c
 const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
@@ -95,8 +98,34 @@ const checkSignature = (settings: Settings, headers: Verdict.Headers, body: Uint
   )
 }
 
+/** Whether a secret is what stands after `Basic`: the Base64 of a user and a password. */
+const isCredentials = (secret: string): boolean => {
+  const decoded = Verdict.base64Of(secret)
+  return decoded !== undefined && decoded.includes(colon)
+}
+
+/** The credentials of `Authorization: Basic`; undefined for another header. */
+const basicOf = (headers: Verdict.Headers, name: string): string | undefined =>
+  Object.hasOwn(headers, name) ? /^basic +(\S+)$/i.exec(headers[name]!.trim())?.[1] : undefined
+
+const checkToken = (settings: Settings, headers: Verdict.Headers): Verdict.Verdict => {
+  const name = settings.header ?? "authorization"
+  const presented = basicOf(headers, name)
+  if (presented === undefined) {
+    return BearerToken.checkToken(settings, { schemes: ["bearer"], bare: true, encoded: [] }, headers)
+  }
+  const secrets = Verdict.usable(settings.secrets)
+  if (secrets.length === 0) return Verdict.noSecret
+  let fits = false
+  for (const secret of secrets) {
+    const credentials = isCredentials(secret) ? secret : Buffer.from(secret, "utf8").toString("base64")
+    if (Verdict.sameText(presented, credentials)) fits = true
+  }
+  return fits
+    ? Verdict.accepted
+    : Verdict.refused(`The credentials in the header ${name} are not those that were set up`)
+}
+
 /** HMAC-SHA1, in hexadecimal digits, over the body or, of an array, its first element; or a token. No time is signed. */
 export const check: Verdict.Check<Settings> = (settings, headers, body) =>
-  settings.scheme === "token"
-    ? BearerToken.checkToken(settings, { schemes: ["bearer"], bare: true, encoded: [] }, headers)
-    : checkSignature(settings, headers, body)
+  settings.scheme === "token" ? checkToken(settings, headers) : checkSignature(settings, headers, body)

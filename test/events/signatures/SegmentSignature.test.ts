@@ -94,6 +94,19 @@ describe("SegmentSignature", () => {
     assert.isFalse(check(settings, { authorization: `Bearer ${secret}` }, bytes(other), 0).ok)
   })
 
+  it("takes credentials after Basic, set up as user and password or as they are sent", () => {
+    const sent = btoa("parlance:s3cret-0123456789")
+    for (const one of ["parlance:s3cret-0123456789", sent]) {
+      const token = { secrets: ["old-0123456789", one], scheme: "token" } as const
+      assert.isTrue(check(token, { authorization: `Basic ${sent}` }, bytes(other), 0).ok, one)
+      assert.isTrue(check(token, { authorization: `basic  ${sent}` }, bytes(other), 0).ok, one)
+      for (const wrong of ["Basic", "Basic ", `Basic ${sent}x`, `Basic ${btoa("parlance:")}`, `Basic ${btoa(sent)}`]) {
+        assert.isFalse(check(token, { authorization: wrong }, bytes(other), 0).ok, wrong)
+      }
+    }
+    assert.isFalse(check({ secrets: [], scheme: "token" }, { authorization: `Basic ${sent}` }, bytes(other), 0).ok)
+  })
+
   it("does not let a token be set up that no header can have", () => {
     const decode = Schema.decodeUnknownSync(Settings)
     assert.deepStrictEqual(decode({ secrets: ["Schlüssel 1"] }), { secrets: ["Schlüssel 1"] })

@@ -1,0 +1,83 @@
+import type { EventName } from "../../domain/Event.ts"
+import { collect, faulty, ignored, type Outcome } from "../Items.ts"
+import {
+  find,
+  instantOf,
+  isItem,
+  type Item,
+  keyOf,
+  linkOf,
+  memberOf,
+  nameOf,
+  objectOf,
+  textOf,
+  trackingIdOf,
+} from "../Reading.ts"
+import { recipientOf } from "../Recipient.ts"
+import type { Normalized } from "../../domain/Event.ts"
+
+/** Topics of metrics about messages, lowercase and without `event:klaviyo.`. */
+const topics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
+  ["received_email", "delivered"],
+  ["email_delivered", "delivered"],
+  ["opened_email", "open"],
+  ["clicked_email", "click"],
+  ["bounced_email", "bounce"],
+  ["dropped_email", "failed"],
+  ["marked_email_as_spam", "spam"],
+  ["unsubscribed_from_email_marketing", "unsubscribe"],
+  ["sent_sms", "sent"],
+  ["received_sms", "delivered"],
+  ["clicked_sms", "click"],
+  ["failed_to_deliver_sms", "failed"],
+  ["unsubscribed_from_sms_marketing", "unsubscribe"],
+])
+
+const prefix = "event:klaviyo."
+const emailKeys = ["email_address", "Recipient Email Address", "Email", "email", "$email"]
+const urlKeys = ["URL", "url", "link_url", "href"]
+
+/** Whether a body has the envelope of a Klaviyo system webhook. */
+export const isKlaviyo = (json: unknown): json is Item => {
+  if (!isItem(json) || !Array.isArray(json["data"])) return false
+  const [first] = json["data"] as ReadonlyArray<unknown>
+  return first === undefined ? isItem(json["meta"]) : isItem(first) && typeof first["topic"] === "string"
+}
+
+const read = (item: unknown, receivedAt: number): Outcome => {
+  if (!isItem(item)) return faulty("must be an object")
+  const stated = nameOf(item["topic"])
+  if (stated === undefined) return faulty('has no topic, such as "event:klaviyo.opened_email"')
+  const topic = stated.trim().toLowerCase()
+  const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined
+  const event = name === undefined ? undefined : topics.get(name)
+  if (event === undefined) return ignored(`the topic ${JSON.stringify(stated)} is not about a message's effect`)
+
+  const payload = memberOf(objectOf(item["payload"]) ?? {}, "data")
+  const attributes = memberOf(payload, "attributes")
+  const properties = memberOf(attributes, "event_properties")
+  const profile = memberOf(memberOf(memberOf(payload, "relationships"), "profile"), "data")
+  const trackingId = nameOf(properties["tracking_id"]) ?? find([properties], urlKeys, trackingIdOf)
+  const user = find([properties], emailKeys, nameOf) ?? nameOf(profile["id"])
+  if (trackingId === undefined && user === undefined) {
+    return faulty("names neither a tracking_id nor a person, so that it belongs to no message")
+  }
+  return {
+    event,
+    trackingId,
+    templateId: undefined,
+    user,
+    key: keyOf(item, textOf(item["external_id"])),
+    occurredAt: instantOf(find([attributes], ["datetime", "timestamp"], textOf), receivedAt),
+    automated: properties["machine_open"] === true || properties["machine_open"] === "true",
+    link: find([properties], urlKeys, linkOf),
+    ...recipientOf({ event, user }, !name!.includes("sms"), [properties], emailKeys),
+  }
+}
+
+/**
+ * Reads a Klaviyo system webhook, `{"meta", "data": [{topic, external_id, payload}]}`, whose payloads are those of its Get
+ * Event endpoint. Every metric of an account is a topic, so unknown ones are ignored. Source: `providers.md` 4, Klaviyo.
+ */
+export const normalize = (json: Item, receivedAt: number): Normalized =>
+  collect({ items: json["data"] as ReadonlyArray<unknown>, list: "/data" }, (item) => read(item, receivedAt))

@@ -1,0 +1,41 @@
+import * as Verdict from "./Verdict.ts"
+
+const timestampName = "klaviyo-timestamp"
+
+/** Present on every request of a Klaviyo system webhook, and on no other. */
+export const signatureName = "klaviyo-signature"
+
+/** Unix seconds of a timestamp as Klaviyo writes it: an HTTP date, ISO 8601 or Unix seconds. */
+const secondsOf = (text: string): number | undefined => {
+  if (text.length > 64) return undefined
+  const millis = /^\d{1,12}$/.test(text) ? Number(text) * 1_000 : Date.parse(text)
+  return Number.isFinite(millis) ? Math.floor(millis / 1_000) : undefined
+}
+
+/**
+ * HMAC-SHA256, in hexadecimal digits, over the body followed by the timestamp as sent. `toleranceSeconds` is how far the
+ * timestamp may be from now; null: any. Source: `providers.md` 4, Klaviyo.
+ */
+export const check = (
+  secrets: ReadonlyArray<string>,
+  toleranceSeconds: number | null,
+  headers: Verdict.Headers,
+  body: Uint8Array,
+  now: number,
+): Verdict.Verdict => {
+  const signature = Verdict.headerOf(headers, signatureName)
+  if ("fault" in signature) return signature.fault
+  const timestamp = Verdict.headerOf(headers, timestampName)
+  if ("fault" in timestamp) return timestamp.fault
+  const bytes = Verdict.hexOf(signature.value, 32)
+  if (bytes === undefined) {
+    return Verdict.refused(`The header ${signatureName} must be one text of 64 hexadecimal digits`)
+  }
+  const seconds = secondsOf(timestamp.value)
+  if (seconds === undefined) return Verdict.refused(`The header ${timestampName} must be one time`)
+  const fault = Verdict.timeFault(timestampName, String(Math.max(0, seconds)), now, toleranceSeconds)
+  if (fault !== undefined) return fault
+  return Verdict.isHmac("sha256", secrets, [body, timestamp.value], bytes)
+    ? Verdict.accepted
+    : Verdict.mismatch(`signature in ${signatureName}`)
+}
