@@ -1,6 +1,7 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, type Outcome } from "../Items.ts"
 import {
+  emailOf,
   find,
   instantOf,
   isItem,
@@ -13,7 +14,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { recipientOf } from "../Recipient.ts"
+import { channelOf } from "../Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 
 /** Topics of metrics about messages, lowercase and without `event:klaviyo.`. */
@@ -67,11 +68,12 @@ const read = (item: unknown, receivedAt: number): Outcome => {
     trackingId,
     templateId: undefined,
     user,
+    ...emailOf({ event, trackingId }, find([properties], emailKeys, nameOf)),
     key: keyOf(item, textOf(item["external_id"])),
     occurredAt: instantOf(find([attributes], ["datetime", "timestamp"], textOf), receivedAt),
     automated: properties["machine_open"] === true || properties["machine_open"] === "true",
     link: find([properties], urlKeys, linkOf),
-    ...recipientOf({ event, user }, !name!.includes("sms"), [properties], emailKeys),
+    ...channelOf(event, !name!.includes("sms")),
   }
 }
 
