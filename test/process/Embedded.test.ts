@@ -70,8 +70,9 @@ describe.runIf(isLinux)("The embedded database", () => {
               if (round % 3 !== 0) process.kill(server, "SIGKILL")
               // A server that is killed alone is started again by the service, which goes on.
               if (round % 3 === 1) {
+                // Its processes for single connections may answer for a while.
+                await waitUntil("another server runs", () => ![undefined, server].includes(serverOn(env)))
                 await goOn()
-                assert.notStrictEqual(serverOn(env), server)
               }
               service.kill("SIGKILL")
               await service.ended
