@@ -212,6 +212,7 @@ export const bound = (
     openConnections.updateUnsafe(table.open, unlabelled)
   }
 
+  openConnections.updateUnsafe(0, unlabelled)
   const timer: unknown = setInterval(sweep, rules.sweepMillis)
   // The process may end although this runs.
   if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()

@@ -47,7 +47,7 @@ describe("Results and overview in the console", () => {
     const answer = await running.service.request("/api/webhook/events/trouble", {
       method: "POST",
       headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify([{ event: "click" }]),
+      body: JSON.stringify([{ event: "click" }, { event: "click", tracking_id: "unknown" }]),
     })
     assert.strictEqual(answer.status, 200, await answer.text())
     await running.run(settle("trouble", "mute"))

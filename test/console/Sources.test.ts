@@ -4,7 +4,7 @@ import { settingsOf } from "../../src/events/signatures/Verify.ts"
 import { platforms, type Segment } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess } from "../support/service.ts"
+import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
@@ -112,7 +112,16 @@ describe("Webhook sources in the console", () => {
     assert.include(text, "partly understood")
     assert.include(text, "&lt;script>document.title=")
     assert.notInclude(text, "<script>document.title=")
-    assert.include(text, "not understood")
+    const refused = await service.request(`/api/webhook/provider_d/${slug}`, {
+      method: "POST",
+      headers: { authorization: "Bearer segment-token", "content-type": "application/json" },
+      body: JSON.stringify({ batch: [7] }),
+    })
+    assert.strictEqual(refused.status, 200, await refused.text())
+    await waitUntil("the body has been looked at", async () => {
+      const inbox = await viewer.get(`/console/o/${slug}/sources/provider_d/inbox`)
+      return inbox.text.includes("not understood")
+    })
     assert.strictEqual((await viewer.get(`/console/o/${slug}/sources/events/inbox?before=x&all=y`)).status, 200)
   })
 

@@ -52,7 +52,10 @@ suiteOnService("Limits of keys", (bench) => {
     assert.isTrue(standingOf(first.headers).reset > 50 && standingOf(first.headers).reset <= 63)
     // Other calls, also those that cannot be answered, count as one each; a batch as its items.
     assert.strictEqual(standingOf((await call("GET", `/api/generate/${org.slug}`)).headers).remaining, 8)
-    const event = await call("POST", `/api/webhook/events/${org.slug}`, [{ event: "open" }, { event: "click" }])
+    const event = await call("POST", `/api/webhook/events/${org.slug}`, [
+      { event: "open", tracking_id: "unknown" },
+      { event: "click", tracking_id: "unknown" },
+    ])
     assert.strictEqual(event.status, 200)
     assert.strictEqual(standingOf(event.headers).remaining, 7)
     const two = await batch(2)

@@ -74,6 +74,11 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
       hint: "An address that takes opt-outs by mail.",
       further: true,
     },
+    "unsubscribe.one_click": {
+      label: "Unsubscribe link of this service",
+      hint: "For all templates, in place of an address above. Without it, templates choose.",
+      further: true,
+    },
     client_name: { label: "Own name (EHLO)", hint: "How this service names itself to the server.", further: true },
     connections: { label: "Sessions at once", hint: "1 to 20; 5 unless set.", further: true },
     ...variables,
