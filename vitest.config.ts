@@ -1,16 +1,23 @@
 import { defineConfig } from "vitest/config"
 
-/** Tests over processes, browsers and containers, long storms and hostile trials: `deno task test:system`. */
+/** Tests of whole processes, browsers and containers, and long storms and simulations: `deno task test:system`. */
 const system = [
+  "test/accounts/AccountCommand.test.ts",
   "test/browser/**/*.test.ts",
   "test/cli/**/*.test.ts",
   "test/console/Crawl.test.ts",
-  "test/demo/Demo.test.ts",
   "test/container/**/*.test.ts",
+  "test/delivery/DispatcherNodes.test.ts",
+  "test/demo/Demo.test.ts",
   "test/hostile/**/*.test.ts",
   "test/http/Fuzz.test.ts",
   "test/process/**/*.test.ts",
   "test/readme/**/*.test.ts",
+  "test/results/PropensityGain.test.ts",
+  "test/simulation/Run.test.ts",
+  "test/store/ConnectFailure.test.ts",
+  "test/store/Encryption.test.ts",
+  "test/telemetry/Nodes.test.ts",
 ]
 
 /** Lines that begin with `Skipped: `, which say why a part of the tests does not run on this machine. */
