@@ -122,16 +122,19 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     await page.getByText("The source has been disabled.").waitFor()
     assert.isAtLeast(await report(), 400)
 
-    await org.post("/api/webhook/events/mended", { kind: "MailRead", who: { id: "order-1001" }, no: 1 })
+    // Only the second item is known without a mapping. A body of which nothing is known is refused, and not kept.
+    const read = (no: number) => ({ kind: "MailRead", who: { id: "order-1001" }, no })
+    const known = { event: "open", tracking_id: "order-1001", event_id: 2 }
+    await org.post("/api/webhook/events/mended", [read(1), { ...read(2), ...known }])
     await page.goto(`${tried.service().url}/console/o/mended/sources/events`)
     await page.getByRole("main").getByRole("link", { name: "Inbox" }).click()
     const body = page.locator(".card").filter({ hasText: "Body" }).first()
     await waitUntil("it has been looked at", async () => {
       await page.reload()
-      return await body.getByText("not understood").count() > 0
+      return await body.getByText("partly understood").count() > 0
     })
     await body.getByText("Show the body").click()
-    await body.getByText('"id": "order-1001"').waitFor()
+    await body.getByText('"id": "order-1001"').first().waitFor()
     await body.getByText("Show the headers").click()
     await body.getByText("application/json").waitFor()
     assert.notInclude(await page.content(), org.key, "no key is kept with them")
@@ -154,7 +157,8 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     await page.getByText("The body is looked at again.").waitFor()
     await waitUntil("it is understood", async () => {
       await page.reload()
-      return (await body.innerText()).includes("understood") && (await body.innerText()).includes("new events: 1")
+      const text = await body.innerText()
+      return text.includes("understood") && !text.includes("partly") && text.includes("new events: 1")
     })
     await context.close()
   })

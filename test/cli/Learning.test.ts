@@ -182,6 +182,7 @@ describe("parlance learning on a database that no service uses", () => {
           faults: [],
           written: false,
           send_times: { people: 0, differences: 0 },
+          even_split_differences: 0,
           differences: [],
         })
       })),
