@@ -91,7 +91,13 @@ const test = Command.make(
   Effect.fnUntraced(function* ({ name }) {
     const client = yield* ManagementClient
     const result = yield* client.delivery.testConnection({ params: { org: yield* organization, connection: name } })
-    yield* print(result, `${result.ok ? "It works" : "It does not work"}: ${result.detail}`)
+    yield* print(
+      result,
+      [
+        `${result.ok ? "It works" : "It does not work"}: ${result.detail}`,
+        ...result.warnings.map((warning) => `Warning: ${warning}`),
+      ].join("\n"),
+    )
     if (!result.ok) process.exitCode = 1
   }),
 ).pipe(

@@ -62,8 +62,8 @@ export interface ActiveConnection {
   readonly name: string
   readonly platform: PlatformName
   readonly paused: boolean
-  /** Variables that become parts of an e-mail; empty for the default names. */
-  readonly variables: typeof Variables.Type
+  /** Variables that become parts of an e-mail, empty for the default names; undefined: it takes variables of any name. */
+  readonly variables: typeof Variables.Type | undefined
   /** Changes whenever anything is entered anew. */
   readonly version: string
 }
@@ -144,8 +144,7 @@ export class Connections extends Context.Service<Connections, {
         if (row === undefined) inUse.delete(org)
         else {
           const { name, paused, platform, settings, updatedAt } = row
-          // Checked when it was entered.
-          const variables = (settings["variables"] ?? {}) as typeof Variables.Type
+          const variables = platforms[platform].variables(settings)
           inUse.set(org, { name, platform, paused, variables, version: `${name} ${updatedAt.getTime()}` })
         }
       }))

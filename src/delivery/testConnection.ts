@@ -1,19 +1,39 @@
 import { Duration, Effect } from "effect"
 import type { ConnectionNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import type { TemplateView, Views } from "../templates/Views.ts"
 import type { TestResult } from "./Connection.ts"
+import { platforms } from "./connections/Platforms.ts"
 import type { Connections } from "./Connections.ts"
+import { type NamedVariant, sendWarnings } from "./Sendable.ts"
 
 /** How long a platform may take. */
 const patience = Duration.seconds(30)
 
-/** Tries a connection out without sending anything to anybody. */
-export const testConnection = (
+/** A test of credentials and settings, with warnings about content that cannot be sent through the connection. */
+export interface ConnectionTest extends TestResult {
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** The variants that Deliver may choose: switched on, of templates that are not archived. */
+function* variantsInUse(templates: Iterable<TemplateView>): Iterable<NamedVariant> {
+  for (const { archived, id: template, variants } of templates) {
+    if (archived) continue
+    for (const { active, formats, id, vars } of variants) {
+      if (active) yield { name: `${template} / ${id}`, formats, vars }
+    }
+  }
+}
+
+/** Tests a connection without sending anything to anybody, and looks for variants that cannot be sent through it. */
+export const testConnection = Effect.fn("testConnection")(function* (
   connections: Connections["Service"],
+  views: Views["Service"],
   org: OrgSlug,
   name: string,
-): Effect.Effect<TestResult, ConnectionNotFound> =>
-  connections.open(org, name).pipe(
+): Effect.fn.Return<ConnectionTest, ConnectionNotFound> {
+  const { platform, settings } = yield* connections.get(org, name)
+  const result = yield* connections.open(org, name).pipe(
     Effect.flatMap(({ test }) => test),
     Effect.scoped,
     Effect.timeoutOrElse({
@@ -22,3 +42,6 @@ export const testConnection = (
     }),
     Effect.catchTag("NotOpened", ({ reason }) => Effect.succeed({ ok: false, detail: reason })),
   )
+  const variables = platforms[platform].variables(settings)
+  return { ...result, warnings: sendWarnings(variantsInUse(views.templates(org).values()), variables) }
+})

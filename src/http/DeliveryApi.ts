@@ -169,11 +169,18 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     ),
     HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
       params: connectionPath,
-      success: Schema.Struct({ ok: Schema.Boolean, detail: Schema.String }),
+      success: Schema.Struct({
+        ok: Schema.Boolean,
+        detail: Schema.String,
+        warnings: Schema.Array(Schema.String).annotate({
+          description: "Variants without a subject or a body, which Deliver cannot send through this connection",
+        }),
+      }),
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
     }).annotate(OpenApi.Summary, "Tries a connection").annotate(
       OpenApi.Description,
-      "Tries credentials and settings against the platform, without sending anything.",
+      "Tries credentials and settings against the platform, without sending anything. `warnings` name the variants that " +
+        "are switched on and cannot be sent through this connection; they do not change `ok`.",
     ),
     HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
       params: path,

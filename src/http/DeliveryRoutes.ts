@@ -11,6 +11,7 @@ import { type Delivery, type DeliveryDetail, DeliveryState } from "../delivery/D
 import { DeliveryRates } from "../delivery/DeliveryRates.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
+import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
 import { body, existing, hoursOf, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
@@ -81,6 +82,7 @@ export const layer = HttpApiBuilder.group(
     const connections = yield* Connections
     const deliveries = yield* Deliveries
     const rates = yield* DeliveryRates
+    const views = yield* Views
 
     const connectionToWire = (org: string, setup: ConnectionSetup): Wire.Connection => ({
       name: setup.name,
@@ -116,7 +118,7 @@ export const layer = HttpApiBuilder.group(
       .handle("testConnection", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          return yield* testConnection(connections, org, lookedUp(params.connection))
+          return yield* testConnection(connections, views, org, lookedUp(params.connection))
         }).pipe(toProblems))
       .handleRaw(
         "listDeliveries",

@@ -60,6 +60,15 @@ describe("parlance connection and deliver", () => {
           secrets: ["signing_secret"],
         })
         assert.include(yield* text(["connection", "test", "main"]), "It works")
+        yield* text(["template", "create", "cart"])
+        yield* text(["variant", "create", "cart", "bare", "--var", "subject=Hi"])
+        const smtp = JSON.stringify({ host: "127.0.0.1", port: 9, tls: "none", from: "news@example.com" })
+        yield* text(["connection", "set", "mail", "--platform", "smtp", "--settings", smtp])
+        assert.match(
+          yield* fails(["connection", "test", "mail"]),
+          /Warning: Deliver cannot send the variant cart \/ bare/,
+        )
+        yield* text(["connection", "remove", "mail"])
         assert.include(yield* text(["connection", "pause", "main"]), "resume")
         assert.isTrue((yield* json(["connection", "list"]))[0].paused)
         assert.include(yield* text(["connection", "resume", "main"]), "sends again")

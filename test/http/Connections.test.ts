@@ -111,6 +111,21 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.strictEqual(bench.server.arrivals.length, before)
   })
 
+  it("tells with the test of a connection which variants cannot be sent through it", async () => {
+    const org = await bench.sender("warned")
+    const test = async () => (await org.manage("POST", "/connections/main/test")).json
+    assert.deepStrictEqual((await test()).warnings, [], "a webhook takes variables of any name")
+    const settings = { host: "127.0.0.1", port: 9, tls: "none", from: "news@example.com" }
+    await org.manage("PUT", "/connections/mail", { platform: "smtp", settings })
+    const mail = async () => (await org.manage("POST", "/connections/mail/test")).json
+    const [warning, ...others] = (await mail()).warnings
+    assert.match(warning, /^Deliver cannot send the variant t \/ a: it has no body\. /)
+    assert.deepStrictEqual(others, [])
+    const body_html = { vars: { subject: "Hi", body_html: "<p>Hi</p>" }, formats: { body_html: "html" } }
+    assert.strictEqual((await org.manage("PATCH", "/templates/t/variants/a", body_html)).status, 200)
+    assert.deepStrictEqual((await mail()).warnings, [])
+  })
+
   it("shows what is the matter with a connection until it works again", async () => {
     const server = await startReceiver({ fault: () => ({ status: 403, body: { error: "account closed" } }) })
     const org = await bench.sender("trouble", { connection: { settings: { url: server.url }, paused: false } })

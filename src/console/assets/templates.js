@@ -46,6 +46,13 @@ if (form !== null) {
     status.textContent = faults.length === 0 ? "" : `To correct: ${faults.length}`
   }
 
+  /** Shows the warning about content that cannot be sent, as the preview has it. */
+  const warn = (text) => {
+    const place = document.getElementById("send-warning")
+    place.hidden = text === ""
+    if (place.firstElementChild.textContent !== text) place.firstElementChild.textContent = text
+  }
+
   const fit = (shown) => {
     const height = shown.contentDocument?.documentElement?.scrollHeight ?? 0
     if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
@@ -70,8 +77,9 @@ if (form !== null) {
       frame.classList.remove("coming")
       fit(frame)
       frame.contentWindow.scrollTo(0, top)
-      const isPreview = body.querySelector("main.preview") !== null
-      if (!isPreview) return
+      const shown = body.querySelector("main.preview")
+      if (shown === null) return
+      warn(shown.dataset.warning)
       place([...body.querySelectorAll("[data-fault]")].map(({ dataset }) => ({
         at: dataset.fault,
         detail: dataset.detail,

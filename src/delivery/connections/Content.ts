@@ -36,22 +36,36 @@ export const linkParts = (
   }
 }
 
+/** Names of the variables that become each part of an e-mail; undefined for a part that has no variable. */
+const partNames = (
+  { formats, vars }: Pick<Message, "formats" | "vars">,
+  { body = "body", html = "html", preheader = "preheader", subject = "subject", text = "text" }: typeof Variables.Type,
+) => {
+  // The names are an administrator's, and `constructor` is a member of every object.
+  const present = (...names: ReadonlyArray<string>) => names.find((name) => Object.hasOwn(vars, name))
+  const isHtml = Object.hasOwn(formats, body) && formats[body] === "html"
+  return {
+    subject: present(subject),
+    html: isHtml ? present(body, html, "body_html") : present(html, "body_html"),
+    text: isHtml ? present(text) : present(text, body),
+    preheader: present(preheader),
+  }
+}
+
 /**
  * The parts of an e-mail among a message's variables: `subject`; `body`, html or text as its format says; `html`, which is
  * html whatever its format, and `body_html` in its place; `text` and `preheader`. Fails with what is missing, to stand after "The message".
  */
 export const contentOf = (
-  { formats, vars }: Pick<Message, "formats" | "vars">,
-  { body = "body", html = "html", preheader = "preheader", subject = "subject", text = "text" }: typeof Variables.Type =
-    {},
+  message: Pick<Message, "formats" | "vars">,
+  variables: typeof Variables.Type = {},
 ): Result.Result<Content, string> => {
-  // The names are an administrator's, and `constructor` is a member of every object.
-  const valueOf = (name: string) => Object.hasOwn(vars, name) ? vars[name]?.toWellFormed() : undefined
-  const stated = valueOf(subject)
-  const main = valueOf(body)
-  const isHtml = Object.hasOwn(formats, body) && formats[body] === "html"
-  const htmlBody = (isHtml ? main : undefined) ?? valueOf(html) ?? valueOf("body_html")
-  const textBody = valueOf(text) ?? (isHtml ? undefined : main)
+  const names = partNames(message, variables)
+  const valueOf = (name: string | undefined) => name === undefined ? undefined : message.vars[name]?.toWellFormed()
+  const { body = "body", html = "html", subject = "subject", text = "text" } = variables
+  const stated = valueOf(names.subject)
+  const htmlBody = valueOf(names.html)
+  const textBody = valueOf(names.text)
   const lacking = [
     ...(stated === undefined || lineOf(stated) === "" ? [`no subject (the variable ${JSON.stringify(subject)})`] : []),
     ...(htmlBody === undefined && textBody === undefined
@@ -62,6 +76,22 @@ export const contentOf = (
     subject: lineOf(stated),
     html: htmlBody,
     text: textBody,
-    preheader: valueOf(preheader),
+    preheader: valueOf(names.preheader),
   })
+}
+
+/**
+ * The parts without which the messages of a variant cannot be sent, judged by its Liquid sources: a variable that is blank
+ * or does not exist. A subject that renders as nothing is not noticed here.
+ */
+export const missingParts = (
+  variant: Pick<Message, "formats" | "vars">,
+  variables: typeof Variables.Type = {},
+): { readonly subject: boolean; readonly body: boolean } => {
+  const { html, subject, text } = partNames(variant, variables)
+  const isWritten = (name: string | undefined) => name !== undefined && /\S/.test(variant.vars[name]!)
+  return {
+    subject: subject === undefined || lineOf(variant.vars[subject]!) === "",
+    body: !isWritten(html) && !isWritten(text),
+  }
 }

@@ -4,6 +4,7 @@ import type { Composer } from "../Composer.ts"
 import type { Connection, ConnectionInput, Faults } from "../Connection.ts"
 import * as Braze from "./Braze.ts"
 import * as CustomerIo from "./CustomerIo.ts"
+import type { Variables } from "./Entry.ts"
 import * as Iterable from "./Iterable.ts"
 import * as Sfmc from "./Sfmc.ts"
 import * as Smtp from "./Smtp.ts"
@@ -18,7 +19,17 @@ export interface Platform {
   readonly faults: (input: ConnectionInput) => Faults
   /** Opens a connection; connects to nothing yet. Fails with the faults of an input that `faults` finds fault with. */
   readonly make: (input: ConnectionInput) => Opened
+  /**
+   * Variables that become the parts of an e-mail, of settings without faults. Undefined where a campaign or a server of the
+   * organization has the content and takes variables of any name.
+   */
+  readonly variables: (settings: ConnectionInput["settings"]) => typeof Variables.Type | undefined
 }
+
+/** The setting `variables` of a platform whose messages have a subject and a body. */
+const ofEmail: Platform["variables"] = (settings) => settings["variables"] ?? {}
+
+const ofAnyName: Platform["variables"] = () => undefined
 
 const platform = <Settings, Secrets>({ decode, make }: {
   readonly decode: (
@@ -28,7 +39,8 @@ const platform = <Settings, Secrets>({ decode, make }: {
     settings: Settings,
     secrets: Secrets,
   ) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer>
-}): Platform => ({
+}, variables: Platform["variables"]): Platform => ({
+  variables,
   faults: (input) => {
     const decoded = decode(input)
     return Result.isFailure(decoded) ? decoded.failure : []
@@ -43,12 +55,12 @@ const platform = <Settings, Secrets>({ decode, make }: {
 
 /** By the name in paths, settings and tables. */
 export const platforms = {
-  smtp: platform(Smtp),
-  braze: platform(Braze),
-  iterable: platform(Iterable),
-  customerio: platform(CustomerIo),
-  sfmc: platform(Sfmc),
-  webhook: platform(Webhook),
+  smtp: platform(Smtp, ofEmail),
+  braze: platform(Braze, (settings) => "transactional_campaign_id" in settings ? undefined : ofEmail(settings)),
+  iterable: platform(Iterable, ofAnyName),
+  customerio: platform(CustomerIo, ofEmail),
+  sfmc: platform(Sfmc, ofAnyName),
+  webhook: platform(Webhook, ofAnyName),
 } as const satisfies Readonly<Record<string, Platform>>
 
 export type PlatformName = keyof typeof platforms

@@ -3,11 +3,11 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import type { TestResult } from "../../../delivery/Connection.ts"
 import { Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
-import { testConnection } from "../../../delivery/testConnection.ts"
+import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
+import { Views } from "../../../templates/Views.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -66,6 +66,7 @@ const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zo
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const connections = yield* Connections
+  const views = yield* Views
 
   const isInUse = (visit: Visit, { name }: ConnectionSetup) => connections.active(visit.org.slug)?.name === name
 
@@ -256,7 +257,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     visit: Visit,
     sent?: Fields,
     found: ReadonlyArray<Fault> = [],
-    tested?: TestResult,
+    tested?: ConnectionTest,
   ) {
     const { can, org, session } = visit
     const setup = yield* existing(visit)
@@ -297,6 +298,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
             </Note>
           )}
+          {tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>)}
           <ErrorSummary faults={faults} labels={labels(setup.platform)} />
           <Card>
             <div class="stack">
@@ -437,7 +439,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "testConnection",
       Effect.fnUntraced(function* (visit) {
         const { name } = yield* existing(visit)
-        return yield* show(visit, undefined, [], yield* testConnection(connections, visit.org.slug, name))
+        return yield* show(visit, undefined, [], yield* testConnection(connections, views, visit.org.slug, name))
       }),
     ),
     page(

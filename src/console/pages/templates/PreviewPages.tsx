@@ -3,6 +3,7 @@ import { Clock, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Preview, type PreviewAsk, Previews } from "../../../decisions/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
+import { Connections } from "../../../delivery/Connections.ts"
 import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../domain/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
@@ -27,6 +28,7 @@ import {
   sourcesOf,
 } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
+import { draftWarning } from "./SendNote.tsx"
 import { labelsOf } from "./VariantEditor.tsx"
 import { seasonText } from "./Words.ts"
 
@@ -92,6 +94,7 @@ export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { route } = yield* RawRoutes
+  const connections = yield* Connections
   const previews = yield* Previews
   const templates = yield* Templates
   const views = yield* Views
@@ -156,7 +159,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       at: "Sample time",
     }
     return (
-      <main class="preview">
+      <main class="preview" data-warning={draftWarning(connections, org.slug, draft)}>
         <h1 class="visually-hidden">Preview</h1>
         {all.length === 0 ? null : (
           <div class="note bad">

@@ -5,6 +5,7 @@ import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { Previews } from "../../../decisions/Previews.ts"
+import { Connections } from "../../../delivery/Connections.ts"
 import * as Json from "../../../domain/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
@@ -23,6 +24,7 @@ import { Console, type Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
+import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
@@ -73,6 +75,7 @@ const given = (
 /** One template: its variants side by side, and what was changed of it of late. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
+  const connections = yield* Connections
   const history = yield* ChangeHistory
   const previews = yield* Previews
   const templates = yield* Templates
@@ -162,6 +165,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         page: `${page}`,
       })}`
 
+    const warning = templateWarning(connections, org.slug, template)
     const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
     return {
       title: template.name,
@@ -203,6 +207,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </div>
             </Note>
           )}
+          {warning === "" ? null : <Note kind="warn">{warning}</Note>}
           <Card>
             <dl class="template-facts">
               <div>

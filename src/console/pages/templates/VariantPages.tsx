@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
+import { Connections } from "../../../delivery/Connections.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
@@ -29,6 +30,7 @@ import {
 } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
+import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
 import { seasonText } from "./Words.ts"
 
@@ -75,6 +77,7 @@ const blankOf = (template: Template): Draft => {
 /** Writing, copying, switching and removing variants. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
+  const connections = yield* Connections
   const sources = yield* SourceCheck
   const templates = yield* Templates
 
@@ -114,6 +117,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             )}
           />
           {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+          <DraftNote warning={draftWarning(connections, visit.org.slug, draft)} />
           <VariantEditor
             draft={draft}
             faults={faults}

@@ -1,0 +1,37 @@
+/** @jsxImportSource preact */
+import type { Connections } from "../../../delivery/Connections.ts"
+import { type NamedVariant, sendWarnings } from "../../../delivery/Sendable.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { Note } from "../../components/Note.tsx"
+import { type Draft, sourcesOf } from "./Draft.ts"
+
+/** Warnings for the connection in use. Without one the default names of the variables apply. */
+const warningsOf = (
+  connections: Connections["Service"],
+  org: string,
+  variants: ReadonlyArray<NamedVariant>,
+): string => {
+  const active = connections.active(org)
+  const warnings = sendWarnings(variants, active === undefined ? {} : active.variables)
+  return warnings.length === 0 ? "" : `${warnings.join(" ")} Generate is not affected.`
+}
+
+/** The warning about a variant in the editor that Deliver cannot send; empty for none, or before anything is written. */
+export const draftWarning = (connections: Connections["Service"], org: string, draft: Draft): string =>
+  draft.base === "" && draft.variables.every(({ source }) => source.trim() === "")
+    ? ""
+    : warningsOf(connections, org, [{ name: draft.name.trim() || "without a name", ...sourcesOf(draft) }])
+
+/** The warning about the variants of a template that are switched on and that Deliver cannot send; empty for none. */
+export const templateWarning = (
+  connections: Connections["Service"],
+  org: string,
+  { archived_at, variants }: Template,
+): string => archived_at !== null ? "" : warningsOf(connections, org, variants.filter(({ active }) => active))
+
+/** The place of the editor's warning: the preview's script replaces its text, so it exists without a warning too. */
+export const DraftNote = ({ warning }: { readonly warning: string }) => (
+  <div id="send-warning" hidden={warning === ""}>
+    <Note kind="warn" live>{warning}</Note>
+  </div>
+)

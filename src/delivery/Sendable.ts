@@ -1,0 +1,50 @@
+import type { Message } from "./Connection.ts"
+import { missingParts } from "./connections/Content.ts"
+import type { Variables } from "./connections/Entry.ts"
+
+/** A variant and the name by which a warning calls it. */
+export interface NamedVariant extends Pick<Message, "formats" | "vars"> {
+  readonly name: string
+}
+
+/** Variants that one warning names; the rest are counted. */
+const maxNamed = 10
+
+const listed = (names: ReadonlyArray<string>): string =>
+  names.slice(0, maxNamed).join(", ") + (names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "")
+
+/**
+ * Warnings about variants that Deliver cannot send, one for each set of missing parts. `variables` are those of the
+ * connection; undefined for a connection that takes variables of any name, about which there is no warning.
+ */
+export const sendWarnings = (
+  variants: Iterable<NamedVariant>,
+  variables: typeof Variables.Type | undefined,
+): ReadonlyArray<string> => {
+  if (variables === undefined) return []
+  const subject = JSON.stringify(variables.subject ?? "subject")
+  const body = JSON.stringify(variables.body ?? "body")
+  const groups = {
+    body: {
+      lack: "no body",
+      remedy: `Write the message in a variable ${body} with the format html.`,
+      names: new Array<string>(),
+    },
+    subject: { lack: "no subject", remedy: `Write it in a variable ${subject}.`, names: new Array<string>() },
+    both: {
+      lack: "no subject and no body",
+      remedy: `Write the subject in a variable ${subject}, and the message in a variable ${body} with the format html.`,
+      names: new Array<string>(),
+    },
+  }
+  for (const variant of variants) {
+    const missing = missingParts(variant, variables)
+    if (!missing.subject && !missing.body) continue
+    groups[missing.subject ? missing.body ? "both" : "subject" : "body"].names.push(variant.name)
+  }
+  return Object.values(groups).filter(({ names }) => names.length > 0).map(({ lack, names, remedy }) =>
+    names.length === 1
+      ? `Deliver cannot send the variant ${names[0]}: it has ${lack}. ${remedy}`
+      : `Deliver cannot send ${names.length} variants, because they have ${lack}: ${listed(names)}. ${remedy}`
+  )
+}
