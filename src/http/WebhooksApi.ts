@@ -119,8 +119,9 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       OpenApi.Description,
       "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
         "the secret in use, given again, changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
-        "are replaced whole, and names that the platform does not have are refused; a `mapping` of custom events replaces " +
-        "the default shape, CloudEvents and `conversions`.",
+        "are replaced whole, and names that the platform does not have are refused. Segment signs only the first item of a " +
+        "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
+        "replaces the default shape, CloudEvents and `conversions`.",
     ),
     HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
       params: sourcePath,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { adminToken } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
-import { iterable, whsec } from "./platformSenders.ts"
+import { iterable, segment, whsec } from "./platformSenders.ts"
 import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 
 suiteOnPlatforms("Setting platforms up", (server) => {
@@ -86,6 +86,35 @@ suiteOnPlatforms("Setting platforms up", (server) => {
       const { detail } = body.errors.find(({ pointer }: Json) => pointer === "/settings/secrets")
       assert.isTrue(detail.endsWith(`which has ${known}`), detail)
     }
+  })
+
+  it("accepts a batch of which Segment signed the first item only as its settings say", async () => {
+    const org = await organization("batches")
+    await org.put("segment", { secret: segment.secret("a") })
+    await org.decide("trk", "u")
+    const at = Date.now()
+    const items = ["send", "open", "click"] as const
+    const batch = items.map((kind) => segment.item(kind, { tracking: "trk", user: "u", name: "m", at }))
+    const body = JSON.stringify(batch)
+    const signed = segment.sign(segment.secret("a"), JSON.stringify(batch[0]))
+
+    const refused = await org.post("segment", body, signed)
+    assertProblem(refused, 401)
+    assert.match(refused.json.detail, /Only the first item.*unsigned_items/)
+    await org.put("segment", { settings: { unsigned_items: true } })
+    const accepted = await org.post("segment", body, signed)
+    assert.deepInclude(accepted.json, { status: "ok", received: 3 })
+    assertProblem(await org.post("segment", JSON.stringify(batch.toReversed()), signed), 401)
+    await org.taken()
+    assert.deepInclude(await org.outcomes(), { sent: 1, open: 1, click: 1 })
+
+    await org.put("segment", { settings: { unsigned_items: false } })
+    assertProblem(await org.post("segment", body, signed), 401)
+    await org.put("segment", { settings: { scheme: "token" } })
+    const withToken = { ...signed, authorization: `Bearer ${segment.secret("a")}` }
+    assert.deepInclude((await org.post("segment", body, withToken)).json, { status: "ok", received: 3 })
+    await org.taken()
+    assert.deepInclude(await org.outcomes(), { sent: 1, open: 1, click: 1 })
   })
 
   it("lets a source be changed that has settings of an earlier release", async () => {

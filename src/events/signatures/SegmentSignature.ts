@@ -15,8 +15,8 @@ export const Settings = Schema.Struct({
   /** Where the token is: `authorization` unless set. */
   header: Schema.optionalKey(Verdict.HeaderName),
   /**
-   * Whether a batch is accepted of which only the first item is signed; false unless set. Segment signs no more than that
-   * of a batch: who has seen a single signed item can then write the others behind it. A token has no such gap.
+   * Whether a batch is accepted although only its first item is signed. Default false. Segment signs no other item of a
+   * batch, so a person who has seen one signed item can append items of their own. A token has no such gap.
    */
   unsigned_items: Schema.optionalKey(Schema.Boolean),
 }).check(
@@ -93,8 +93,9 @@ const checkSignature = (settings: Settings, headers: Verdict.Headers, body: Uint
     return Verdict.mismatch(`signature in ${signatureName}`)
   }
   return first.alone || settings.unsigned_items === true ? Verdict.accepted : Verdict.refused(
-    "Only the first item of this batch is signed, so the others could be anybody's: send items one by one, set up a " +
-      "token instead of a signature, or accept unsigned items",
+    "Only the first item of this batch is signed, so anybody could have written the others: set the batch size of the " +
+      'destination to 1, send a token in a header and set scheme to "token", or accept such batches by setting ' +
+      "unsigned_items to true",
   )
 }
 

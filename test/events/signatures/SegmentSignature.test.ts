@@ -33,7 +33,7 @@ describe("SegmentSignature", () => {
   it("refuses what stands behind the signed item, and says what can be done", () => {
     const result = verdict(`[${first},${other}]`, first)
     assert.isFalse(result.ok)
-    assert.match(result.ok ? "" : result.reason, /Only the first item.*token/)
+    assert.match(result.ok ? "" : result.reason, /Only the first item.*batch size.*token.*unsigned_items/)
     for (const body of [`[${first}]x`, `[${first}][${other}]`, `[${first}`, `[${first},`, `[${first}}`]) {
       assert.isFalse(verdict(body, first).ok, body)
     }
