@@ -14,74 +14,10 @@ import {
   type SeasonDraft,
   type VariableDraft,
 } from "./Draft.ts"
+import { Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
 import { dayNames } from "./Words.ts"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
-
-const own = (faults: ReadonlyArray<Fault>, id: string) => faults.filter(({ pointer }) => pointer === `/${id}`)
-
-/** The attributes that tie a control to what is wrong with it. */
-const tied = (faults: ReadonlyArray<Fault>, id: string, hint?: string) => ({
-  id,
-  name: id,
-  "aria-describedby": [...(hint === undefined ? [] : [hint]), `${id}-error`].join(" "),
-  ...(own(faults, id).length === 0 ? {} : { "aria-invalid": "true" as const }),
-})
-
-/** What is wrong with a control; a place that a script can fill while one types. */
-const Wrong = ({ excerptOf, faults, id }: {
-  readonly faults: ReadonlyArray<Fault>
-  readonly id: string
-  readonly excerptOf?: string
-}) => {
-  const [first] = own(faults, id)
-  const excerpt = first === undefined || excerptOf === undefined ? undefined : excerptAt(excerptOf, first.detail)
-  return (
-    <div class="wrong" id={`${id}-error`} data-error-of={id}>
-      {own(faults, id).map(({ detail }) => <p class="error">{detail}</p>)}
-      {excerpt === undefined ? null : <pre class="excerpt" aria-hidden="true">{excerpt}</pre>}
-    </div>
-  )
-}
-
-/** The line that a fault names, with a mark below its column; undefined if it names none. */
-const excerptAt = (source: string, detail: string): string | undefined => {
-  const [, line, column] = /^line (\d+), column (\d+):/.exec(detail) ?? []
-  const text = source.split("\n")[Number(line) - 1]
-  if (text === undefined) return undefined
-  const at = Number(column) - 1
-  // Of a long line the part around the place.
-  const start = Math.max(0, at - 50)
-  const shown = text.slice(start, start + 100)
-  return `${start > 0 ? "…" : ""}${shown}\n${" ".repeat(at - start + (start > 0 ? 1 : 0))}^`
-}
-
-const Labelled = ({ children, excerptOf, faults, hint, id, label }: {
-  readonly id: string
-  readonly label: string
-  readonly hint?: ComponentChildren
-  readonly faults: ReadonlyArray<Fault>
-  readonly excerptOf?: string
-  readonly children: ComponentChildren
-}) => (
-  <div class="field">
-    <label for={id}>{label}</label>
-    {hint === undefined ? null : <p class="hint" id={`${id}-hint`}>{hint}</p>}
-    {children}
-    <Wrong faults={faults} id={id} {...(excerptOf === undefined ? {} : { excerptOf })} />
-  </div>
-)
-
-/** What a row is, for the eye; its legend says it too. */
-const RowTitle = ({ children, remove }: {
-  readonly children: ComponentChildren
-  readonly remove: ComponentChildren
-}) => (
-  <div class="row-title">
-    <span aria-hidden="true">{children}</span>
-    {remove}
-  </div>
-)
 
 /** A text area whose text begins with a line break would lose it when it is read. */
 const content = (text: string): string => text.startsWith("\n") ? `\n${text}` : text

@@ -1,0 +1,71 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Fault } from "../../../domain/Errors.ts"
+
+/** The faults at the control `id`. */
+const own = (faults: ReadonlyArray<Fault>, id: string) => faults.filter(({ pointer }) => pointer === `/${id}`)
+
+/** The attributes that connect a control to its faults. */
+export const tied = (faults: ReadonlyArray<Fault>, id: string, hint?: string) => ({
+  id,
+  name: id,
+  "aria-describedby": [...(hint === undefined ? [] : [hint]), `${id}-error`].join(" "),
+  ...(own(faults, id).length === 0 ? {} : { "aria-invalid": "true" as const }),
+})
+
+/** The faults of a control. A script fills this place while the reader types. */
+export const Wrong = ({ excerptOf, faults, id }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly id: string
+  readonly excerptOf?: string
+}) => {
+  const [first] = own(faults, id)
+  const excerpt = first === undefined || excerptOf === undefined ? undefined : excerptAt(excerptOf, first.detail)
+  return (
+    <div class="wrong" id={`${id}-error`} data-error-of={id}>
+      {own(faults, id).map(({ detail }) => <p class="error">{detail}</p>)}
+      {excerpt === undefined ? null : <pre class="excerpt" aria-hidden="true">{excerpt}</pre>}
+    </div>
+  )
+}
+
+/** The line that a fault names, with a mark below its column. Undefined if the fault names no line. */
+const excerptAt = (source: string, detail: string): string | undefined => {
+  const [, line, column] = /^line (\d+), column (\d+):/.exec(detail) ?? []
+  const text = source.split("\n")[Number(line) - 1]
+  if (text === undefined) return undefined
+  const at = Number(column) - 1
+  // A long line is cut around the column.
+  const start = Math.max(0, at - 50)
+  const shown = text.slice(start, start + 100)
+  return `${start > 0 ? "…" : ""}${shown}\n${" ".repeat(at - start + (start > 0 ? 1 : 0))}^`
+}
+
+/** A control with its label, its hint and its faults. */
+export const Labelled = ({ children, excerptOf, faults, hint, id, label }: {
+  readonly id: string
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly faults: ReadonlyArray<Fault>
+  readonly excerptOf?: string
+  readonly children: ComponentChildren
+}) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    {hint === undefined ? null : <p class="hint" id={`${id}-hint`}>{hint}</p>}
+    {children}
+    <Wrong faults={faults} id={id} {...(excerptOf === undefined ? {} : { excerptOf })} />
+  </div>
+)
+
+/** The title of a row. Screen readers are given its legend. */
+export const RowTitle = ({ children, remove }: {
+  readonly children: ComponentChildren
+  readonly remove: ComponentChildren
+}) => (
+  <div class="row-title">
+    <span aria-hidden="true">{children}</span>
+    {remove}
+  </div>
+)
