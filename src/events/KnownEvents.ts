@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { dayMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
@@ -45,10 +45,35 @@ const sharedEvents = 500
 const atOnce = 1_000
 
 /**
- * Events that this process has acknowledged and may not be in the store yet: the latest of this number at least, and twice
- * as many at most. About 200 bytes each.
+ * How long an event that this process has acknowledged is remembered at least, and at most twice as long. By then it is in the
+ * store, unless the intake lags. Unit: milliseconds.
  */
+const recentMillis = 10_000
+
+/** Events remembered at most, in each of two generations. About 200 bytes each. */
 const maxRecent = 20_000
+
+/** Events that came in lately, in two generations: the older one is dropped as a whole, so that no entry has to be aged. */
+const makeRecent = () => {
+  let younger = new SeededMap<string, number>()
+  let older = younger
+  let began = 0
+  return {
+    has: (name: string): boolean => younger.has(name) || older.has(name),
+    /** Begins a new generation if the younger one is old or full. */
+    age: (now: number): void => {
+      if (now - began < recentMillis && younger.size < maxRecent) return
+      older = now - began < 2 * recentMillis ? younger : new SeededMap()
+      younger = new SeededMap()
+      began = now
+    },
+    add: (name: string, entry: number): void => void younger.set(name, entry),
+    /** Removes what was added as `entry`. */
+    remove: (name: string, entry: number): void => {
+      for (const events of [younger, older]) if (events.get(name) === entry) events.delete(name)
+    },
+  }
+}
 
 /** What came in before, and how to forget that these events came in if their body is not stored after all. */
 export interface Known {
@@ -75,9 +100,8 @@ export class KnownEvents extends Context.Service<KnownEvents, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      // The oldest first; a number tells one entry of a key from another.
-      const recent = new SeededMap<string, number>()
-      const order: Array<readonly [name: string, entry: number]> = []
+      const recent = makeRecent()
+      // Tells one entry of a key from another.
       let entered = 0
 
       const nameOf = ({ key, org, source }: EventRef) => `${org}\0${source}\0${key}`
@@ -122,23 +146,17 @@ export class KnownEvents extends Context.Service<KnownEvents, {
       /** Remembers events as coming in. */
       const enterAll = (events: ReadonlyArray<EventRef>) => {
         const entry = ++entered
-        for (const event of events) {
-          const name = nameOf(event)
-          recent.set(name, entry)
-          order.push([name, entry])
-        }
-        // By halves, since taking off the first of many is not for free.
-        const excess = order.length < 2 * maxRecent ? 0 : order.length - maxRecent
-        for (const [name, entry] of order.splice(0, excess)) if (recent.get(name) === entry) recent.delete(name)
+        for (const event of events) recent.add(nameOf(event), entry)
         return entry
       }
 
       const forgetAll = (events: ReadonlyArray<EventRef>, entry: number) => {
-        for (const event of events) if (recent.get(nameOf(event)) === entry) recent.delete(nameOf(event))
+        for (const event of events) recent.remove(nameOf(event), entry)
       }
 
       const find = (events: ReadonlyArray<EventRef>, { enter }: { readonly enter: boolean }) =>
-        Effect.suspend(() => {
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          recent.age(now)
           const keys = new SeededSet<string>()
           const others: Array<EventRef> = []
           for (const event of events) {
