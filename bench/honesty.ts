@@ -25,6 +25,7 @@ const componentSettings: ReadonlyArray<ComponentSetting> = [
   { ...made, name: "components", effects: 0.15, variants: 0.05 },
   { ...made, name: "strong components", effects: 0.3, variants: 0 },
   { ...made, name: "idle components", effects: 0, variants: 0.25 },
+  { ...made, name: "very strong components", effects: 0.6, variants: 0.05 },
 ]
 
 /** The gain by propensities is tried in crowds as well, where people decide more than once. */

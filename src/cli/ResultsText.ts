@@ -292,7 +292,8 @@ export const componentLines = (components: TemplateResults["components"]): Reado
       ]),
     ),
     "",
-    "Effects of components are on the rate, against the average of their kind; the intervals are conservative.",
+    "Effects of components are on the rate, against the average of their kind. In simulations the intervals held the true",
+    "effect in 95 % or more of the cases with effects of up to about 30 %, and in 81 % with effects twice as strong.",
   ]
 }
 

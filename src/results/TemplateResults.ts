@@ -148,7 +148,8 @@ export const ComponentResults = Schema.Struct({
   lift: described(Schema.Finite, "Relative difference of the rate from the average over the values of the kind"),
   interval: described(
     Interval,
-    "95 % interval of `lift`; conservative: in simulations it held the true effect in more than 95 % of the cases",
+    "95 % interval of `lift`. In simulations it held the true effect in 95 % or more of the cases with effects of up to " +
+      "about 30 %, and in 81 % with effects twice as strong",
   ),
 })
 

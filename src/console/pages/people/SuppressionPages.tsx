@@ -121,7 +121,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         <>
           <PageHead
             title="Suppressions"
-            lead="Nothing is sent to these addresses. People who unsubscribe or complain and addresses that bounce are added by themselves."
+            lead="Nothing is sent to these addresses. Addresses of people who unsubscribe or complain, and addresses that bounce, are added automatically."
             actions={
               <>
                 <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>

@@ -11,8 +11,9 @@ export const Components = ({ components }: Pick<TemplateResults, "components">) 
   components.length === 0 ? null : (
     <Card kind="flush" title="Components">
       <p class="padded">
-        The effect of each component on the rate, against the average of its kind. Intervals are conservative: they hold
-        the true effect in 95 % or more of the cases.
+        The effect of each component on the rate, against the average of its kind. In simulations the intervals held the
+        true effect in 95 % or more of the cases while components changed the rate by up to about 30 %, and in 81 % of
+        the cases with effects twice as strong.
       </p>
       <Table
         caption="Effects of the components"
