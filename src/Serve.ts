@@ -1,4 +1,4 @@
-import { Console, Effect, Layer, Option } from "effect"
+import { Cause, Console, Effect, Layer, Option } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "./App.ts"
 import * as FirstRun from "./FirstRun.ts"
@@ -27,7 +27,15 @@ const announce = Effect.gen(function* () {
     yield* LocalAddress.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)
   }
   if (store.kind === "embedded" && isLoopback(settings.host)) {
-    const greeting = yield* FirstRun.greeting(url)
+    // The service goes on without it: it answers already.
+    const greeting = yield* FirstRun.greeting(url).pipe(
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.as(
+          Effect.logWarning("The link for the first run could not be made. Start the service again for one", cause),
+          undefined,
+        )
+      ),
+    )
     if (greeting !== undefined) yield* Console.log(greeting)
   }
 })
