@@ -52,8 +52,9 @@ describe.runIf(hasDocker("a store that goes away under load"))("A service whose 
             let from = load.calls.length
             await waitUntil("answers are durable", () =>
               since(from, (call) => call.status === 200 && call.durable === true))
-            await docker(...way.away, postgres.name)
+            // Before the command: it may end only after the buffer is full.
             from = load.calls.length
+            await docker(...way.away, postgres.name)
             await waitUntil(
               `Generate answers from memory (${way.name})`,
               () =>
