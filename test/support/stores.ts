@@ -1,8 +1,8 @@
 import { Effect, Layer, type Scope } from "effect"
 import { execFileSync } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import { rmSync } from "node:fs"
-import { join } from "node:path"
+import { readdirSync, rmSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 import { inject } from "vitest"
 import { endLeftover } from "../../src/store/bundled/ServerProcess.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
@@ -13,10 +13,24 @@ import { openFolder } from "./throwawayPostgres.ts"
 
 export { type Environment, layerSettings } from "./settings.ts"
 
-/** A new folder that goes with the scope. */
+/** Data folders of database servers below a folder. A server that ends meanwhile may remove its files. */
+const serversBelow = (folder: string): ReadonlyArray<string> => {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((file) => basename(file) === "postmaster.pid").map((file) => join(folder, dirname(file)))
+  } catch {
+    return []
+  }
+}
+
+/** A new folder that goes with the scope, and with it the database servers of killed services, which still write there. */
 export const temporaryFolder = Effect.acquireRelease(
   Effect.sync(() => openFolder("parlance-test-")),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
+  (folder) =>
+    Effect.gen(function* () {
+      for (const data of serversBelow(folder)) yield* endLeftover({ data })
+      rmSync(folder, { recursive: true, force: true })
+    }),
 )
 
 /** The databases of the test run, whose server starts at the first request. */
@@ -51,8 +65,6 @@ export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope>
   const dataDir = join(folder, "data")
   const { seed } = yield* testDatabases
   execFileSync("cp", ["-a", seed, dataDir])
-  // The server of a service that was killed still writes while it ends.
-  yield* Effect.addFinalizer(() => endLeftover({ data: join(dataDir, "postgres", "data") }))
   return { DATA_DIR: dataDir }
 })
 
