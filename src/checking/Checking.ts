@@ -1,5 +1,6 @@
-import { Context, Duration, Effect, Layer, PartitionedSemaphore } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 import { ChecksBusy } from "../domain/Errors.ts"
+import * as Turns from "../store/Turns.ts"
 import { workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { CheckKind, CheckRequest, Checks } from "./Checks.ts"
 
@@ -68,42 +69,7 @@ export class Checking extends Context.Service<Checking, {
           maxHeapMiB,
           ...(options.idle === undefined ? {} : { idle: options.idle }),
         })
-        const slots = yield* PartitionedSemaphore.make<string>({ permits: 1 })
-        const waiting = new Map<string, number>()
-        let allWaiting = 0
-
-        const wait = (org: string) =>
-          Effect.suspend(() => {
-            const ofOne = waiting.get(org) ?? 0
-            if (ofOne >= maxWaitingOfOne || allWaiting >= maxWaiting) return Effect.fail(new ChecksBusy())
-            waiting.set(org, ofOne + 1)
-            allWaiting++
-            return Effect.void
-          })
-        const leave = (org: string) =>
-          Effect.sync(() => {
-            const ofOne = waiting.get(org)! - 1
-            if (ofOne === 0) waiting.delete(org)
-            else waiting.set(org, ofOne)
-            allWaiting--
-          })
-
-        /** Runs `work` when it is the organization's turn, or fails when that does not come in time. */
-        const inTurn = <A, E>(org: string, work: Effect.Effect<A, E>) =>
-          Effect.suspend(() => {
-            let isRunning = false
-            const turn = slots.withPermit(org)(Effect.suspend(() => {
-              isRunning = true
-              return work
-            }))
-            const giveUp = Effect.andThen(
-              Effect.sleep(maxWait),
-              Effect.suspend((): Effect.Effect<never, ChecksBusy> =>
-                isRunning ? Effect.never : Effect.fail(new ChecksBusy())
-              ),
-            )
-            return Effect.raceFirst(turn, giveUp)
-          })
+        const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new ChecksBusy() })
 
         const run = Effect.fn("Checking.run")(function* <Kind extends CheckKind>(
           org: string,
@@ -113,7 +79,7 @@ export class Checking extends Context.Service<Checking, {
         ) {
           const deadline = options.deadline ?? asked
           const work = process.ask({ kind, ...request } as CheckRequest, deadline)
-          return yield* Effect.acquireUseRelease(wait(org), () => inTurn(org, work), () => leave(org)).pipe(
+          return yield* inTurn(org, work).pipe(
             Effect.catchTag("WorkFailed", (failure) =>
               failure.reason === "deadline" || failure.reason === "ended"
                 ? Effect.fail(failure as CheckStopped)

@@ -12,6 +12,7 @@ import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/E
 import type { CopyId, OrgSlug, UserId } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { reasonTexts, suppressionFor, SuppressionReason } from "../suppressions/Suppression.ts"
@@ -21,7 +22,7 @@ import { Targets } from "../tracking/Targets.ts"
 import { type MessageTracking, Tracking } from "../tracking/Tracking.ts"
 import { linkParts } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
-import { type Asked, findKnown, keptHours, type Known, type Standing } from "./KnownRequests.ts"
+import { type Asked, findKnown, keptHours, type Standing } from "./KnownRequests.ts"
 
 /** What a caller wants delivered. */
 export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace"> {
@@ -290,23 +291,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         return committed.value
       })
 
-      /** Lookups that come in while one is under way share the next one. */
-      const lookUp = yield* GroupCommit.make<Asked, Known>({
-        write: (asked) => findKnown(sql, asked),
-        onSettled: () => {},
-        maxGroup: 500,
-        maxWaiting: settings.storeQueueSize,
-        bufferSize: 0,
-        bufferAge: Duration.seconds(1),
-        timeout: settings.storeTimeout,
-        drainTimeout: settings.shutdownTimeout,
-      })
-
-      const known = Effect.fnUntraced(function* (asked: Asked) {
-        const ticket = lookUp.submit(asked)
-        const found = ticket === undefined ? undefined : yield* lookUp.settled(ticket)
-        return found?.durable === true ? found.value : yield* new GroupCommit.BufferFull()
-      })
+      const known = yield* SharedLookUp.make({ write: (asked: ReadonlyArray<Asked>) => findKnown(sql, asked) })
 
       /** The message of an idempotency key, if that was used before. */
       const messageOf = (found: Standing | undefined, { digest, key }: { key: string; digest: string }) =>

@@ -1,10 +1,10 @@
-import { Context, Duration, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { deliverSource } from "../events/Sources.ts"
-import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
 import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
@@ -100,7 +100,6 @@ export class Outbox extends Context.Service<Outbox, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const addressKeys = yield* AddressKeys
-      const settings = yield* Settings
       const tracking = yield* Tracking
       const views = yield* Views
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
@@ -230,21 +229,8 @@ export class Outbox extends Context.Service<Outbox, {
           }))
       })
 
-      const lookUp = yield* GroupCommit.make<Message, Suppression | undefined>({
-        write: (messages) => findSuppressions(sql, addressKeys, messages),
-        onSettled: () => {},
-        maxGroup: 500,
-        maxWaiting: settings.storeQueueSize,
-        bufferSize: 0,
-        bufferAge: Duration.seconds(1),
-        timeout: settings.storeTimeout,
-        drainTimeout: settings.shutdownTimeout,
-      })
-
-      const suppressionOf = Effect.fnUntraced(function* (message: Message) {
-        const ticket = lookUp.submit(message)
-        const found = ticket === undefined ? undefined : yield* lookUp.settled(ticket)
-        return found?.durable === true ? found.value : yield* new GroupCommit.BufferFull()
+      const suppressionOf = yield* SharedLookUp.make({
+        write: (messages: ReadonlyArray<Message>) => findSuppressions(sql, addressKeys, messages),
       })
 
       const giveBack = ({ fence, org }: Lane, ids: ReadonlyArray<string>) =>

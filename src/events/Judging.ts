@@ -1,5 +1,6 @@
-import { Clock, Context, type Duration, Effect, Layer, PartitionedSemaphore, Schema } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
+import * as Turns from "../store/Turns.ts"
 import { workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
 import { tooMuchWork } from "./Mapping.ts"
 import { defaultReading, type Normalize, normalizeBeside, type Reading } from "./Sources.ts"
@@ -67,9 +68,7 @@ export class Judging extends Context.Service<Judging, {
         idle: "10 minutes",
         maxHeapMiB,
       })
-      const slots = yield* PartitionedSemaphore.make<string>({ permits: 1 })
-      const waiting = new Map<string, number>()
-      let allWaiting = 0
+      const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new JudgingBusy() })
       const compiled = new Map<string, Normalize>()
 
       const beside = (keyed: KeyedReading | undefined): Normalize => {
@@ -82,29 +81,8 @@ export class Judging extends Context.Service<Judging, {
         return normalize
       }
 
-      const enter = (org: string) =>
-        Effect.suspend(() => {
-          const ofOne = waiting.get(org) ?? 0
-          if (ofOne >= maxWaitingOfOne || allWaiting >= maxWaiting) return Effect.fail(new JudgingBusy())
-          waiting.set(org, ofOne + 1)
-          allWaiting++
-          return Effect.void
-        })
-
-      const leave = (org: string) =>
-        Effect.sync(() => {
-          const ofOne = waiting.get(org)! - 1
-          if (ofOne === 0) waiting.delete(org)
-          else waiting.set(org, ofOne)
-          allWaiting--
-        })
-
-      const inProcess = (org: string, request: JudgeRequest): Effect.Effect<Judged, JudgingBusy> => {
-        let isRunning = false
-        const turn = slots.withPermit(org)(Effect.suspend(() => {
-          isRunning = true
-          return process.ask(request)
-        })).pipe(
+      const inProcess = (org: string, request: JudgeRequest): Effect.Effect<Judged, JudgingBusy> =>
+        inTurn(org, process.ask(request)).pipe(
           Effect.catchTag(
             "WorkFailed",
             (failed): Effect.Effect<Judged, JudgingBusy> =>
@@ -113,14 +91,6 @@ export class Judging extends Context.Service<Judging, {
                 : Effect.succeed({ reason: `The body ${stoppedReason(failed)}` }),
           ),
         )
-        const giveUp = Effect.andThen(
-          Effect.sleep(maxWait),
-          Effect.suspend((): Effect.Effect<never, JudgingBusy> =>
-            isRunning ? Effect.never : Effect.fail(new JudgingBusy())
-          ),
-        )
-        return Effect.acquireUseRelease(enter(org), () => Effect.raceFirst(turn, giveUp), () => leave(org))
-      }
 
       return Judging.of({
         judge: Effect.fn("Judging.judge")(function* (org, body, headers) {

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { dayMillis } from "../bandit/Window.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
@@ -6,6 +6,7 @@ import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { Settings } from "../Settings.ts"
 import { bounded } from "../store/bounded.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import * as SharedLookUp from "../store/SharedLookUp.ts"
 
 /** An event by what makes it the same event again, and the times that tell in which partitions it can be. */
 export interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
@@ -112,26 +113,18 @@ export class KnownEvents extends Context.Service<KnownEvents, {
           return groups.map((group) => group.filter((event) => names.has(nameOf(event))))
         })
 
-      const shared = yield* GroupCommit.make<ReadonlyArray<EventRef>, ReadonlyArray<EventRef>>({
+      const shared = yield* SharedLookUp.make({
         write: lookUp,
-        onSettled: () => {},
-        maxGroup: 500,
-        maxWaiting: settings.storeQueueSize,
-        maxWeight: { limit: atOnce, held: 100 * atOnce, of: (group) => group.length },
-        bufferSize: 0,
-        bufferAge: Duration.seconds(1),
-        timeout: settings.storeTimeout,
-        drainTimeout: settings.shutdownTimeout,
+        maxWeight: {
+          limit: atOnce,
+          held: 100 * atOnce,
+          of: (group: ReadonlyArray<EventRef>) => group.length,
+        },
       })
 
       const inStore = Effect.fnUntraced(function* (events: ReadonlyArray<EventRef>) {
         if (events.length === 0) return []
-        if (events.length <= sharedEvents) {
-          const ticket = shared.submit(events)
-          if (ticket === undefined) return yield* new GroupCommit.BufferFull()
-          const answer = yield* shared.settled(ticket)
-          return answer.durable ? answer.value : yield* new GroupCommit.BufferFull()
-        }
+        if (events.length <= sharedEvents) return yield* shared(events)
         const found: Array<EventRef> = []
         for (let from = 0; from < events.length; from += atOnce) {
           const [known] = yield* lookUp([events.slice(from, from + atOnce)]).pipe(

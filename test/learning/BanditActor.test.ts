@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { organizationPriors } from "../../src/bandit/Priors.ts"
 import type { Tally } from "../../src/bandit/Tally.ts"
 import { Decider } from "../../src/decisions/Decider.ts"
-import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import type { TemplateId } from "../../src/domain/Ids.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
 import { Learning } from "../../src/learning/Learning.ts"
@@ -45,36 +45,6 @@ const isoWeek = (at: number) => {
 describe("BanditActor", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("learns about a variant without decisions from those that share its components", () =>
-      Effect.gen(function* () {
-        yield* makeOrg("made")
-        const made = { a: ["question", "shoe"], b: ["question", "bag"], c: ["offer", "shoe"], d: ["offer", "bag"] }
-        yield* (yield* Templates).create(org("made"), {
-          id: "t" as TemplateId,
-          name: "t",
-          variants: Object.entries(made).map(([id, [subject = "", image = ""]]) => ({
-            id: id as CopyId,
-            vars: { s: id },
-            components: { subject, image },
-          })),
-        })
-        for (const [copy, click] of [["a", 12], ["b", 12], ["c", 60]] as const) {
-          yield* plant("made", { copy, decisions: 400, outcomes: { click } })
-        }
-        yield* settle("made")
-        const { components } = yield* (yield* Learning).model("made", "t", undefined)
-        assert.deepStrictEqual(components!.kinds.map(({ name, values }) => [name, values]), [
-          ["image", ["bag", "shoe"]],
-          ["subject", ["offer", "question"]],
-        ])
-        const { trace } = yield* ask("made", { useCache: false })
-        const rate = Object.fromEntries(
-          trace.candidates.map(({ id, rate }: { id: string; rate: number }) => [id, rate] as const),
-        )
-        assert.isAbove(rate.d, 1.3 * rate.b)
-        assert.isBelow(rate.d, rate.c)
-      }))
-
     it.effect("publishes a model after outcomes, which shifts the traffic to the better variant", () =>
       Effect.gen(function* () {
         yield* makeOrg("shift")

@@ -1,0 +1,32 @@
+import { Duration, Effect } from "effect"
+import { Settings } from "../Settings.ts"
+import * as GroupCommit from "./GroupCommit.ts"
+
+/**
+ * Looks things up in the store. Questions that come in while a look-up is under way share the next one. The answers of `write`
+ * are in the order of the questions. Fails with `BufferFull` while the store cannot be asked, or too much waits.
+ */
+export const make = Effect.fnUntraced(function* <Question, Answer>(
+  options: Pick<GroupCommit.GroupCommitOptions<Question, Answer>, "write" | "maxWeight">,
+) {
+  const settings = yield* Settings
+  const shared = yield* GroupCommit.make<Question, Answer>({
+    ...options,
+    onSettled: () => {},
+    maxGroup: 500,
+    maxWaiting: settings.storeQueueSize,
+    bufferSize: 0,
+    bufferAge: Duration.seconds(1),
+    timeout: settings.storeTimeout,
+    drainTimeout: settings.shutdownTimeout,
+  })
+  return (question: Question): Effect.Effect<Answer, GroupCommit.BufferFull> =>
+    Effect.suspend(() => {
+      const ticket = shared.submit(question)
+      if (ticket === undefined) return Effect.fail(new GroupCommit.BufferFull())
+      return Effect.flatMap(
+        shared.settled(ticket),
+        (found) => found.durable ? Effect.succeed(found.value) : Effect.fail(new GroupCommit.BufferFull()),
+      )
+    })
+})

@@ -1,0 +1,53 @@
+import { type Duration, Effect, PartitionedSemaphore } from "effect"
+
+/** How much work may wait for its turn. */
+export interface TurnLimits<Busy> {
+  /** Pieces of work that wait or run at most, of one organization and of all. */
+  readonly maxWaitingOfOne: number
+  readonly maxWaiting: number
+  /** Longest time until a turn comes. */
+  readonly maxWait: Duration.Input
+  /** The failure of work that found too much ahead of it, or whose turn did not come in time. */
+  readonly busy: () => Busy
+}
+
+/** Runs work one piece at a time; organizations with waiting work take turns. Fails with `busy` by the limits. */
+export const make = <Busy>({ busy, maxWait, maxWaiting, maxWaitingOfOne }: TurnLimits<Busy>) =>
+  Effect.map(PartitionedSemaphore.make<string>({ permits: 1 }), (slots) => {
+    const waiting = new Map<string, number>()
+    let allWaiting = 0
+
+    const enter = (org: string) =>
+      Effect.suspend(() => {
+        const ofOne = waiting.get(org) ?? 0
+        if (ofOne >= maxWaitingOfOne || allWaiting >= maxWaiting) return Effect.fail(busy())
+        waiting.set(org, ofOne + 1)
+        allWaiting++
+        return Effect.void
+      })
+
+    const leave = (org: string) =>
+      Effect.sync(() => {
+        const ofOne = waiting.get(org)! - 1
+        if (ofOne === 0) waiting.delete(org)
+        else waiting.set(org, ofOne)
+        allWaiting--
+      })
+
+    const inTime = <A, E, R>(org: string, work: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() => {
+        let isRunning = false
+        const turn = slots.withPermit(org)(Effect.suspend(() => {
+          isRunning = true
+          return work
+        }))
+        const giveUp = Effect.andThen(
+          Effect.sleep(maxWait),
+          Effect.suspend((): Effect.Effect<never, Busy> => isRunning ? Effect.never : Effect.fail(busy())),
+        )
+        return Effect.raceFirst(turn, giveUp)
+      })
+
+    return <A, E, R>(org: string, work: Effect.Effect<A, E, R>): Effect.Effect<A, E | Busy, R> =>
+      Effect.acquireUseRelease(enter(org), () => inTime(org, work), () => leave(org))
+  })
