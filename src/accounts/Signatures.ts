@@ -1,9 +1,8 @@
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
-
-const keyName = "cookies"
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { signingKey } from "../store/SigningKey.ts"
 
 /**
  * Signs what cookies of the console say, with HMAC-SHA256 under a random key that all nodes on a store share. The first node
@@ -19,21 +18,7 @@ export class Signatures extends Context.Service<Signatures, {
     Signatures,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      let known: string | undefined
-
-      const key = Effect.suspend(() => {
-        if (known !== undefined) return Effect.succeed(known)
-        return Effect.gen(function* () {
-          const now = yield* DateTime.nowAsDate
-          yield* sql`
-            INSERT INTO signing_keys (name, key, created_at) VALUES (${keyName}, ${
-            randomBytes(32).toString("hex")
-          }, ${now})
-            ON CONFLICT DO NOTHING`
-          const [row] = yield* sql<{ key: string }>`SELECT s.key FROM signing_keys s WHERE s.name = ${keyName}`
-          return known = row!.key
-        }).pipe(Effect.orDie)
-      })
+      const key = Effect.orDie(signingKey(sql, "cookies"))
 
       const signatureOf = (purpose: string, text: string) =>
         Effect.map(key, (key) => createHmac("sha256", key).update(JSON.stringify([purpose, text])).digest("base64url"))

@@ -1,0 +1,28 @@
+import { DateTime, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { randomBytes } from "node:crypto"
+
+/**
+ * The random key of this name that all nodes on a store share, 64 hexadecimal digits. The first node that needs it makes it. It
+ * stays in memory once it has been read. Fails with `SqlError` while it is neither in memory nor to be had from the store.
+ */
+export const signingKey = (sql: SqlClient.SqlClient, name: string): Effect.Effect<string, SqlError> => {
+  let known: string | undefined
+  const read = Effect.map(
+    sql<{ key: string }>`SELECT s.key FROM signing_keys s WHERE s.name = ${name}`,
+    ([row]) => row?.key,
+  )
+  const readOrMake = Effect.gen(function* () {
+    const standing = yield* read
+    if (standing !== undefined) return standing
+    const now = yield* DateTime.nowAsDate
+    yield* sql`
+      INSERT INTO signing_keys (name, key, created_at) VALUES (${name}, ${randomBytes(32).toString("hex")}, ${now})
+      ON CONFLICT DO NOTHING`
+    return (yield* read)!
+  })
+  return Effect.suspend(() =>
+    known === undefined ? Effect.map(readOrMake, (key) => known = key) : Effect.succeed(known)
+  )
+}
