@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
-import { AttemptWindows } from "../auth/AttemptWindows.ts"
+import { type AttemptWindow, AttemptWindows } from "../auth/AttemptWindows.ts"
 import { networkOf } from "../domain/Addresses.ts"
 import { normalizeEmail } from "./Account.ts"
 import { TooManyAttempts } from "./AccountErrors.ts"
@@ -95,7 +95,11 @@ export class SignInLimits extends Context.Service<SignInLimits, {
       const isFull = (now: number) => ({ limit, text }: Subject) => memory.attempts(text, now) >= limit
 
       /** Counts in the store. Returns the subjects that it has seen too often, which memory then knows as full. */
-      const countInStore = Effect.fnUntraced(function* (subjects: ReadonlyArray<Subject>, now: Date) {
+      const countInStore = Effect.fnUntraced(function* (
+        subjects: ReadonlyArray<Subject>,
+        windows: ReadonlyMap<string, AttemptWindow>,
+        now: Date,
+      ) {
         if (subjects.length === 0) return []
         const texts = subjects.map(({ text }) => text).sort()
         const before = new Date(now.getTime() - windowMillis)
@@ -110,7 +114,8 @@ export class SignInLimits extends Context.Service<SignInLimits, {
           rows.some((row) => row.subject === text && row.attempts > limit)
         )
         for (const { attempts, startedAt, subject: text } of rows) {
-          memory.raise(text, attempts, startedAt.getTime(), now.getTime())
+          const window = windows.get(text)
+          if (window !== undefined) memory.raise(window, attempts, startedAt.getTime(), now.getTime())
         }
         return full
       })
@@ -121,10 +126,15 @@ export class SignInLimits extends Context.Service<SignInLimits, {
         const known = subjects.filter(isFull(now.getTime()))
         if (known.length > 0) return yield* refusal(known, now.getTime())
         // Before the store answers, so that attempts at once are counted as they come.
-        for (const { text } of subjects) memory.add(text, 1, now.getTime())
+        const windows = new Map<string, AttemptWindow>()
+        for (const { text } of subjects) {
+          memory.add(text, 1, now.getTime())
+          const window = memory.current(text, now.getTime())
+          if (window !== undefined) windows.set(text, window)
+        }
         const full = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
-          const full = yield* countInStore(first, now)
-          return full.length > 0 ? full : yield* countInStore(second, now)
+          const full = yield* countInStore(first, windows, now)
+          return full.length > 0 ? full : yield* countInStore(second, windows, now)
         })))
         if (full.length > 0) return yield* refusal(full, now.getTime())
       })

@@ -1,6 +1,7 @@
-interface Window {
+/** The attempts of one subject since the first of them. */
+export interface AttemptWindow {
   attempts: number
-  readonly startedAtMillis: number
+  startedAtMillis: number
 }
 
 /**
@@ -8,11 +9,12 @@ interface Window {
  * subjects at most and forgets the one whose window started first.
  */
 export class AttemptWindows {
-  readonly #windows = new Map<string, Window>()
+  readonly #windows = new Map<string, AttemptWindow>()
 
   constructor(readonly windowMillis: number, readonly maxSubjects: number) {}
 
-  #current(subject: string, nowMillis: number): Window | undefined {
+  /** The window of the subject, unless it is over, was forgotten, or had no attempt. */
+  current(subject: string, nowMillis: number): AttemptWindow | undefined {
     const window = this.#windows.get(subject)
     if (window === undefined) return undefined
     const age = nowMillis - window.startedAtMillis
@@ -24,18 +26,18 @@ export class AttemptWindows {
 
   /** Attempts of the subject in its current window. */
   attempts(subject: string, nowMillis: number): number {
-    return this.#current(subject, nowMillis)?.attempts ?? 0
+    return this.current(subject, nowMillis)?.attempts ?? 0
   }
 
   /** Milliseconds until the subject's window ends; 0 without one. */
   remainingMillis(subject: string, nowMillis: number): number {
-    const window = this.#current(subject, nowMillis)
+    const window = this.current(subject, nowMillis)
     return window === undefined ? 0 : window.startedAtMillis + this.windowMillis - nowMillis
   }
 
   /** Adds attempts to the subject, or takes them back where `attempts` is negative. Returns the new number. */
   add(subject: string, attempts: number, nowMillis: number): number {
-    const window = this.#current(subject, nowMillis)
+    const window = this.current(subject, nowMillis)
     if (window !== undefined) {
       window.attempts = Math.max(0, window.attempts + attempts)
       return window.attempts
@@ -45,12 +47,14 @@ export class AttemptWindows {
     return attempts
   }
 
-  /** Raises the count of a subject to what the store has counted, in the window that started at `startedAtMillis`. */
-  raise(subject: string, attempts: number, startedAtMillis: number, nowMillis: number): void {
-    const window = this.#current(subject, nowMillis)
-    if (window !== undefined && window.attempts >= attempts) return
-    this.#windows.delete(subject)
-    if (nowMillis - startedAtMillis < this.windowMillis) this.#open(subject, attempts, startedAtMillis)
+  /**
+   * Raises the count of a window to the count in the store, whose window started at `startedAtMillis`. Has no effect once the
+   * window is forgotten: the answer of the store may arrive after a correct attempt has cleared the subject.
+   */
+  raise(window: AttemptWindow, attempts: number, startedAtMillis: number, nowMillis: number): void {
+    if (window.attempts >= attempts || nowMillis - startedAtMillis >= this.windowMillis) return
+    window.attempts = attempts
+    window.startedAtMillis = startedAtMillis
   }
 
   forget(subject: string): void {

@@ -29,13 +29,26 @@ describe("Windows of attempts", () => {
     assert.strictEqual(windows.attempts("b", 2000), 0, "the oldest is forgotten")
     assert.strictEqual(windows.attempts("e", 2000), 1)
     assert.strictEqual(windows.add("e", -5, 2000), 0, "never below none")
-    windows.raise("c", 7, 1500, 2000)
-    windows.raise("c", 3, 1500, 2000)
-    assert.strictEqual(windows.attempts("c", 2000), 7, "what the store counted is never lowered")
+    const window = windows.current("c", 2000)!
+    windows.raise(window, 7, 1500, 2000)
+    windows.raise(window, 3, 1500, 2000)
+    assert.strictEqual(windows.attempts("c", 2000), 7, "the count of the store is never lowered")
     assert.strictEqual(windows.remainingMillis("c", 2000), 500)
-    windows.raise("f", 9, 0, 2000)
-    assert.strictEqual(windows.attempts("f", 2000), 0, "a window that was over in the store")
+    windows.raise(windows.current("d", 2000)!, 9, 0, 2000)
+    assert.strictEqual(windows.attempts("d", 2000), 1, "a window that was over in the store")
     assert.strictEqual(windows.attempts("e", 0), 0, "a clock that was set back prolongs nothing")
+  })
+
+  it("stay forgotten when the store's count of an earlier attempt arrives later", () => {
+    const windows = new AttemptWindows(1000, 3)
+    windows.add("a", 4, 0)
+    const window = windows.current("a", 0)!
+    windows.forget("a")
+    windows.raise(window, 4, 0, 1)
+    assert.strictEqual(windows.attempts("a", 1), 0)
+    windows.add("a", 1, 2)
+    windows.raise(window, 5, 0, 3)
+    assert.strictEqual(windows.attempts("a", 3), 1)
   })
 })
 
