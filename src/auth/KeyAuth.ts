@@ -6,6 +6,7 @@ import { timingSafeEqual } from "node:crypto"
 import type { RateLimit, Scope } from "../domain/ApiKey.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Changes } from "../store/Changes.ts"
+import * as UnknownIds from "../store/UnknownIds.ts"
 import { KeyLimits } from "./KeyLimits.ts"
 import * as KeyText from "./KeyText.ts"
 import type { RateWindow } from "./RateWindow.ts"
@@ -44,7 +45,7 @@ const nobody = Buffer.from(KeyText.digest("nobody"))
 
 /**
  * Resolves an API key to its organization, from memory: a changed or revoked key is followed within 5 seconds (see
- * `Changes`). Keys are stored only as SHA-256; comparison takes constant time.
+ * `Changes`), and a new one is looked up when it is used for the first time. Keys are stored only as SHA-256; comparison takes constant time.
  */
 export class KeyAuth extends Context.Service<KeyAuth, {
   /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
@@ -102,10 +103,14 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       )
       yield* Effect.addFinalizer(() => Effect.ignore(writeUses))
 
-      const resolve = (key: Redacted.Redacted<string>): Effect.Effect<Grant, KeyRejected> => {
-        const text = Redacted.value(key)
-        if (text === "") return new KeyRejected({ reason: "missing" })
-        const id = KeyText.idOf(text)
+      const lookUp = yield* UnknownIds.make((ids) =>
+        Effect.map(sql<{ id: string }>`SELECT k.id FROM api_keys k WHERE k.id = ANY(${ids}::text[])`, (rows) => {
+          const found = new Set(rows.map(({ id }) => id))
+          return ids.map((id) => found.has(id))
+        })
+      )
+
+      const compare = (text: string, id: string | undefined): Effect.Effect<Grant, KeyRejected> => {
         const entry = id === undefined ? undefined : byId.get(id)
         const same = timingSafeEqual(Buffer.from(KeyText.digest(text)), entry?.digest ?? nobody)
         if (entry === undefined || !same) return new KeyRejected({ reason: "unknown" })
@@ -114,6 +119,15 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired", keyId: entry.keyId })
         used.set(entry.keyId, now)
         return Effect.succeed(entry)
+      }
+
+      const resolve = (key: Redacted.Redacted<string>): Effect.Effect<Grant, KeyRejected> => {
+        const text = Redacted.value(key)
+        if (text === "") return new KeyRejected({ reason: "missing" })
+        const id = KeyText.idOf(text)
+        return id === undefined || byId.has(id)
+          ? compare(text, id)
+          : Effect.flatMap(lookUp(id), () => compare(text, id))
       }
       return KeyAuth.of({ resolve })
     }),

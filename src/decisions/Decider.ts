@@ -394,7 +394,16 @@ export class Decider extends Context.Service<Decider, {
       /** Brings about that the policy is as the caller wants it; undefined when it is so already. */
       const prepare = (org: string, ask: Prepared): Effect.Effect<Prepared> | undefined => {
         const view = views.template(org, ask.templateId)
-        if (view === undefined || view.archived) return undefined
+        if (view === undefined) {
+          return Effect.flatMap(
+            views.lookUp(org, ask.templateId),
+            () =>
+              views.template(org, ask.templateId) === undefined
+                ? Effect.succeed(ask)
+                : prepare(org, ask) ?? Effect.succeed(ask),
+          )
+        }
+        if (view.archived) return undefined
         const now = clock.currentTimeMillisUnsafe()
         const { useCache, window } = ask
         if (useCache === false) {

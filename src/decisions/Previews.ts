@@ -86,6 +86,7 @@ export class Previews extends Context.Service<Previews, {
       })
 
       const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewAsk) {
+        yield* views.lookUp(org, template)
         const view = views.template(org, template)
         if (view === undefined) return yield* new TemplateNotFound({ id: template })
         const now = yield* Clock.currentTimeMillis

@@ -305,6 +305,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
        */
       const earlierMessage = Effect.fnUntraced(
         function* (org: OrgSlug, { email, idempotency, templateId }: DeliverAsk) {
+          yield* views.lookUp(org, templateId)
           const view = views.template(org, templateId)
           // What cannot be decided is refused for that reason.
           const isChecked = view !== undefined && !view.archived && view.org.suppression

@@ -75,6 +75,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const template = lookedUp(params.template)
+          yield* views.lookUp(org, template)
           if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
           const asked = query(request)
           const limit = limitOf(asked, 5000, 1000)
@@ -122,6 +123,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const template = lookedUp(params.template)
+          yield* views.lookUp(org, template)
           if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
           yield* learning.resume(org, template)
         }).pipe(toProblems))

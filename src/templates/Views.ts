@@ -7,6 +7,7 @@ import type { Template, Variant } from "../domain/Template.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../store/Changes.ts"
+import * as UnknownIds from "../store/UnknownIds.ts"
 import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
@@ -132,6 +133,8 @@ const variantsPerTurn = 50
 export class Views extends Context.Service<Views, {
   /** The template as it stands in memory; undefined when there is none by that id. */
   readonly template: (org: string, id: string) => TemplateView | undefined
+  /** Looks up a template that `template` does not have: it may have been made on another node a moment ago. */
+  readonly lookUp: (org: string, id: string) => Effect.Effect<void>
   /** All templates of an organization by id; a change of any makes a new map. */
   readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
 }>()("parlance/templates/Views") {
@@ -182,9 +185,27 @@ export class Views extends Context.Service<Views, {
         organizations.set(slug, { org, settings, templates: next })
       }))
 
+      const lookUp = yield* UnknownIds.make((keys) => {
+        const rows = keys.map((key) => {
+          const at = key.indexOf("/")
+          return { org_slug: key.slice(0, at), id: key.slice(at + 1) }
+        })
+        return Effect.map(
+          sql<{ orgSlug: string; id: string }>`
+            SELECT t.org_slug, t.id FROM templates t
+            JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text)
+              ON t.org_slug = r.org_slug AND t.id = r.id`,
+          (found) => {
+            const there = new Set(found.map(({ id, orgSlug }) => `${orgSlug}/${id}`))
+            return keys.map((key) => there.has(key))
+          },
+        )
+      })
+
       const none: ReadonlyMap<string, TemplateView> = new Map()
       return Views.of({
         template: (org, id) => organizations.get(org)?.templates.get(id),
+        lookUp: (org, id) => organizations.get(org)?.templates.has(id) === true ? Effect.void : lookUp(`${org}/${id}`),
         templates: (org) => organizations.get(org)?.templates ?? none,
       })
     }),
