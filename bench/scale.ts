@@ -1,4 +1,4 @@
-// What it costs to be many: the same requests by one process, one node and three nodes on the same core; how long a node
+// What it costs to be many: the same requests by one node and by three nodes on the same core; how long a node
 // that is killed is missed; and what the database would carry at 10, 30 and 100 nodes, reckoned from what was measured.
 //
 //   deno task bench scale [--quick] [--only cost|takeover] [--rate 1500] [--connections 48] [--postgres-url URL]
@@ -103,8 +103,8 @@ const warmUp = async (servers: ReadonlyArray<ServerProcess>, keys: ReadonlyArray
 }
 
 /** One row of the comparison, on a database of its own. */
-const measureStage = async (url: string, name: string, count: number, isCluster: boolean): Promise<Stage> => {
-  const servers = await startNodes(url, count, isCluster)
+const measureStage = async (url: string, name: string, count: number): Promise<Stage> => {
+  const servers = await startNodes(url, count)
   try {
     const keys = [await prepare(servers[0]!)]
     await warmUp(servers, keys)
@@ -134,7 +134,7 @@ const measureStage = async (url: string, name: string, count: number, isCluster:
 const measureApart = async (urls: ReadonlyArray<string>, name: string): Promise<Measured> => {
   const servers: Array<ServerProcess> = []
   try {
-    for (const url of urls) servers.push(...await startNodes(url, 1, false))
+    for (const url of urls) servers.push(...await startNodes(url, 1))
     const keys: Array<string> = []
     for (const server of servers) keys.push(await prepare(server))
     await warmUp(servers, keys)
@@ -215,7 +215,7 @@ Assumptions: every request is a Generate of one template, which costs the databa
 (folding and fitting included), as measured with three nodes; an idle node costs it ${
     (idle(({ cores }) => cores) * 1000).toFixed(1)
   } thousandths of a core and ${idle(({ commits }) => commits).toFixed(1)} commits a second
-with ${size.organizations} organizations, of which every poll reads all; one process alone cost ${
+with ${size.organizations} organizations, of which every poll reads all; one node alone cost ${
     (Math.max(0, one.idle.cores) * 1000).toFixed(1)
   }. A node keeps up to ${pool} connections
 (DATABASE_POOL_SIZE). Cost grows in proportion: commits of more rows at higher rates make it less, queues for one disk
@@ -311,15 +311,14 @@ try {
   if (wanted("cost")) {
     const stages: Array<Stage> = []
     for (
-      const [name, count, isCluster] of [
-        ["one process", 1, false],
-        ["one node", 1, true],
-        ["three nodes", 3, true],
+      const [name, count] of [
+        ["one node", 1],
+        ["three nodes", 3],
       ] as const
     ) {
       const { drop, url } = await createDatabase(postgres.url)
       try {
-        stages.push(await measureStage(url, name, count, isCluster))
+        stages.push(await measureStage(url, name, count))
       } finally {
         await drop()
       }
@@ -335,7 +334,7 @@ try {
       for (const { drop } of databases) await drop()
     }
     load()
-    printCalculation(stages[0]!, stages[2]!)
+    printCalculation(stages[0]!, stages[1]!)
   }
   if (wanted("takeover")) {
     const { drop, url } = await createDatabase(postgres.url)

@@ -12,6 +12,18 @@ CREATE TABLE accounts (
   PRIMARY KEY (id)
 );
 
+CREATE TABLE actor_requests (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  actor_id text NOT NULL,
+  request text NOT NULL,
+  is_awaited boolean NOT NULL,
+  asked_at timestamp with time zone NOT NULL DEFAULT now(),
+  answered_at timestamp with time zone,
+  answer text,
+  has_failed boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (id)
+);
+
 CREATE TABLE api_keys (
   id text NOT NULL,
   org_slug text NOT NULL,

@@ -10,7 +10,8 @@ import { KeyAuth } from "./auth/KeyAuth.ts"
 import { KeyLimits } from "./auth/KeyLimits.ts"
 import { Keys } from "./auth/Keys.ts"
 import { Checking } from "./checking/Checking.ts"
-import * as Actors from "./cluster/FromSettings.ts"
+import * as Nodes from "./cluster/Nodes.ts"
+import * as SingleProcess from "./cluster/SingleProcess.ts"
 import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
 import { Decider } from "./decisions/Decider.ts"
 import { DecisionLog } from "./decisions/DecisionLog.ts"
@@ -77,6 +78,7 @@ import { Models } from "./learning/Models.ts"
 import { Neighbours } from "./learning/Neighbours.ts"
 import { Policies } from "./learning/Policies.ts"
 import * as Sweep from "./learning/Sweep.ts"
+import { TemplateActors } from "./learning/TemplateActors.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { Retention } from "./retention/Retention.ts"
@@ -102,15 +104,24 @@ import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { Views } from "./templates/Views.ts"
 
+/** Where actors run: in this process alone, or spread over the nodes on one database. */
+type LayerActors = Layer.Layer<
+  Layer.Success<typeof SingleProcess.layer>,
+  Layer.Error<typeof Nodes.layer>,
+  Layer.Services<typeof Nodes.layer>
+>
+
 /** What is learned, and who learns it. */
-const layerLearning = Policies.layer.pipe(
-  Layer.provideMerge(Learning.layer),
-  Layer.provideMerge(BanditActor.layer),
-  Layer.provideMerge(Actors.layer),
-  Layer.provideMerge(
-    Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),
-  ),
-)
+const layerLearning = (layerActors: LayerActors) =>
+  Policies.layer.pipe(
+    Layer.provideMerge(Learning.layer),
+    Layer.provide(TemplateActors.layer),
+    Layer.provideMerge(BanditActor.layer),
+    Layer.provideMerge(layerActors),
+    Layer.provideMerge(
+      Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),
+    ),
+  )
 
 /** Where connections may go. */
 const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => AddressGuard.layer(outboundAllow)))
@@ -135,61 +146,68 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
 )
 
 /** Everything but HTTP, over a migrated store. */
-export const layerServices = Layer.mergeAll(
-  layerDelivery,
-  Intake.layer,
-  Rebuild.layer,
-  DecisionHistory.layer,
-  EventHistory.layer,
-  Stories.layer,
-  Previews.layer,
-  TemplateImports.layer,
-  Templates.layer,
-  TemplateIndex.layer,
-  Traffic.layer,
-  ChangeHistory.layer,
-  Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
-  SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
-  Keys.layer,
-  LoadGate.layer,
-  ClientConnections.layer,
-  OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
-  Drain.layer,
-  Retention.layer,
-  Reactions.layer,
-).pipe(
-  Layer.provideMerge(Decider.layer),
-  Layer.provideMerge(Judging.layer),
-  Layer.provideMerge(layerSendTimes),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      StickyChoices.layer,
-      DecisionLog.layer,
-      Inbox.layer,
-      KnownEvents.layer,
-      WebhookQuota.layer,
-      WebhookSources.layer,
-      layerLearning,
+const servicesOver = (layerActors: LayerActors) =>
+  Layer.mergeAll(
+    layerDelivery,
+    Intake.layer,
+    Rebuild.layer,
+    DecisionHistory.layer,
+    EventHistory.layer,
+    Stories.layer,
+    Previews.layer,
+    TemplateImports.layer,
+    Templates.layer,
+    TemplateIndex.layer,
+    Traffic.layer,
+    ChangeHistory.layer,
+    Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+    SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
+    Keys.layer,
+    LoadGate.layer,
+    ClientConnections.layer,
+    OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
+    Drain.layer,
+    Retention.layer,
+    Reactions.layer,
+  ).pipe(
+    Layer.provideMerge(Decider.layer),
+    Layer.provideMerge(Judging.layer),
+    Layer.provideMerge(layerSendTimes),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        StickyChoices.layer,
+        DecisionLog.layer,
+        Inbox.layer,
+        KnownEvents.layer,
+        WebhookQuota.layer,
+        WebhookSources.layer,
+        layerLearning(layerActors),
+      ),
     ),
-  ),
-  Layer.provideMerge(Erasures.layer),
-  Layer.provideMerge(layerSuppressions),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Profiles.layer,
-      People.layer,
-      Views.layer,
-      KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
-      AdminAuth.layer,
-      Refusals.layer,
-      Layer.mergeAll(SourceCheck.layer, MappingTrials.layer).pipe(Layer.provideMerge(Checking.layer)),
+    Layer.provideMerge(Erasures.layer),
+    Layer.provideMerge(layerSuppressions),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Profiles.layer,
+        People.layer,
+        Views.layer,
+        KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
+        AdminAuth.layer,
+        Refusals.layer,
+        Layer.mergeAll(SourceCheck.layer, MappingTrials.layer).pipe(Layer.provideMerge(Checking.layer)),
+      ),
     ),
-  ),
-  Layer.provideMerge(AccountServices.layer),
-  Layer.provideMerge(SecretBox.layer),
-  Layer.provideMerge(Changes.layer),
-  Layer.provideMerge(StoreFromSettings.layerMigrated),
-)
+    Layer.provideMerge(AccountServices.layer),
+    Layer.provideMerge(SecretBox.layer),
+    Layer.provideMerge(Changes.layer),
+    Layer.provideMerge(StoreFromSettings.layerMigrated),
+  )
+
+/** The same in a process by itself, such as a command: no actor is moved for it. */
+export const layerServices = servicesOver(SingleProcess.layer)
+
+/** The same in a process that shares the actors with all others that serve on the database. */
+export const layerNodeServices = servicesOver(Nodes.layer)
 
 /** What a serving process does besides answering: commands that work on the store themselves leave it alone. */
 export const layerJobs = Layer.mergeAll(

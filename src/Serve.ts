@@ -1,6 +1,6 @@
 import { Cause, Console, Effect, Layer, Option } from "effect"
 import { HttpServer } from "effect/http"
-import { layerJobs, layerRoutes, layerServices } from "./App.ts"
+import { layerJobs, layerNodeServices, layerRoutes } from "./App.ts"
 import * as FirstRun from "./FirstRun.ts"
 import { Drain } from "./http/Drain.ts"
 import * as Server from "./http/Server.ts"
@@ -46,5 +46,5 @@ export const layer = Layer.effectDiscard(announce).pipe(
   Layer.provideMerge(Server.serve(layerRoutes)),
   Layer.provideMerge(layerJobs),
   Layer.provideMerge(Server.layerServer),
-  Layer.provideMerge(layerServices),
+  Layer.provideMerge(layerNodeServices),
 )

@@ -101,31 +101,6 @@ const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
     name,
   ).pipe(Config.withDefault(""), Config.map((text) => entriesOf(text).map((entry) => addressRangeOf(entry)!)))
 
-/** `host:port`, the host of a version 6 address in brackets. */
-const hostAndPort = (name: string) =>
-  Config.map(
-    Config.schema(
-      Schema.String.check(Schema.makeFilter((text) =>
-        text === "" || parseAddress(text) !== undefined ||
-        "must be a host and a port between 1 and 65535, such as 10.0.0.7:8081 or node-1.internal:8081"
-      )),
-      name,
-    ).pipe(Config.withDefault("")),
-    (text) => Option.fromUndefinedOr(parseAddress(text)),
-  )
-
-/** Where a node can be reached. */
-export interface HostAndPort {
-  readonly host: string
-  readonly port: number
-}
-
-const parseAddress = (text: string): HostAndPort | undefined => {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/.exec(text)
-  const port = Number(match?.[3])
-  return match === null || port < 1 || port > 65_535 ? undefined : { host: (match[1] ?? match[2])!, port }
-}
-
 /** Pairs such as `name=value,other=value`, percent-encoded; undefined for anything else. */
 const pairsOf = (text: string): Readonly<Record<string, string>> | undefined => {
   const pairs = text.split(",").map((pair) => pair.trim()).filter((pair) => pair !== "")
@@ -193,15 +168,6 @@ const config = {
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
-  /**
-   * `CLUSTER_ADDRESS`: `host:port` under which the other nodes on the same Postgres reach this one; each has its own. Unset:
-   * this process is no node of a cluster.
-   */
-  clusterAddress: hostAndPort("CLUSTER_ADDRESS"),
-  /** `CLUSTER_LISTEN`: `host:port` that is listened on instead, where the address is translated. Default `CLUSTER_ADDRESS`. */
-  clusterListen: hostAndPort("CLUSTER_LISTEN"),
-  /** `CLUSTER_SECRET`: what nodes encrypt and recognize each other by, 32 characters or more, the same on all of them. */
-  clusterSecret: secret("CLUSTER_SECRET"),
   /** `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more. Unset: no token is accepted. */
   adminToken: secret("ADMIN_TOKEN"),
   /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
@@ -386,35 +352,6 @@ const databaseOf = (
 
 const leastSecret = 32
 
-/** What does not go together; a value that is faulty by itself is undefined here. */
-const clusterFaults = (
-  { clusterAddress, clusterListen, clusterSecret, databaseUrl }: Partial<Values>,
-): ReadonlyArray<string> => {
-  if (
-    clusterAddress === undefined || clusterListen === undefined || clusterSecret === undefined ||
-    databaseUrl === undefined
-  ) return []
-  if (Option.isNone(clusterAddress)) {
-    return [["CLUSTER_LISTEN", clusterListen] as const, ["CLUSTER_SECRET", clusterSecret] as const]
-      .filter(([, { _tag }]) => _tag === "Some")
-      .map(([name]) => `${name}: set CLUSTER_ADDRESS too, or neither`)
-  }
-  return [
-    ...(Option.isNone(databaseUrl)
-      ? [
-        "CLUSTER_ADDRESS: needs DATABASE_URL, the Postgres that all nodes share; the embedded store is for one machine",
-      ]
-      : []),
-    ...(Option.isNone(clusterSecret)
-      ? [
-        "CLUSTER_SECRET: must be set with CLUSTER_ADDRESS, the same on every node, such as `openssl rand -hex 32` gives",
-      ]
-      : Redacted.value(clusterSecret.value).length < leastSecret
-      ? [`CLUSTER_SECRET: must be ${leastSecret} characters or more`]
-      : []),
-  ]
-}
-
 /**
  * Whether a variable of the environment is there without a value. To `Config` it is missing, but its name is listed among those
  * that begin with the same words.
@@ -451,7 +388,6 @@ const read = Effect.gen(function* () {
         "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
     )
   }
-  faults.push(...clusterFaults(settings))
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]
   if (oidc.every((one) => one !== undefined) && new Set(oidc.map((one) => one!._tag)).size > 1) {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")

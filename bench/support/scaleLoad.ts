@@ -60,13 +60,10 @@ export const perSecond = (from: Work, to: Work) => {
 
 export type Rates = ReturnType<typeof perSecond>
 
-const secret = "a secret of the nodes of this benchmark"
-
-/** Starts processes on one core and one database: nodes of a cluster, or one that is by itself. */
+/** Starts processes on one core and one database. */
 export const startNodes = async (
   url: string,
   count: number,
-  isCluster: boolean,
 ): Promise<ReadonlyArray<ServerProcess>> => {
   const servers: Array<ServerProcess> = []
   for (let i = 0; i < count; i++) {
@@ -75,7 +72,6 @@ export const startNodes = async (
         ADMIN_TOKEN: adminToken,
         DATABASE_URL: url,
         LOG_LEVEL: "Error",
-        ...(isCluster ? { CLUSTER_ADDRESS: `127.0.0.1:${await freePort()}`, CLUSTER_SECRET: secret } : {}),
       }),
     )
   }
@@ -86,7 +82,7 @@ export const startNodes = async (
       }))
       return body.cluster
     }))
-    if (!isCluster || views.every((view) => view?.runners === count && view.shards > 0)) return servers
+    if (views.every((view) => view?.runners === count && view.shards > 0)) return servers
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }

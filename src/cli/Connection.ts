@@ -42,8 +42,6 @@ const inProcess = Effect.gen(function* () {
     layerServices.pipe(Layer.provide(Layer.succeed(Settings, {
       ...settings,
       adminToken: Option.some(token),
-      // A command comes and goes; no actor is moved for it.
-      clusterAddress: Option.none(),
     }))),
   )
   const { handler } = yield* Effect.acquireRelease(

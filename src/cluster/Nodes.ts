@@ -1,12 +1,10 @@
-import * as NodeSocket from "@effect/platform-node/NodeSocket"
-import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
-import { Duration, Effect, Layer, Option, type Redacted } from "effect"
-import { MessageStorage, RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardingConfig } from "effect/cluster"
-import { RpcClient, RpcSerialization, RpcServer } from "effect/rpc"
-import { Socket, SocketServer } from "effect/socket"
-import { type HostAndPort, SettingsFaulty } from "../Settings.ts"
+import { Config, Duration, Effect, Layer, Option } from "effect"
+import { MessageStorage, RunnerAddress, RunnerHealth, Runners, Sharding, ShardingConfig } from "effect/cluster"
+import { randomBytes } from "node:crypto"
+import { hostname } from "node:os"
+import { Settings } from "../Settings.ts"
+import { ActorRequests } from "./ActorRequests.ts"
 import * as NodeStorage from "./NodeStorage.ts"
-import { seal } from "./SealedSocket.ts"
 import { layerCluster, type Seen, shardCount } from "./Shards.ts"
 
 /**
@@ -18,78 +16,47 @@ const leaseSeconds = 6
 /** How often nodes look who is there. */
 const lookEvery = "1 second"
 
-/** A connection to another node that does not come about by then is tried again later. Unit: milliseconds. */
-const connectMillis = 1000
+/** Names this process among all that ever ran on the database: its machine, and a part by chance. */
+const newName = () => `${hostname()}-${randomBytes(4).toString("hex")}`
 
-/** What makes this process a node. */
-export interface NodeOptions {
-  /** Under which the others reach it. */
-  readonly address: HostAndPort
-  /** What it binds to. */
-  readonly listen: HostAndPort
-  readonly secret: Redacted.Redacted<string>
-}
+/** Settings of earlier releases. */
+const outdated = ["CLUSTER_ADDRESS", "CLUSTER_LISTEN", "CLUSTER_SECRET"]
 
-const textOf = ({ host, port }: HostAndPort) => `${host.includes(":") ? `[${host}]` : host}:${port}`
-
-/** Ways to other nodes. */
-const layerClients = (secret: Redacted.Redacted<string>) =>
-  Layer.effect(
-    Runners.RpcClientProtocol,
-    Effect.gen(function* () {
-      const serialization = yield* RpcSerialization.RpcSerialization
-      return {
-        codecFor: serialization.codecFor,
-        make: Effect.fnUntraced(function* ({ host, port }: RunnerAddress.RunnerAddress) {
-          const socket = yield* NodeSocket.makeNet({ host, port, openTimeout: connectMillis })
-          return yield* RpcClient.makeProtocolSocket().pipe(
-            Effect.provideService(Socket.Socket, seal(socket, secret, "client")),
-            Effect.provideService(RpcSerialization.RpcSerialization, serialization),
-          )
-        }),
-      }
-    }),
-  )
-
-/** The port of this one. */
-const layerServer = ({ listen, secret }: NodeOptions) =>
-  Layer.effect(
-    SocketServer.SocketServer,
-    Effect.map(NodeSocketServer.make(listen), (server) =>
-      SocketServer.SocketServer.of({
-        address: server.address,
-        run: (handler) => server.run((socket) => handler(seal(socket, secret, "server"))),
-      })).pipe(
-        Effect.mapError(({ reason: { cause } }) =>
-          new SettingsFaulty({
-            faults: [
-              `CLUSTER_ADDRESS, CLUSTER_LISTEN: ${textOf(listen)} cannot be listened on (${
-                cause instanceof Error ? cause.message : String(cause)
-              }); set CLUSTER_LISTEN to an address of this machine and a port that is free`,
-            ],
-          })
-        ),
-      ),
-  )
+const warnOfOutdated = Effect.forEach(
+  outdated,
+  (name) =>
+    Effect.flatMap(
+      Effect.option(Config.NonEmptyString(name)),
+      ({ _tag }) =>
+        _tag === "None"
+          ? Effect.void
+          : Effect.logWarning(`${name} has no effect: nodes find each other in the database. Remove the setting`),
+    ),
+  {
+    discard: true,
+  },
+)
 
 /**
- * Actors spread over all nodes on one Postgres. Who lives is decided by leases in the database alone, whether or not nodes
- * reach each other: a node that only the database sees works on, since every node looks by itself for what its actors have
- * to do (`Sweep`). What goes from node to node are questions whose askers do not wait long.
+ * Actors spread over all nodes on one database. The nodes find each other there, and everything between them goes through
+ * it: who lives and who has which shard (`NodeStorage`), requests to actors elsewhere (`ActorRequests`), and what actors have
+ * to do, for which each node looks by itself (`Sweep`). Nodes have no way to each other.
  */
-export const layer = (options: NodeOptions) => {
+export const layer = Layer.unwrap(Effect.gen(function* () {
+  const { port } = yield* Settings
+  yield* warnOfOutdated
+  const name = newName()
   const seen: Seen = { runners: 1, at: undefined }
-  return layerCluster(textOf(options.address), seen).pipe(
-    Layer.provideMerge(RunnerServer.layerWithClients),
-    Layer.provide(RpcServer.layerProtocolSocketServer),
-    Layer.provide([layerServer(options), layerClients(options.secret)]),
-    // Text and not binary: nodes of neighbouring releases may have more or fewer members in a message.
-    Layer.provide(RpcSerialization.layerNdjsonWith({ maxBufferSize: "unbounded" })),
+  return ActorRequests.layer.pipe(
+    Layer.provideMerge(layerCluster(name, seen)),
+    Layer.provideMerge(Sharding.layer),
+    Layer.provideMerge(Runners.layerNoop),
     Layer.provideMerge(MessageStorage.layerNoop),
     Layer.provide([NodeStorage.layer(leaseSeconds, seen), RunnerHealth.layerNoop]),
     Layer.provide(
       ShardingConfig.layer({
-        runnerAddress: Option.some(RunnerAddress.make(options.address.host, options.address.port)),
+        // A name and not an address: nothing connects to it. The port is for people.
+        runnerAddress: Option.some(RunnerAddress.make(name, port)),
         shardsPerGroup: shardCount,
         shardLockExpiration: Duration.seconds(leaseSeconds),
         refreshAssignmentsInterval: lookEvery,
@@ -100,4 +67,4 @@ export const layer = (options: NodeOptions) => {
       }),
     ),
   )
-}
+}))

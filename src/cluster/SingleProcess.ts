@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
+import { ActorRequests } from "./ActorRequests.ts"
 import { layerCluster, shardCount } from "./Shards.ts"
 
 /**
@@ -18,7 +19,8 @@ const layerRunner = Layer.effect(
  * Actors of this process alone. No message is persisted: what an actor has to do is in the store (see the ledger), a
  * message only wakes it.
  */
-export const layer = layerCluster(undefined, { runners: 1, at: undefined }).pipe(
+export const layer = ActorRequests.layerAlone.pipe(
+  Layer.merge(layerCluster(undefined, { runners: 1, at: undefined })),
   Layer.provideMerge(Sharding.layer),
   Layer.provideMerge(Runners.layerNoop),
   Layer.provideMerge(MessageStorage.layerNoop),

@@ -5,12 +5,13 @@ import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { bounded } from "../store/bounded.ts"
-import { actorId, BanditActor } from "./BanditActor.ts"
+import { actorId } from "./BanditActor.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import * as FoldAttempts from "./FoldAttempts.ts"
 import { Inflow } from "./Inflow.ts"
 import { Models } from "./Models.ts"
 import { isLocked } from "./Tallies.ts"
+import { TemplateActors } from "./TemplateActors.ts"
 
 /** How long a caller waits for a template's actor before it makes do with what is in memory. */
 const patience = "2 seconds"
@@ -67,7 +68,7 @@ export class Learning extends Context.Service<Learning, {
       const models = yield* Models
       const inflow = yield* Inflow
       const clock = yield* Clock.Clock
-      const client = yield* BanditActor.client
+      const actors = yield* TemplateActors
       const cluster = yield* Cluster
       const sql = yield* SqlClient.SqlClient
       const scope = yield* Effect.scope
@@ -79,7 +80,7 @@ export class Learning extends Context.Service<Learning, {
         Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
 
       const windowed = (org: string, template: string, window: DecisionWindow) =>
-        patiently(client(actorId(org, template)).Windowed({ window })).pipe(
+        patiently(actors.windowed(actorId(org, template), window)).pipe(
           Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
         )
 
@@ -113,7 +114,7 @@ export class Learning extends Context.Service<Learning, {
         })
 
       const refresh = (org: string, template: string) =>
-        patiently(Effect.andThen(inflow.drain, client(actorId(org, template)).Refresh())).pipe(
+        patiently(Effect.andThen(inflow.drain, actors.refresh(actorId(org, template)))).pipe(
           Effect.as(true),
           Effect.catchCause((cause) => Effect.as(failed("refresh", org, template)(cause), false)),
         )
@@ -126,7 +127,7 @@ export class Learning extends Context.Service<Learning, {
       }
 
       const send = (org: string, template: string, stale: boolean) =>
-        patiently(client(actorId(org, template)).Wake({ stale }, { discard: true })).pipe(
+        patiently(actors.wake(actorId(org, template), stale)).pipe(
           // Its mailbox is full of the same message, or it is moving: the next sweep comes.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )

@@ -99,7 +99,14 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     client,
     Layer.succeed(
       Store,
-      Store.of({ kind: "embedded", address: dataDir, look: undefined, explain: () => Effect.undefined }),
+      Store.of({
+        kind: "embedded",
+        address: dataDir,
+        look: undefined,
+        listen: (channel) =>
+          Effect.flatMap(PgConnection.make(connectionTo(folders)), (connection) => connection.listen(channel)),
+        explain: () => Effect.undefined,
+      }),
     ),
   )
 }))

@@ -62,6 +62,11 @@ export const layer = (target: DatabaseTarget) =>
           kind: "postgres",
           address: addressOf(target),
           look: watch?.look,
+          listen: (channel) =>
+            Effect.flatMap(
+              PgConnection.make({ ...connection, ...(watch && { stream: watch.open }) }),
+              (own) => own.listen(channel),
+            ),
           explain: (error) =>
             Effect.zipWith(
               isCertificateRefused(error) ? certificateOf(target) : Effect.undefined,

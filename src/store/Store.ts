@@ -1,4 +1,5 @@
-import { Context, type Effect } from "effect"
+import type { PgConnection } from "@effect/sql-pg"
+import { Context, type Effect, type Queue, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 
 /** What is particular to the store this process runs on; everything else speaks SQL through `SqlClient`. */
@@ -9,6 +10,13 @@ export class Store extends Context.Service<Store, {
   readonly address: string
   /** Follows the address to another server, see ServerWatch; undefined where it cannot lead to another. */
   readonly look: Effect.Effect<boolean> | undefined
+  /**
+   * Listens to a channel of `NOTIFY` until the scope closes, over a connection of its own. The queue fails when that
+   * connection breaks.
+   */
+  readonly listen: (
+    channel: string,
+  ) => Effect.Effect<Queue.Dequeue<PgConnection.Notification, SqlError>, SqlError, Scope.Scope>
   /** Explains an error of a database that cannot be used, and how to mend it. Undefined for other errors. */
   readonly explain: (error: SqlError) => Effect.Effect<string | undefined>
 }>()("parlance/store/Store") {}

@@ -52,8 +52,6 @@ describe("The Kubernetes manifests", () => {
       deployment.spec.selector.matchLabels,
       manifests.get("service.yaml").spec.selector,
       manifests.get("disruption-budget.yaml").spec.selector.matchLabels,
-      manifests.get("network-policy.yaml").spec.podSelector.matchLabels,
-      manifests.get("network-policy.yaml").spec.ingress[1].from[0].podSelector.matchLabels,
       ...pod.topologySpreadConstraints.map(({ labelSelector }: Manifest) => labelSelector.matchLabels),
     ]
     for (const selector of selectors) assert.deepStrictEqual(selector, podLabels)
@@ -66,31 +64,26 @@ describe("The Kubernetes manifests", () => {
 
   it("give nodes settings that the service knows, none twice, and secrets from the secret alone", () => {
     const secret = manifests.get("secret.example.yaml")
-    const own = container.env.map(({ name }: Manifest) => name).filter((name: string) => name !== "POD_IP")
-    const names = [...own, ...settings.keys(), ...Object.keys(secret.stringData)]
+    assert.isUndefined(container.env)
+    const names = [...settings.keys(), ...Object.keys(secret.stringData)]
     assert.deepStrictEqual(names.filter((name) => !knownSettings.has(name)), [])
     assert.strictEqual(new Set(names).size, names.length)
-    assert.sameMembers(Object.keys(secret.stringData), ["DATABASE_URL", "ADMIN_TOKEN", "SECRET_KEY", "CLUSTER_SECRET"])
+    assert.sameMembers(Object.keys(secret.stringData), ["DATABASE_URL", "ADMIN_TOKEN", "SECRET_KEY"])
     assert.deepStrictEqual(container.envFrom, [
       { configMapRef: { name: manifests.get("kustomization.yaml").configMapGenerator[0].name } },
       { secretRef: { name: secret.metadata.name } },
     ])
-    // A variable can only refer to those before it.
-    assert.deepStrictEqual(container.env.map(({ name }: Manifest) => name), ["POD_IP", "CLUSTER_ADDRESS"])
   })
 
-  it("meet each other at the same ports, of which that of the cluster is for nodes alone", () => {
+  it("have one port, that of HTTP, which every manifest names alike", () => {
     const ports = new Map<string, number>(
       container.ports.map(({ containerPort, name }: Manifest) => [name, containerPort]),
     )
     assert.strictEqual(ports.get("http"), Number(/ PORT=(\d+)/.exec(textOf("Dockerfile"))![1]))
-    const [, address] = container.env
-    assert.strictEqual(address.value, `$(POD_IP):${ports.get("cluster")}`)
+    assert.deepStrictEqual([...ports.keys()], ["http"])
 
     const service = manifests.get("service.yaml")
     assert.deepStrictEqual(service.spec.ports.map(({ targetPort }: Manifest) => targetPort), ["http"])
-    const [open, closed] = manifests.get("network-policy.yaml").spec.ingress
-    assert.deepStrictEqual([open.from, open.ports[0].port, closed.ports[0].port], [undefined, "http", "cluster"])
     for (
       const { path, port } of [container.startupProbe, container.readinessProbe, container.livenessProbe].map(
         ({ httpGet }: Manifest) => httpGet,

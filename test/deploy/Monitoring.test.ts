@@ -81,7 +81,7 @@ describe("The dashboard and the alerts", () => {
       for (const name of names) assert.include(name, `job="${job}"`, alert)
     }
     const { services } = parse(textOf("docker-compose.yml"), { merge: true })
-    const nodes = Object.keys(services).filter((name) => services[name].environment?.CLUSTER_ADDRESS !== undefined)
+    const nodes = Object.keys(services).filter((name) => services[name].environment?.DATABASE_URL !== undefined)
     assert.deepStrictEqual(targets, nodes.map((name) => `${name}:8080`))
     const balanced = [...textOf("deploy/haproxy/haproxy.cfg").matchAll(/^ {2}server \S+ (\S+)$/gm)].map(([, to]) => to)
     assert.deepStrictEqual(balanced, targets)

@@ -92,7 +92,7 @@ const restart = (node: TestNode) => async () => {
   await node.start()
 }
 
-/** Those of nodes and of the network between them. */
+/** Faults of nodes and of their way to the database. */
 const ofNodes: ReadonlyArray<Fault> = [
   {
     name: "kill -9",
@@ -130,17 +130,6 @@ const ofNodes: ReadonlyArray<Fault> = [
     strike: (node) => {
       node.toDatabase.block()
       return Promise.resolve(() => Promise.resolve(node.toDatabase.unblock()))
-    },
-  },
-  {
-    name: "nodes cut off from each other",
-    lasts: ({ awayMillis }) => awayMillis,
-    strike: (_, { nodes }) => {
-      for (const { toNode } of nodes) toNode.block()
-      return Promise.resolve(() => {
-        for (const { toNode } of nodes) toNode.unblock()
-        return Promise.resolve()
-      })
     },
   },
 ]

@@ -1,12 +1,10 @@
 import { Effect, type Scope } from "effect"
-import { freePort, type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
+import { type ServiceProcess, startProcess, waitUntil } from "../support/service.ts"
 import { type Environment } from "../support/stores.ts"
 import { sinkEnvironment } from "./deliverSink.ts"
 import { type Relay, relayTo } from "./relay.ts"
 
-const clusterSecret = "a secret of the nodes under test alone"
-
-/** One node: a process, and the ways from it to the database and from the others to it, which can be blocked. */
+/** One node: a process, and its way to the database, which can be blocked. */
 export interface TestNode {
   readonly name: string
   /** Undefined while it is gone. */
@@ -14,7 +12,6 @@ export interface TestNode {
   /** Whether a load balancer would send it requests. */
   inRotation: boolean
   readonly toDatabase: Relay
-  readonly toNode: Relay
   readonly start: () => Promise<void>
 }
 
@@ -53,9 +50,7 @@ export const scopedNodes = (
     const database = new URL(env["DATABASE_URL"]!)
     const nodes: Array<TestNode> = []
     for (const [i, { denoFlags, env: own }] of more.entries()) {
-      const listen = yield* Effect.promise(freePort)
       const toDatabase = yield* relayTo(Number(database.port || 5432))
-      const toNode = yield* relayTo(listen)
       const url = new URL(database)
       url.hostname = "127.0.0.1"
       url.port = String(toDatabase.port)
@@ -64,9 +59,6 @@ export const scopedNodes = (
         ...sinkEnvironment,
         DATABASE_URL: url.href,
         DATABASE_POOL_SIZE: "5",
-        CLUSTER_ADDRESS: `127.0.0.1:${toNode.port}`,
-        CLUSTER_LISTEN: `127.0.0.1:${listen}`,
-        CLUSTER_SECRET: clusterSecret,
         LOG_LEVEL: "Error",
         STORE_TIMEOUT: "3 seconds",
         SHUTDOWN_TIMEOUT: "3 seconds",
@@ -77,7 +69,6 @@ export const scopedNodes = (
         service: undefined,
         inRotation: false,
         toDatabase,
-        toNode,
         start: async () => {
           node.service = await startProcess(environment, denoFlags && { denoFlags })
           node.inRotation = true

@@ -1,0 +1,178 @@
+import { Context, Deferred, Effect, Exit, FiberSet, Layer, Queue, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { Store } from "../store/Store.ts"
+import { Cluster } from "./Cluster.ts"
+
+/** Notifications are hints: everything they announce is in the table. */
+const channel = "parlance_actors"
+
+/** How often the table is read without a notification, for connections that cannot listen. */
+const lookEvery = "500 millis"
+
+/** A request of which the sender does not wait any longer. Unit: seconds. */
+const expirySeconds = 5
+
+/** How often rows of nodes that ended meanwhile are removed. */
+const removeEvery = "1 minute"
+
+/** Answers a request to an actor of this node; null where the sender needs no more than to know that it was done. */
+export type Answerer = (actorId: string, request: string) => Effect.Effect<string | null, unknown>
+
+/** The actor's node could not answer. */
+export class ActorFailed extends Error {
+  override readonly name = "ActorFailed"
+}
+
+/**
+ * Requests to actors that run on another node. They travel as rows through the database, which all nodes share, so that nodes
+ * need no way to each other. A request is a hint or a question whose sender does not wait long: none of them is needed for
+ * counts to be right, and a request may be answered twice while an actor moves.
+ */
+export class ActorRequests extends Context.Service<ActorRequests, {
+  /** Sends a request and waits for the answer, without a time limit. Fails with `ActorFailed` if the actor fails. */
+  readonly ask: (actorId: string, request: string) => Effect.Effect<string | null, SqlError | ActorFailed>
+  /** Sends a request and returns once it is stored. */
+  readonly tell: (actorId: string, request: string) => Effect.Effect<void, SqlError>
+  /** Answers requests of other nodes with `answer`, from now on. To be called once. */
+  readonly serve: (answer: Answerer) => Effect.Effect<void>
+}>()("parlance/cluster/ActorRequests") {
+  /** For a process by itself: every actor is here, so that nothing is ever sent. */
+  static readonly layerAlone = Layer.succeed(
+    ActorRequests,
+    ActorRequests.of({
+      ask: () => Effect.die(new Error("All actors are in this process")),
+      tell: () => Effect.die(new Error("All actors are in this process")),
+      serve: () => Effect.void,
+    }),
+  )
+
+  static readonly layer = Layer.effect(
+    ActorRequests,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
+      const cluster = yield* Cluster
+      const scope = yield* Effect.scope
+      const asked = new Map<number, Deferred.Deferred<string | null, ActorFailed>>()
+      const underWay = new Set<number>()
+      const tasks = yield* FiberSet.make<void>()
+      let answerer: Answerer | undefined
+
+      const insert = (actorId: string, request: string, isAwaited: boolean) =>
+        Effect.map(
+          sql<{ id: number }>`
+            WITH inserted AS (
+              INSERT INTO actor_requests (actor_id, request, is_awaited) VALUES (${actorId}, ${request}, ${isAwaited})
+              RETURNING id
+            )
+            SELECT i.id::float8 AS id, pg_notify(${channel}, 'request')::text AS notified FROM inserted i`,
+          ([row]) => row!.id,
+        )
+
+      const remove = (id: number) => sql`DELETE FROM actor_requests r WHERE r.id = ${id}`
+
+      /** Resolves what was asked here and is answered. */
+      const collect = Effect.suspend(() =>
+        asked.size === 0 ? Effect.void : Effect.map(
+          sql<{ id: number; answer: string | null; hasFailed: boolean }>`
+            DELETE FROM actor_requests r WHERE r.id = ANY(${[...asked.keys()]}::bigint[]) AND r.answered_at IS NOT NULL
+            RETURNING r.id::float8 AS id, r.answer, r.has_failed`,
+          (rows) => {
+            for (const { answer, hasFailed, id } of rows) {
+              const exit = hasFailed
+                ? Exit.fail(new ActorFailed("The actor failed, see the log of its node"))
+                : Exit.succeed(answer)
+              const deferred = asked.get(id)
+              if (deferred !== undefined) Deferred.doneUnsafe(deferred, exit)
+            }
+          },
+        )
+      )
+
+      const ask = (actorId: string, request: string) =>
+        Effect.acquireUseRelease(
+          Effect.map(insert(actorId, request, true), (id) => {
+            const deferred = Deferred.makeUnsafe<string | null, ActorFailed>()
+            asked.set(id, deferred)
+            return { id, deferred }
+          }),
+          ({ deferred }) => Deferred.await(deferred),
+          ({ id }, exit) => {
+            asked.delete(id)
+            // Nobody waits any longer. Whoever asks does not wait for the row to be removed either.
+            return Exit.isSuccess(exit) ? Effect.void : Effect.forkIn(Effect.ignore(remove(id)), scope)
+          },
+        )
+
+      const reply = (id: number, exit: Exit.Exit<string | null, unknown>) => {
+        const answer = Exit.isSuccess(exit) ? exit.value : null
+        return sql`
+          WITH answered AS (
+            UPDATE actor_requests r SET answered_at = now(), answer = ${answer}, has_failed = ${Exit.isFailure(exit)}
+            WHERE r.id = ${id} RETURNING r.id
+          )
+          SELECT pg_notify(${channel}, 'answer') FROM answered`
+      }
+
+      /** Answers what is asked of the actors that are here. */
+      const take = Effect.suspend(() => {
+        const answer = answerer
+        if (answer === undefined) return Effect.void
+        return Effect.flatMap(
+          sql<{ id: number; actorId: string; request: string; isAwaited: boolean }>`
+            SELECT r.id::float8 AS id, r.actor_id, r.request, r.is_awaited FROM actor_requests r
+            WHERE r.answered_at IS NULL AND r.asked_at > now() - make_interval(secs => ${expirySeconds}::float8)`,
+          (rows) =>
+            Effect.forEach(rows.filter(({ actorId, id }) => !underWay.has(id) && cluster.isHere(actorId)), (row) => {
+              underWay.add(row.id)
+              return FiberSet.run(
+                tasks,
+                answer(row.actorId, row.request).pipe(
+                  Effect.tapCause((cause) => Effect.logWarning("A request of another node failed", cause)),
+                  Effect.exit,
+                  Effect.flatMap((exit): Effect.Effect<unknown, SqlError> =>
+                    row.isAwaited ? reply(row.id, exit) : remove(row.id)
+                  ),
+                  Effect.ignore,
+                  Effect.ensuring(Effect.sync(() => underWay.delete(row.id))),
+                ),
+              )
+            }, { discard: true }),
+        )
+      })
+
+      const look = Effect.andThen(take, collect)
+
+      const listening = Effect.scoped(Effect.gen(function* () {
+        const notifications = yield* store.listen(channel)
+        yield* look
+        yield* Effect.forever(Effect.andThen(Queue.takeAll(notifications), look))
+      }))
+
+      yield* listening.pipe(
+        Effect.catchCause((cause) =>
+          Effect.logDebug("The database does not notify this node, it looks by itself", cause)
+        ),
+        Effect.repeat(Schedule.spaced("1 second")),
+        Effect.forkScoped,
+      )
+      yield* look.pipe(
+        Effect.catchCause((cause) => Effect.logDebug("Requests of other nodes could not be read", cause)),
+        Effect.repeat(Schedule.spaced(lookEvery)),
+        Effect.forkScoped,
+      )
+      yield* sql`DELETE FROM actor_requests r WHERE r.asked_at < now() - interval '1 minute'`.pipe(
+        Effect.catchCause((cause) => Effect.logDebug("Old requests of nodes were not removed", cause)),
+        Effect.repeat(Schedule.spaced(removeEvery)),
+        Effect.forkScoped,
+      )
+
+      return ActorRequests.of({
+        ask,
+        tell: (actorId, request) => Effect.asVoid(insert(actorId, request, false)),
+        serve: (answer) => Effect.sync(() => void (answerer = answer)),
+      })
+    }),
+  )
+}

@@ -1,0 +1,80 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { ModelSnapshot } from "../bandit/Model.ts"
+import { ActorRequests } from "../cluster/ActorRequests.ts"
+import { Cluster } from "../cluster/Cluster.ts"
+import { BanditActor } from "./BanditActor.ts"
+import type { DecisionWindow } from "./DecisionWindow.ts"
+
+/** What a node asks of an actor on another one. */
+const Request = Schema.Union([
+  Schema.TaggedStruct("Wake", { stale: Schema.Boolean }),
+  Schema.TaggedStruct("Refresh", {}),
+  Schema.TaggedStruct("Windowed", {
+    window: Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite }),
+  }),
+])
+type Request = typeof Request.Type
+
+const decodeRequest = Schema.decodeUnknownEffect(Schema.fromJsonString(Request))
+const decodeModel = Schema.decodeUnknownEffect(Schema.fromJsonString(ModelSnapshot))
+
+/**
+ * The actors of templates, on this node and on others. An effect fails, or waits without end, while an actor moves or its node
+ * hangs: callers limit the time.
+ */
+export class TemplateActors extends Context.Service<TemplateActors, {
+  /** Lets the actor fold what is pending, and with `stale` fit; returns once the request is on its way. */
+  readonly wake: (actorId: string, stale: boolean) => Effect.Effect<void, unknown>
+  /** Folds what is pending and fits. Returns once the model is published. */
+  readonly refresh: (actorId: string) => Effect.Effect<void, unknown>
+  /** Fits the model of a window. */
+  readonly windowed: (actorId: string, window: DecisionWindow) => Effect.Effect<ModelSnapshot, unknown>
+}>()("parlance/learning/TemplateActors") {
+  static readonly layer = Layer.effect(
+    TemplateActors,
+    Effect.gen(function* () {
+      const client = yield* BanditActor.client
+      const cluster = yield* Cluster
+      const requests = yield* ActorRequests
+
+      yield* requests.serve((actorId, text) =>
+        Effect.flatMap(decodeRequest(text), (request): Effect.Effect<string | null, unknown> => {
+          const actor = client(actorId)
+          switch (request._tag) {
+            case "Wake":
+              return Effect.as(actor.Wake({ stale: request.stale }, { discard: true }), null)
+            case "Refresh":
+              return Effect.as(actor.Refresh(), null)
+            case "Windowed":
+              return Effect.map(actor.Windowed({ window: request.window }), (model) => JSON.stringify(model))
+          }
+        })
+      )
+
+      const elsewhere = (actorId: string, request: Request) => requests.ask(actorId, JSON.stringify(request))
+      const orElsewhere = <A>(actorId: string, here: Effect.Effect<A, unknown>, there: Effect.Effect<A, unknown>) =>
+        Effect.suspend(() => cluster.isHere(actorId) ? here : there)
+
+      return TemplateActors.of({
+        wake: (actorId, stale) =>
+          orElsewhere(
+            actorId,
+            client(actorId).Wake({ stale }, { discard: true }),
+            requests.tell(actorId, JSON.stringify({ _tag: "Wake", stale } satisfies Request)),
+          ),
+        refresh: (actorId) =>
+          orElsewhere(
+            actorId,
+            client(actorId).Refresh(),
+            Effect.asVoid(elsewhere(actorId, { _tag: "Refresh" })),
+          ),
+        windowed: (actorId, window) =>
+          orElsewhere(
+            actorId,
+            client(actorId).Windowed({ window }),
+            Effect.flatMap(elsewhere(actorId, { _tag: "Windowed", window }), decodeModel),
+          ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,83 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { ActorFailed, ActorRequests } from "../../src/cluster/ActorRequests.ts"
+import { Cluster } from "../../src/cluster/Cluster.ts"
+import * as Nodes from "../../src/cluster/Nodes.ts"
+import { Settings } from "../../src/Settings.ts"
+import { Store } from "../../src/store/Store.ts"
+import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+
+const actors = Array.from({ length: 40 }, (_, n) => `acme/offer ${n * 7919}`)
+
+/** Two nodes on one database that both know of each other and have all actors between them. */
+const twoNodes = Effect.gen(function* () {
+  const environment = yield* temporaryEnvironment
+  const store = yield* Layer.build(Layer.merge(layerMigrated(Effect.succeed(environment)), layerSettings(environment)))
+  const shared = Context.pick(SqlClient.SqlClient, Store, Settings)(store)
+  const start = Effect.map(
+    Layer.build(Layer.fresh(Nodes.layer).pipe(Layer.provide(Layer.succeedContext(shared)))),
+    (context) => ({ cluster: Context.get(context, Cluster), requests: Context.get(context, ActorRequests) }),
+  )
+  const nodes = [yield* start, yield* start] as const
+  const isWhole = Effect.map(
+    Effect.forEach(nodes, ({ cluster }) => cluster.membership),
+    (views) =>
+      views.every(({ runners }) => runners === 2) && views.reduce((sum, { shards }) => sum + shards, 0) === 300,
+  )
+  yield* Effect.repeat(Effect.delay(isWhole, "100 millis"), { until: (whole) => whole })
+  return { nodes, sql: Context.get(store, SqlClient.SqlClient) }
+})
+
+describe("Requests to actors on other nodes", () => {
+  it.live("are answered by the node that has the actor, and by no other", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { nodes: [one, two], sql } = yield* twoNodes
+      const told: Array<string> = []
+      for (const [name, { cluster, requests }] of Object.entries({ one, two })) {
+        yield* requests.serve((actorId, request) =>
+          Effect.suspend(() => {
+            assert.isTrue(cluster.isHere(actorId), "answered where the actor is")
+            if (request === "fail") return Effect.die(new Error("on purpose"))
+            told.push(`${actorId} ${request}`)
+            return Effect.succeed(request === "done" ? null : `${name}: ${request} ${"x".repeat(100_000)}`)
+          })
+        )
+      }
+      const there = actors.filter((id) => two.cluster.isHere(id))
+      assert.isAbove(there.length, 3)
+      const answers = yield* Effect.forEach(there, (id) => one.requests.ask(id, `hello ${id}`), {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual(answers, there.map((id) => `two: hello ${id} ${"x".repeat(100_000)}`))
+      assert.isNull(yield* one.requests.ask(there[0]!, "done"))
+      assert.instanceOf(yield* Effect.flip(one.requests.ask(there[0]!, "fail")), ActorFailed)
+
+      // Somebody who does not wait any longer leaves nothing behind.
+      const nobody = yield* Effect.forkChild(one.requests.ask("acme/nowhere", "hello"))
+      yield* Effect.forEach(there, (id) => one.requests.tell(id, "told"))
+      yield* Effect.repeat(
+        Effect.delay(Effect.sync(() => told.filter((text) => text.endsWith(" told"))), "20 millis"),
+        {
+          until: (all) => all.length >= there.length,
+        },
+      )
+      yield* Fiber.interrupt(nobody)
+      yield* Effect.repeat(Effect.delay(sql`SELECT FROM actor_requests`, "20 millis"), {
+        until: (rows) => rows.length === 0,
+      })
+      assert.sameMembers(told.filter((text) => text.endsWith(" told")), there.map((id) => `${id} told`))
+    })), 60_000)
+
+  it.live("arrive without notifications as well", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const { nodes: [one, two], sql } = yield* twoNodes
+      yield* two.requests.serve((_, request) => Effect.succeed(request))
+      const there = actors.find((id) => two.cluster.isHere(id))!
+      // A pooler that hands connections from one transaction to another passes no notification on.
+      yield* sql`
+        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+        WHERE a.query ILIKE 'LISTEN%' AND a.datname = current_database()`
+      assert.strictEqual(yield* one.requests.ask(there, "hello"), "hello")
+    })), 60_000)
+})
