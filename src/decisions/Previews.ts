@@ -1,8 +1,7 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, JsonPointer, Layer } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Rendered, Sources } from "../checking/Checks.ts"
 import type { Attributes } from "../domain/Attributes.ts"
-import { pointerPart } from "../domain/Difference.ts"
 import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
@@ -43,7 +42,7 @@ export interface SampleOptions {
 
 const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
   faults.map(({ column, line, message, variable }) => ({
-    pointer: `/vars/${pointerPart(variable)}`,
+    pointer: `/vars/${JsonPointer.escapeToken(variable)}`,
     detail: `line ${line}, column ${column}: ${message}`,
   }))
 

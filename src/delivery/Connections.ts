@@ -1,10 +1,10 @@
-import { Clock, Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, JsonPointer, Layer, Redacted, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
-import { type Fields, pointerPart } from "../domain/Difference.ts"
+import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
@@ -89,7 +89,7 @@ const fieldsOf = (
   ...settings,
   ...Object.fromEntries(
     Object.keys(row.secrets).map((name) => [
-      `/secrets/${pointerPart(name)}`,
+      `/secrets/${JsonPointer.escapeToken(name)}`,
       replaced.has(name) ? secretIs.replaced : secretIs.set,
     ]),
   ),

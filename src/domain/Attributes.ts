@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { JsonPointer, Result } from "effect"
 
 /**
  * What a request says about its end user, for targeting and learning: lowercase values by attribute name. Names are
@@ -43,7 +43,7 @@ const unstorable = "must be well-formed Unicode without NUL"
  */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
 
-const segment = (name: string) => `/${name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")}`
+const segment = (name: string) => `/${JsonPointer.escapeToken(name.toWellFormed())}`
 
 /** The reason why a value other than `null` cannot be (an element of) an attribute, if there is one. */
 const faultOf = (value: unknown, expected: string): string | undefined => {

@@ -1,5 +1,6 @@
+import { JsonPointer } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import { type Fields, pointerPart } from "./Difference.ts"
+import type { Fields } from "./Difference.ts"
 
 /** Whether what has this name may be a secret: credentials, and addresses, which may carry one. */
 export const soundsSecret = (name: string): boolean =>
@@ -26,7 +27,7 @@ type Settings = Readonly<Record<string, unknown>>
 export const comparedSettings = (before: Settings, after: Settings): readonly [Fields, Fields] => {
   const [a, b]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}]
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const pointer = `/settings/${pointerPart(name)}`
+    const pointer = `/settings/${JsonPointer.escapeToken(name)}`
     const whole = [before, after].map((settings) => Object.hasOwn(settings, name) ? { [name]: settings[name] } : {})
     const [old, young] = whole.map((one) => (blanked(one) as Settings)[name])
     if (old !== undefined) a[pointer] = old

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { JsonPointer, Schema } from "effect"
 import { isDeepStrictEqual } from "node:util"
 
 /** A record's fields by JSON pointer, such as `/name` or `/vars/subject`. */
@@ -118,9 +118,6 @@ export const difference = (before: Fields | undefined, after: Fields | undefined
   return { fields, omitted: differing.length - fields.length }
 }
 
-/** A part of a JSON pointer. */
-export const pointerPart = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
-
 /** The parts of a JSON pointer, as they were before they became one. */
 export const pointerParts = (pointer: string): ReadonlyArray<string> =>
-  pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+  pointer.split("/").slice(1).map(JsonPointer.unescapeToken)

@@ -1,11 +1,11 @@
-import { Result, Schema, SchemaIssue } from "effect"
+import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "./Errors.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** A JSON pointer (RFC 6901) to `path`. */
 export const pointerTo = (path: ReadonlyArray<PropertyKey>): string =>
-  path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+  path.map((segment) => `/${JsonPointer.escapeToken(String(segment))}`).join("")
 
 /** Most faults one answer lists, so that a small body cannot ask for an answer many times its size. */
 const maxFaults = 100

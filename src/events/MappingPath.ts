@@ -1,3 +1,4 @@
+import { JsonPointer } from "effect"
 import * as Json from "../domain/Json.ts"
 
 /** A step of a path: a member by name, an element by index, or null for every element. */
@@ -60,7 +61,7 @@ export interface Node {
   readonly pointer: string
 }
 
-const escaped = (name: string): string => name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")
+const escaped = (name: string): string => JsonPointer.escapeToken(name.toWellFormed())
 
 /**
  * The values that steps lead to, in the order of the document, at most `limit` at every step. `spend` is charged the values

@@ -1,4 +1,4 @@
-import { Result, Schema, SchemaIssue } from "effect"
+import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { EventName } from "../domain/Event.ts"
 import { hasMoreValuesThan } from "../domain/Faults.ts"
@@ -216,5 +216,4 @@ export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fau
   )
 }
 
-const pointerPart = (name: PropertyKey): string =>
-  `/${String(name).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")}`
+const pointerPart = (name: PropertyKey): string => `/${JsonPointer.escapeToken(String(name).toWellFormed())}`

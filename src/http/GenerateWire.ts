@@ -1,4 +1,4 @@
-import { Result, Schema } from "effect"
+import { JsonPointer, Result, Schema } from "effect"
 import * as Attributes from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import * as Json from "../domain/Json.ts"
@@ -199,6 +199,6 @@ export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
 
 /** `/attrs/tier/0` → `attrs[tier]`. */
 const parameterOf = (pointer: string): string => {
-  const [name = "", key] = pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+  const [name = "", key] = pointer.slice(1).split("/").map(JsonPointer.unescapeToken)
   return key === undefined ? name : `${name}[${key}]`
 }

@@ -1,5 +1,4 @@
-import { Result } from "effect"
-import { pointerPart } from "../domain/Difference.ts"
+import { JsonPointer, Result } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import { TemplateInput, type VariantInput } from "../domain/Template.ts"
@@ -68,9 +67,12 @@ export const variantFaults = (
 ): ReadonlyArray<Fault> => [
   ...Object.keys(variant.formats ?? {})
     .filter((name) => variant.vars !== undefined && !Object.hasOwn(variant.vars, name))
-    .map((name) => ({ pointer: `${at}/formats/${pointerPart(name)}`, detail: "names no variable of this variant" })),
+    .map((name) => ({
+      pointer: `${at}/formats/${JsonPointer.escapeToken(name)}`,
+      detail: "names no variable of this variant",
+    })),
   ...liquid.map(({ column, line, message, variable }) => ({
-    pointer: `${at}/vars/${pointerPart(variable)}`,
+    pointer: `${at}/vars/${JsonPointer.escapeToken(variable)}`,
     detail: `line ${line}, column ${column}: ${message}`,
   })),
 ]

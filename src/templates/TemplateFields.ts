@@ -1,10 +1,11 @@
-import { type Fields, pointerPart } from "../domain/Difference.ts"
+import { JsonPointer } from "effect"
+import type { Fields } from "../domain/Difference.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 
 // Templates and variants as the audit log compares them: by field, each variable one of its own.
 
 const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${pointerPart(name)}`, value]))
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${JsonPointer.escapeToken(name)}`, value]))
 
 type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
@@ -50,7 +51,7 @@ export const fieldsOfTemplate = (
   ...(template.list_unsubscribe ? { "/list_unsubscribe": true } : {}),
   ...Object.assign(
     {},
-    ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${pointerPart(variant.id)}`)),
+    ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${JsonPointer.escapeToken(variant.id)}`)),
   ),
 })
 

@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { JsonPointer, Result } from "effect"
 import * as Attributes from "../../../domain/Attributes.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -229,7 +229,7 @@ export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArra
     switch (head) {
       case "vars":
       case "formats": {
-        const name = key.replaceAll("~1", "/").replaceAll("~0", "~")
+        const name = JsonPointer.unescapeToken(key)
         const index = draft.variables.findIndex((row) => row.name.trim() === name)
         if (index < 0) return fault
         if (fault.detail.startsWith("must be a name")) return at(`/var_${index}_name`)
