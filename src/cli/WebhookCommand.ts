@@ -1,5 +1,6 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { listOfSources } from "../domain/Source.ts"
 import { SourceInput } from "../events/WebhookSources.ts"
 import type { WebhookSource } from "../http/WebhooksApi.ts"
 import { ManagementClient } from "./Connection.ts"
@@ -10,8 +11,7 @@ import { table } from "./Table.ts"
 
 const segment = Argument.String("segment").pipe(
   Argument.withDescription(
-    "provider_a (braze), provider_b (iterable), provider_c (customerio), provider_d (segment), " +
-      "provider_e (sfmc) or events",
+    `One of ${listOfSources}`,
   ),
 )
 

@@ -14,6 +14,10 @@ export type Segment = keyof typeof platforms
 /** The platform behind it; `events` is the caller's own code. */
 export type Platform = (typeof platforms)[Segment]
 
+/** Every source under both names, for messages and documents: `provider_a (braze), …, events`. */
+export const listOfSources = Object.entries(platforms)
+  .map(([segment, platform]) => segment === platform ? segment : `${segment} (${platform})`).join(", ")
+
 const bySegment = new Map<string, Segment>()
 for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Segment, Platform]>) {
   bySegment.set(segment, segment)

@@ -1,22 +1,24 @@
 import { Effect, Schema } from "effect"
 import { isStorable, textOf } from "./Attributes.ts"
 
-/** Operators of a targeting condition. The last four compare numbers. */
-export const Operator = Schema.Literals([
-  "is",
-  "is_not",
-  "in",
-  "not_in",
-  "exists",
-  "not_exists",
-  "starts_with",
-  "contains",
-  "gt",
-  "gte",
-  "lt",
-  "lte",
-])
-export type Operator = typeof Operator.Type
+/** Operators of a targeting condition, with the values that each takes: none, one, one number, or a list of up to 1,000. */
+export const operands = {
+  is: "one",
+  is_not: "one",
+  in: "list",
+  not_in: "list",
+  exists: "none",
+  not_exists: "none",
+  starts_with: "one",
+  contains: "one",
+  gt: "number",
+  gte: "number",
+  lt: "number",
+  lte: "number",
+} as const
+
+export type Operator = keyof typeof operands
+export const Operator = Schema.Literals(Object.keys(operands) as ReadonlyArray<Operator>)
 
 const storable = Schema.makeFilter<string>((value) =>
   isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
@@ -40,27 +42,25 @@ export const decimalOf = (text: string): number => {
   return Number.isFinite(number) ? number : Number.NaN
 }
 
-const numeric = new Set<Operator>(["gt", "gte", "lt", "lte"])
-
 const arity = Schema.makeFilter<{
   readonly attribute: string
   readonly op: Operator
   readonly values: ReadonlyArray<ConditionValue>
 }>(
   ({ op, values }) => {
-    if (op === "exists" || op === "not_exists") {
+    const kind = operands[op]
+    if (kind === "none") {
       return values.length === 0 ? undefined : { path: ["values"], issue: `must be empty for \`${op}\`` }
     }
-    if (op === "in" || op === "not_in") {
+    if (kind === "list") {
       return values.length >= 1 && values.length <= 1000
         ? undefined
         : { path: ["values"], issue: `must have 1 to 1,000 values for \`${op}\`` }
     }
     if (values.length !== 1) return { path: ["values"], issue: `must have exactly one value for \`${op}\`` }
-    if (numeric.has(op) && Number.isNaN(decimalOf(textOf(values[0]!)))) {
-      return { path: ["values", 0], issue: `must be a decimal number for \`${op}\`` }
-    }
-    return undefined
+    return kind === "number" && Number.isNaN(decimalOf(textOf(values[0]!)))
+      ? { path: ["values", 0], issue: `must be a decimal number for \`${op}\`` }
+      : undefined
   },
 )
 

@@ -128,7 +128,9 @@ export const nodesOf = (
   return nodes
 }
 
-type Operator = "is" | "is_not" | "in" | "not_in" | "exists" | "not_exists" | "starts_with" | "contains"
+/** Operators of a condition of a mapping. */
+export const operators = ["is", "is_not", "in", "not_in", "exists", "not_exists", "starts_with", "contains"] as const
+type Operator = (typeof operators)[number]
 
 /**
  * A function that tells whether a condition holds for a text. An absent text fulfils `is_not`, `not_in` and `not_exists`

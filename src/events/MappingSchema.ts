@@ -2,7 +2,7 @@ import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { EventName } from "../domain/Event.ts"
 import { hasMoreValuesThan } from "../domain/Faults.ts"
-import { parsePath } from "./MappingPath.ts"
+import { operators, parsePath } from "./MappingPath.ts"
 
 /** Headers that carry credentials: an event would keep them. */
 const secret: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"])
@@ -116,12 +116,10 @@ const EventField = Schema.Union([
   }),
 ])
 
-const Operator = Schema.Literals(["is", "is_not", "in", "not_in", "exists", "not_exists", "starts_with", "contains"])
-
 /** Texts are compared as written; numbers and booleans as their texts. What is absent fulfils only the negative ones. */
 export const Condition = Schema.Struct({
   from: Schema.Union([Path, Candidates]),
-  op: Operator,
+  op: Schema.Literals(operators),
   values: Schema.optionalKey(
     Schema.Array(Schema.String.check(Schema.isMaxLength(2_000))).check(Schema.isMaxLength(500)),
   ),

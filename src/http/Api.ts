@@ -34,6 +34,7 @@ import { StoriesGroup } from "./StoriesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
 import { TrackingGroup } from "./TrackingApi.ts"
 import { WebhooksManagementGroup } from "./WebhooksApi.ts"
+import { listOfSources } from "../domain/Source.ts"
 import { version } from "../domain/Version.ts"
 
 // The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
@@ -164,8 +165,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       ],
     }).annotate(OpenApi.Summary, "Webhooks of messaging platforms").annotate(
       OpenApi.Description,
-      "`segment` is provider_a (braze), provider_b (iterable), provider_c (customerio), provider_d (segment) or " +
-        "provider_e (sfmc), each under either name; authenticated as that platform signs.",
+      `\`segment\` is one of ${listOfSources}, each under either name; authenticated as that platform signs.`,
     ),
   )
   .annotate(OpenApi.Description, "Events") {}

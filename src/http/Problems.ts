@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 import { Fault } from "../domain/Errors.ts"
+import { listOfSources } from "../domain/Source.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 
 // RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
@@ -179,8 +180,7 @@ export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
     "source-not-found",
     404,
     "There is no such webhook source",
-    "Sources are listed by `parlance webhook list`; their names are provider_a (braze), provider_b (iterable), provider_c " +
-      "(customerio), provider_d (segment), provider_e (sfmc) and events.",
+    `\`parlance webhook list\` lists the sources. There are ${listOfSources}.`,
   ),
 ) {}
 

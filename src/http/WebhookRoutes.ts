@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { type Segment, segmentOf } from "../domain/Source.ts"
+import { listOfSources, type Segment, segmentOf } from "../domain/Source.ts"
 import { isCloudEvents } from "../events/CloudEvents.ts"
 import { Inbox } from "../events/Inbox.ts"
 import { countItems } from "../events/ItemCount.ts"
@@ -231,9 +231,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const segment = segmentOf(name)
       if (segment === undefined) {
         return yield* new PathNotFound({
-          detail:
-            `There is no webhook ${JSON.stringify(name.slice(0, 50))}: provider_a (braze), provider_b (iterable), ` +
-            "provider_c (customerio), provider_d (segment), provider_e (sfmc), events",
+          detail: `There is no webhook ${JSON.stringify(name.slice(0, 50))}. There are ${listOfSources}`,
         })
       }
       return yield* segment === "events"

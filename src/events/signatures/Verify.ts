@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { platforms } from "../../domain/Source.ts"
 import * as BearerToken from "./BearerToken.ts"
 import * as CustomerIoSignature from "./CustomerIoSignature.ts"
 import * as IterableSignature from "./IterableSignature.ts"
@@ -7,8 +8,8 @@ import * as SfmcSignature from "./SfmcSignature.ts"
 import * as StandardWebhooks from "./StandardWebhooks.ts"
 import type { Check, Headers, Verdict } from "./Verdict.ts"
 
-/** What can be set up to send webhooks: the five platforms by their own names, and the caller's own code. */
-export const Source = Schema.Literals(["braze", "iterable", "customerio", "segment", "sfmc", "events"])
+/** The senders of webhooks by their own names: the messaging platforms, and `events` for the caller's own code. */
+export const Source = Schema.Literals(Object.values(platforms))
 export type Source = typeof Source.Type
 
 /**
@@ -43,9 +44,17 @@ const checks: { readonly [source in Source]: Check<Settings> } = {
   events: StandardWebhooks.check,
 }
 
-/** Whether `verify` looks at the body of a source at all: a token says nothing about it. */
-export const readsBody = (source: Source, { scheme }: Pick<Settings, "scheme">): boolean =>
-  source !== "braze" && source !== "iterable" && !(source === "segment" && scheme === "token")
+const signsBody: { readonly [source in Source]: (settings: Pick<Settings, "scheme">) => boolean } = {
+  braze: () => false,
+  iterable: () => false,
+  customerio: () => true,
+  segment: ({ scheme }) => scheme !== "token",
+  sfmc: () => true,
+  events: () => true,
+}
+
+/** Whether `verify` needs the body of a request: a token says nothing about it. */
+export const readsBody = (source: Source, settings: Pick<Settings, "scheme">): boolean => signsBody[source](settings)
 
 /**
  * Whether a request comes from the source it is addressed to, by the bytes of its body as they came (empty ones too) and

@@ -4,7 +4,7 @@ import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import * as Json from "../../../domain/Json.ts"
 import { type Season, SeasonInstant } from "../../../domain/Season.ts"
-import { type Condition, decimalOf, type Operator } from "../../../domain/Targeting.ts"
+import { type Condition, decimalOf, operands, type Operator } from "../../../domain/Targeting.ts"
 import { type Components, type Formats, type Variant, VariantPatch, type Vars } from "../../../domain/Template.ts"
 import type { Fields } from "../../Routes.tsx"
 
@@ -164,8 +164,8 @@ export const changed = (draft: Draft, button: string): Draft => {
   return draft
 }
 
-const numeric = new Set(["gt", "gte", "lt", "lte"])
-const unary = new Set(["exists", "not_exists"])
+/** The values that an operator takes; undefined for text of a form that is no operator. */
+const operandsOf = (op: string) => Object.hasOwn(operands, op) ? operands[op as Operator] : undefined
 
 /** Lines of values that are read: more of them, blank ones included, are refused as too many values. */
 const maxLines = 2_000
@@ -181,7 +181,7 @@ const valuesOf = ({ op, values }: ConditionDraft) => {
     const value = text.trim()
     if (value === "") return []
     if (jsonText.test(value)) return [Json.parse(value) as string]
-    return numeric.has(op) && String(decimalOf(value)) === value ? [Number(value)] : [value]
+    return operandsOf(op) === "number" && String(decimalOf(value)) === value ? [Number(value)] : [value]
   })
 }
 
@@ -296,7 +296,7 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
     targeting: draft.conditions.filter((row) => !isBlankCondition(row)).map((row) => ({
       attribute: row.attribute,
       op: row.op,
-      values: unary.has(row.op) ? [] : valuesOf(row),
+      values: operandsOf(row.op) === "none" ? [] : valuesOf(row),
     })),
     seasons: draft.seasons.filter((row) => !isBlankSeason(row)).map(seasonOf),
     components,
@@ -350,28 +350,26 @@ export const readSample = (sample: Sample): Result.Result<
     : Result.succeed({ fields, attrs: attrs.success, at: at === "" ? undefined : at })
 }
 
-/** Operators in the words of the form. */
-export const operators: ReadonlyArray<readonly [Operator, string]> = [
-  ["is", "is"],
-  ["is_not", "is not"],
-  ["in", "is one of"],
-  ["not_in", "is none of"],
-  ["exists", "is there"],
-  ["not_exists", "is not there"],
-  ["starts_with", "starts with"],
-  ["contains", "contains"],
-  ["gt", "is more than"],
-  ["gte", "is at least"],
-  ["lt", "is less than"],
-  ["lte", "is at most"],
-]
-
-const isUnary = (op: string) => unary.has(op)
+/** Operators in the words of the form, in the order in which it offers them. */
+export const operatorWords: { readonly [op in Operator]: string } = {
+  is: "is",
+  is_not: "is not",
+  in: "is one of",
+  not_in: "is none of",
+  exists: "is there",
+  not_exists: "is not there",
+  starts_with: "starts with",
+  contains: "contains",
+  gt: "is more than",
+  gte: "is at least",
+  lt: "is less than",
+  lte: "is at most",
+}
 
 /** A condition in the words of the form: `tier is one of gold, silver`. Of more than five values the rest is counted. */
 export const conditionText = ({ attribute, op, values }: Condition): string => {
-  const word = operators.find(([name]) => name === op)![1]
-  if (isUnary(op)) return `${attribute} ${word}`
+  const word = operatorWords[op]
+  if (operands[op] === "none") return `${attribute} ${word}`
   const named = values.slice(0, 5).map(line).join(", ")
   return `${attribute} ${word} ${named}${values.length > 5 ? ` and ${values.length - 5} more` : ""}`
 }

@@ -9,7 +9,7 @@ import { ErrorSummary } from "../../components/Note.tsx"
 import {
   type ConditionDraft,
   type Draft,
-  operators,
+  operatorWords,
   type Sample,
   type SeasonDraft,
   type VariableDraft,
@@ -96,7 +96,9 @@ const Condition = ({ at, faults, remove, row }: {
         </Labelled>
         <Labelled id={`${id}_op`} label="Comparison" faults={faults}>
           <select {...tied(faults, `${id}_op`)}>
-            {operators.map(([op, word]) => <option value={op} selected={op === row.op}>{word}</option>)}
+            {Object.entries(operatorWords).map(([op, word]) => (
+              <option value={op} selected={op === row.op}>{word}</option>
+            ))}
           </select>
         </Labelled>
         <Labelled id={`${id}_values`} label="Values, one a line" faults={faults}>
