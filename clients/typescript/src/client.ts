@@ -1,0 +1,188 @@
+import { ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
+import { type Answer, send, type Transport } from "./http.ts"
+import type {
+  BatchRequest,
+  CallOptions,
+  DelayRequest,
+  DelayTime,
+  DeliverOptions,
+  DeliverRequest,
+  Delivery,
+  DeliveryState,
+  Event,
+  EventAnswer,
+  Generated,
+  GenerateOptions,
+  GenerateRequest,
+  Queued,
+} from "./types.ts"
+
+export interface ParlanceOptions {
+  /** Where the service answers, such as `https://parlance.example.com`. */
+  readonly url: string
+  /** The organization, as it stands in paths. */
+  readonly org: string
+  /** An API key with the scopes of the calls to be made. */
+  readonly apiKey: string
+  /** Time for each attempt, in milliseconds. Default 2,000. */
+  readonly timeout?: number
+  /** Further attempts after the first one, for calls that failed without an answer or may succeed later. Default 2. */
+  readonly retries?: number
+  /** Takes the place of the runtime's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** Requests in one batch. */
+const batchSize = 20
+
+const groupsOf = <A>(all: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size))
+
+interface WireContent {
+  readonly tracking_id: string
+  readonly copy: { readonly id?: string; readonly vars?: Readonly<Record<string, string>> }
+  readonly message?: string
+  readonly held_out?: boolean
+}
+
+const generatedOf = ({ copy, held_out, message, tracking_id }: WireContent): Generated => ({
+  tracking_id,
+  copy_id: copy.id,
+  vars: copy.vars ?? {},
+  message,
+  held_out: held_out === true,
+  fallback: undefined,
+})
+
+const queryOf = (parameters: Readonly<Record<string, string | undefined>>): string => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value)
+  return query.size === 0 ? "" : `?${query}`
+}
+
+/** Calls of one organization with one API key. */
+export class Parlance {
+  readonly #transport: Transport
+  readonly #org: string
+
+  constructor({ apiKey, fetch = globalThis.fetch, org, retries = 2, timeout = 2_000, url }: ParlanceOptions) {
+    this.#transport = { url: url.replace(/\/+$/, ""), apiKey, timeout, retries, fetch: fetch.bind(globalThis) }
+    this.#org = encodeURIComponent(org)
+  }
+
+  #post(
+    path: string,
+    body: unknown,
+    options?: CallOptions,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const call = { method: "POST", path, body, repeatable: true } as const
+    return send(this.#transport, headers === undefined ? call : { ...call, headers }, options)
+  }
+
+  #get(path: string, options?: CallOptions): Promise<Answer> {
+    return send(this.#transport, { method: "GET", path, repeatable: true }, options)
+  }
+
+  /**
+   * Selects and renders the variant that works best for this user. Needs the scope `generate`. Fails with `ParlanceProblem` or
+   * `ParlanceUnavailable`, or answers with `fallback` where one is given.
+   */
+  async generate(request: GenerateRequest, { fallback, ...options }: GenerateOptions = {}): Promise<Generated> {
+    const tracking_id = request.tracking_id ?? crypto.randomUUID()
+    const instead = (reason: Error, message?: string): Generated => ({
+      tracking_id,
+      copy_id: undefined,
+      vars: fallback ?? {},
+      message,
+      held_out: false,
+      fallback: reason,
+    })
+    try {
+      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, options)
+      const generated = generatedOf(body as unknown as WireContent)
+      if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
+      return instead(new Error(generated.message), generated.message)
+    } catch (error) {
+      const isPassing = error instanceof ParlanceUnavailable ||
+        (error instanceof ParlanceProblem && (error.status === 429 || error.status >= 500))
+      if (fallback === undefined || !isPassing) throw error
+      return instead(error)
+    }
+  }
+
+  /** Selects and renders variants of several templates for one user, by template. Needs the scope `generate`. */
+  async generateBatch(
+    { requests, ...shared }: BatchRequest,
+    options?: CallOptions,
+  ): Promise<Readonly<Record<string, Generated>>> {
+    const named = requests.map((item) => ({ ...item, tracking_id: item.tracking_id ?? crypto.randomUUID() }))
+    const answers = await Promise.all(
+      groupsOf(named, batchSize).map((group) =>
+        this.#post(`/api/batch-generate/${this.#org}`, { ...shared, requests: group }, options)
+      ),
+    )
+    return Object.fromEntries(
+      answers.flatMap(({ body }) =>
+        Object.entries(body).map(([template, content]) => [template, generatedOf(content as WireContent)])
+      ),
+    )
+  }
+
+  /** When to send a message to this person. Needs the scope `generate`. */
+  async delay(request: DelayRequest, options?: CallOptions): Promise<DelayTime> {
+    const { body } = await this.#get(`/api/delay/${this.#org}${queryOf({ ...request })}`, options)
+    return body["service_words"] as DelayTime
+  }
+
+  /**
+   * Queues one e-mail. Needs the scope `deliver`. Fails with a `ParlanceProblem`, of the type `recipient-suppressed` for an
+   * address on the suppression list and `held-out` for a person who gets no messages.
+   */
+  async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
+    const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, options, {
+      "idempotency-key": idempotencyKey ?? crypto.randomUUID(),
+    })
+    return {
+      delivery_id: headers.get("parlance-delivery-id") ?? "",
+      tracking_id: headers.get("parlance-tracking-id") ?? "",
+      repeated: headers.get("idempotent-replayed") === "true",
+    }
+  }
+
+  /** Deliveries of the organization, the latest first. `next` of a page is the `cursor` of the one after it. */
+  async deliveries(
+    filter: {
+      readonly state?: DeliveryState
+      readonly email?: string
+      readonly cursor?: string
+      readonly limit?: number
+    } = {},
+    options?: CallOptions,
+  ): Promise<{ readonly deliveries: ReadonlyArray<Delivery>; readonly next: string | null }> {
+    const query = queryOf({ ...filter, limit: filter.limit?.toString() })
+    const { body } = await this.#get(`/api/deliveries/${this.#org}${query}`, options)
+    return body as unknown as { deliveries: ReadonlyArray<Delivery>; next: string | null }
+  }
+
+  /** One delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found`. */
+  async delivery(id: string, options?: CallOptions): Promise<Delivery> {
+    return (await this.#get(`/api/deliveries/${encodeURIComponent(id)}/${this.#org}`, options)).body as Delivery
+  }
+
+  /** Cancels a delivery that has not left. Fails with a `ParlanceProblem` of the type `delivery-fixed` once it has. */
+  async cancelDelivery(id: string, options?: CallOptions): Promise<Delivery> {
+    const path = `/api/deliveries/${encodeURIComponent(id)}/cancel/${this.#org}`
+    return (await this.#post(path, undefined, options)).body as Delivery
+  }
+
+  /**
+   * Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`. Each event counts once, however
+   * often it is sent with one `event_id`. If all are faulty, fails with a `ParlanceProblem` that lists the faults.
+   */
+  async sendEvents(events: ReadonlyArray<Event>, options?: CallOptions): Promise<EventAnswer> {
+    const named = events.map((event) => ({ ...event, event_id: event.event_id ?? crypto.randomUUID() }))
+    const { body } = await this.#post(`/api/webhook/events/${this.#org}`, named, options)
+    return body as unknown as EventAnswer
+  }
+}

@@ -1,0 +1,109 @@
+import { ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
+import type { CallOptions } from "./types.ts"
+
+/** The longest pause between two attempts, in milliseconds. A service that asks for more is not asked again. */
+const longestPause = 30_000
+
+/** Statuses after which another attempt may succeed. */
+const passing = new Set([408, 425, 429, 500, 502, 503, 504])
+
+export interface Transport {
+  readonly url: string
+  readonly apiKey: string
+  readonly timeout: number
+  readonly retries: number
+  readonly fetch: typeof globalThis.fetch
+}
+
+export interface Call {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** False for a call that must not be repeated once it may have been carried out. */
+  readonly repeatable: boolean
+}
+
+export interface Answer {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers: Headers
+}
+
+/** `Retry-After` in milliseconds: seconds, or a date. */
+const retryAfterOf = (headers: Headers): number | undefined => {
+  const text = headers.get("retry-after")
+  if (text === null) return undefined
+  const millis = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(millis) ? undefined : Math.max(0, millis)
+}
+
+const parsed = (text: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {}
+  } catch {
+    // A proxy on the way may answer in HTML.
+    return {}
+  }
+}
+
+const attempt = async (transport: Transport, call: Call, options: CallOptions): Promise<Answer> => {
+  const timeout = AbortSignal.timeout(options.timeout ?? transport.timeout)
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout])
+  const { body, headers, method, path } = call
+  const response = await transport.fetch(`${transport.url}${path}`, {
+    method,
+    signal,
+    headers: {
+      "x-api-key": transport.apiKey,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const answer = parsed(await response.text())
+  if (!response.ok) throw new ParlanceProblem(response.status, answer, retryAfterOf(response.headers))
+  return { body: answer, headers: response.headers }
+}
+
+const pause = (millis: number, signal: AbortSignal | undefined) =>
+  new Promise<void>((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end)
+      resolve()
+    }, millis)
+    signal?.addEventListener("abort", end, { once: true })
+  })
+
+/** How long to wait before attempt number `next`, from 2 on: from 100 ms on, doubled each time, with half of it by chance. */
+const backoff = (next: number): number => Math.min(longestPause, 100 * 2 ** (next - 2)) * (0.5 + Math.random() / 2)
+
+/**
+ * Sends a request, and sends it again after a pause while that may help. Fails with `ParlanceProblem` if the service refuses
+ * it, with `ParlanceUnavailable` if no answer came, and with the reason of an aborted `signal`.
+ */
+export const send = async (transport: Transport, call: Call, options: CallOptions = {}): Promise<Answer> => {
+  const attempts = 1 + (call.repeatable ? options.retries ?? transport.retries : 0)
+  for (let number = 1;; number++) {
+    options.signal?.throwIfAborted()
+    let wait = backoff(number + 1)
+    try {
+      return await attempt(transport, call, options)
+    } catch (error) {
+      if (options.signal?.aborted) throw options.signal.reason
+      const isLast = number >= attempts
+      if (error instanceof ParlanceProblem) {
+        wait = Math.max(wait, error.retryAfter ?? 0)
+        if (isLast || !passing.has(error.status) || wait > longestPause) throw error
+      } else if (isLast) {
+        const times = attempts === 1 ? "" : ` in ${attempts} attempts`
+        throw new ParlanceUnavailable(`${transport.url} did not answer${times}`, { cause: error })
+      }
+    }
+    await pause(wait, options.signal)
+  }
+}

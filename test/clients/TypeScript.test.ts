@@ -1,0 +1,247 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Buffer } from "node:buffer"
+import { createHmac } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import {
+  isProblem,
+  Parlance,
+  ParlanceProblem,
+  ParlanceUnavailable,
+  verifyWebhook,
+} from "../../clients/typescript/src/index.ts"
+import { type Service, startInProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+const org = "acme"
+const template = {
+  id: "welcome",
+  name: "Welcome",
+  variants: [{
+    id: "only",
+    vars: { subject: "Hi {{ name }}", body: "<p>Hi</p>" },
+    targeting: [
+      { attribute: "tier", op: "not_in", values: ["none"] },
+    ],
+  }],
+}
+
+const failed = async (promise: Promise<unknown>): Promise<unknown> => {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  return assert.fail("should have failed")
+}
+
+/** A server in front of the service, which treats requests as `answer` says; undefined passes them on. */
+const front = (
+  service: Service,
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
+) =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      new Promise<Server>((resolve) => {
+        const server: Server = createServer((request, response) => {
+          const chunks: Array<Buffer> = []
+          request.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", async () => {
+            const body = Buffer.concat(chunks)
+            const passed = await service.request(request.url ?? "", {
+              method: request.method ?? "GET",
+              headers: request.headers as Record<string, string>,
+              ...(body.length === 0 ? {} : { body }),
+            })
+            const text = await passed.text()
+            // The service has done its part, whatever becomes of the answer.
+            if (answer(request, response)) return
+            response.writeHead(passed.status, Object.fromEntries(passed.headers)).end(text)
+          })
+        }).listen(0, "127.0.0.1", () => resolve(server))
+      })
+    ),
+    (server) =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      }),
+  ).pipe(Effect.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+
+const prepared = Effect.gen(function* () {
+  const service = yield* startInProcess(temporaryEnvironment, {
+    SECRET_KEY: "5e".repeat(32),
+    OUTBOUND_ALLOW: "127.0.0.1/32",
+  })
+  const apiKey = yield* Effect.promise(async () => {
+    await service.manage("POST", "/organizations", { slug: org, name: "Acme" })
+    await service.manage("POST", `/organizations/${org}/templates`, template)
+    const scopes = ["generate", "events", "deliver"]
+    return (await service.manage("POST", `/organizations/${org}/keys`, { name: "client", scopes })).body.key as string
+  })
+  return { service, apiKey, client: new Parlance({ url: `${service.url}/`, org, apiKey }) }
+})
+
+describe("The TypeScript client", () => {
+  it.live(
+    "generates, reports events, asks for send times and queues messages",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const { client, service } = yield* prepared
+        yield* Effect.promise(async () => {
+          const generated = await client.generate({ template_id: "welcome", user_id: "ann", fields: { name: "Ann" } })
+          assert.deepInclude(generated, { copy_id: "only", held_out: false, message: undefined, fallback: undefined })
+          assert.strictEqual(generated.vars["subject"], "Hi Ann")
+          const named = await client.generate({ template_id: "welcome", tracking_id: "t-1" })
+          assert.strictEqual(named.tracking_id, "t-1")
+
+          const batch = await client.generateBatch({
+            requests: [{ template_id: "welcome" }, { template_id: "nothing" }],
+          })
+          assert.strictEqual(batch["welcome"]?.copy_id, "only")
+          assert.strictEqual(batch["nothing"]?.message, "Template not found")
+          const many = Array.from({ length: 45 }, (_, n) => ({ template_id: `nothing-${n}` }))
+          assert.strictEqual(Object.keys(await client.generateBatch({ requests: many })).length, 45)
+
+          const { delay_id, delay_time } = await client.delay({ delay_id: "only", user_id: "ann" })
+          assert.strictEqual(delay_id, "only")
+          assert.isFalse(Number.isNaN(Date.parse(delay_time)))
+
+          const { items } = await client.sendEvents([
+            { event: "click", tracking_id: "t-1" },
+            { event: "clik", tracking_id: "t-1" },
+          ])
+          assert.deepStrictEqual(items.map(({ status }) => status), ["accepted", "rejected"])
+          assert.include(items[1]?.reason, "did you mean click?")
+
+          await service.manage("PUT", `/organizations/${org}/connections/main`, {
+            platform: "webhook",
+            settings: { url: "http://127.0.0.1:9/never" },
+            secrets: { signing_secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}` },
+            paused: true,
+          })
+          const message = { template_id: "welcome", email: "ann@person.example" }
+          const queued = await client.deliver(message, { idempotencyKey: "order-1" })
+          const again = await client.deliver(message, { idempotencyKey: "order-1" })
+          assert.deepStrictEqual([again.delivery_id, queued.repeated, again.repeated], [
+            queued.delivery_id,
+            false,
+            true,
+          ])
+          assert.strictEqual((await client.delivery(queued.delivery_id)).email, "ann@person.example")
+          assert.strictEqual((await client.deliveries({ state: "queued", limit: 5 })).deliveries.length, 1)
+          assert.strictEqual((await client.cancelDelivery(queued.delivery_id)).state, "cancelled")
+          assert.isTrue(isProblem(await failed(client.delivery("nothing")), "delivery-not-found"))
+        })
+      })),
+    60_000,
+  )
+
+  it.live(
+    "fails with the problem that the service names, and uses a fallback only where content is missing",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const { apiKey, client, service } = yield* prepared
+        yield* Effect.promise(async () => {
+          const faulty = await failed(client.generate({ template_id: "", attrs: { tier: [{}] as never } }))
+          assert.instanceOf(faulty, ParlanceProblem)
+          if (!isProblem(faulty, "invalid-request")) return assert.fail("another problem")
+          assert.sameMembers(faulty.errors.map(({ pointer }) => pointer), ["/template_id", "/attrs/tier/0"])
+          assert.include(faulty.message, "/template_id")
+          assert.strictEqual(faulty.status, 400)
+
+          const fallback = { subject: "Hello" }
+          const wrongKey = new Parlance({ url: service.url, org, apiKey: `${apiKey.slice(0, -1)}!` })
+          const refused = await failed(wrongKey.generate({ template_id: "welcome" }, { fallback }))
+          assert.isTrue(isProblem(refused, "unauthorized"), "a wrong key is not hidden by a fallback")
+
+          const none = await client.generate({ template_id: "welcome", attrs: { tier: "none" } })
+          assert.deepInclude(none, { copy_id: undefined, vars: {}, message: "No candidates found" })
+          const instead = await client.generate({ template_id: "welcome", attrs: { tier: "none" } }, { fallback })
+          assert.deepInclude(instead, { copy_id: undefined, vars: fallback, message: "No candidates found" })
+          assert.include(instead.fallback?.message, "No candidates found")
+
+          const nowhere = new Parlance({ url: "http://127.0.0.1:9", org, apiKey, retries: 1 })
+          const unreachable = await failed(nowhere.generate({ template_id: "welcome" }))
+          assert.instanceOf(unreachable, ParlanceUnavailable)
+          assert.strictEqual((unreachable as Error).message, "http://127.0.0.1:9 did not answer in 2 attempts")
+          const survived = await nowhere.generate({ template_id: "welcome", tracking_id: "t-2" }, { fallback })
+          assert.deepInclude(survived, { tracking_id: "t-2", vars: fallback })
+          assert.instanceOf(survived.fallback, ParlanceUnavailable)
+        })
+      })),
+    60_000,
+  )
+
+  it.live(
+    "repeats what got no answer, without a second decision, message or event",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const { apiKey, service } = yield* prepared
+        const seen: Array<string> = []
+        let faults: Array<"cut" | "busy"> = []
+        const url = yield* front(service, (request, response) => {
+          seen.push(request.url ?? "")
+          const fault = faults.shift()
+          if (fault === "cut") request.socket.destroy()
+          else if (fault === "busy") {
+            response.writeHead(503, { "content-type": "application/problem+json", "retry-after": "0" })
+              .end(JSON.stringify({ type: "/problems/unavailable", title: "Busy", status: 503 }))
+          }
+          return fault !== undefined
+        })
+        yield* Effect.promise(async () => {
+          const client = new Parlance({ url, org, apiKey })
+          faults = ["cut", "busy"]
+          const { tracking_id } = await client.generate({ template_id: "welcome" })
+          const decisions = async () =>
+            (await service.manage("GET", `/organizations/${org}/templates/welcome/decisions`)).body
+              .decisions as ReadonlyArray<{ tracking_id: string }>
+          assert.deepStrictEqual((await decisions()).map((decision) => decision.tracking_id), [tracking_id])
+
+          faults = ["cut"]
+          const { items } = await client.sendEvents([{ event: "click", tracking_id }])
+          assert.deepStrictEqual(items.map(({ status }) => status), ["duplicate"], "the first attempt had arrived")
+
+          faults = ["busy", "busy", "busy"]
+          const before = seen.length
+          assert.isTrue(isProblem(await failed(client.generate({ template_id: "welcome" })), "unavailable"))
+          assert.strictEqual(seen.length - before, 3)
+          faults = ["busy"]
+          await failed(client.generate({ template_id: "welcome" }, { retries: 0 }))
+
+          const aborted = await failed(
+            client.generate({ template_id: "welcome" }, {
+              signal: AbortSignal.abort(new Error("enough")),
+              fallback: {},
+            }),
+          )
+          assert.strictEqual((aborted as Error).message, "enough")
+        })
+      })),
+    60_000,
+  )
+
+  it("tells signed webhooks from others", async () => {
+    const bytes = Buffer.alloc(32, 9)
+    const secret = `whsec_${bytes.toString("base64")}`
+    const now = 1_800_000_000_000
+    const body = '{"type":"message.send"}'
+    const timestamp = String(now / 1000)
+    const signature = createHmac("sha256", bytes).update(`m-1.${timestamp}.${body}`).digest("base64")
+    const headers = {
+      "webhook-id": "m-1",
+      "webhook-timestamp": timestamp,
+      "webhook-signature": `v1,AAAA v1,${signature}`,
+    }
+    const other = `whsec_${Buffer.alloc(32).toString("base64")}`
+    assert.isTrue(await verifyWebhook({ secrets: [other, secret], headers, body, now }))
+    assert.isTrue(await verifyWebhook({ secrets: [secret], headers: new Headers(headers), body, now: now + 299_000 }))
+    assert.isFalse(await verifyWebhook({ secrets: [secret], headers, body, now: now + 301_000 }), "too old")
+    assert.isFalse(await verifyWebhook({ secrets: [other], headers, body, now }), "another secret")
+    assert.isFalse(await verifyWebhook({ secrets: [secret], headers, body: `${body} `, now }), "another body")
+    assert.isFalse(await verifyWebhook({ secrets: [secret], headers: { ...headers, "webhook-id": "m-2" }, body, now }))
+    assert.isFalse(await verifyWebhook({ secrets: [secret], headers: {}, body, now }))
+    assert.isFalse(await verifyWebhook({ secrets: ["whsec_!"], headers, body, now }))
+  })
+})
