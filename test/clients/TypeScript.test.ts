@@ -11,21 +11,8 @@ import {
   ParlanceUnavailable,
   verifyWebhook,
 } from "../../clients/typescript/src/index.ts"
-import { type Service, startInProcess } from "../support/service.ts"
-import { temporaryEnvironment } from "../support/stores.ts"
-
-const org = "acme"
-const template = {
-  id: "welcome",
-  name: "Welcome",
-  variants: [{
-    id: "only",
-    vars: { subject: "Hi {{ name }}", body: "<p>Hi</p>" },
-    targeting: [
-      { attribute: "tier", op: "not_in", values: ["none"] },
-    ],
-  }],
-}
+import type { Service } from "../support/service.ts"
+import { org, serviceForClients } from "./serviceForClients.ts"
 
 const failed = async (promise: Promise<unknown>): Promise<unknown> => {
   try {
@@ -68,26 +55,18 @@ const front = (
       }),
   ).pipe(Effect.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`))
 
-const prepared = Effect.gen(function* () {
-  const service = yield* startInProcess(temporaryEnvironment, {
-    SECRET_KEY: "5e".repeat(32),
-    OUTBOUND_ALLOW: "127.0.0.1/32",
-  })
-  const apiKey = yield* Effect.promise(async () => {
-    await service.manage("POST", "/organizations", { slug: org, name: "Acme" })
-    await service.manage("POST", `/organizations/${org}/templates`, template)
-    const scopes = ["generate", "events", "deliver"]
-    return (await service.manage("POST", `/organizations/${org}/keys`, { name: "client", scopes })).body.key as string
-  })
-  return { service, apiKey, client: new Parlance({ url: `${service.url}/`, org, apiKey }) }
-})
+const prepared = Effect.map(serviceForClients, ({ apiKey, service }) => ({
+  service,
+  apiKey,
+  client: new Parlance({ url: `${service.url}/`, org, apiKey }),
+}))
 
 describe("The TypeScript client", () => {
   it.live(
     "generates, reports events, asks for send times and queues messages",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const { client, service } = yield* prepared
+        const { client } = yield* prepared
         yield* Effect.promise(async () => {
           const generated = await client.generate({ template_id: "welcome", user_id: "ann", fields: { name: "Ann" } })
           assert.deepInclude(generated, { copy_id: "only", held_out: false, message: undefined, fallback: undefined })
@@ -114,12 +93,6 @@ describe("The TypeScript client", () => {
           assert.deepStrictEqual(items.map(({ status }) => status), ["accepted", "rejected"])
           assert.include(items[1]?.reason, "did you mean click?")
 
-          await service.manage("PUT", `/organizations/${org}/connections/main`, {
-            platform: "webhook",
-            settings: { url: "http://127.0.0.1:9/never" },
-            secrets: { signing_secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}` },
-            paused: true,
-          })
           const message = { template_id: "welcome", email: "ann@person.example" }
           const queued = await client.deliver(message, { idempotencyKey: "order-1" })
           const again = await client.deliver(message, { idempotencyKey: "order-1" })

@@ -1,0 +1,23 @@
+"""Client for Parlance, the content personalization service.
+
+Requests and answers have the members of the HTTP API. `Parlance` blocks, `AsyncParlance` is for asyncio; their methods are alike.
+"""
+
+from ._client import AsyncParlance, Parlance
+from ._errors import Fault, ParlanceProblem, ParlanceUnavailable
+from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
+from ._webhooks import verify_webhook
+
+__all__ = [
+    "AsyncParlance",
+    "DelayTime",
+    "EventAnswer",
+    "EventVerdict",
+    "Fault",
+    "Generated",
+    "Parlance",
+    "ParlanceProblem",
+    "ParlanceUnavailable",
+    "Queued",
+    "verify_webhook",
+]

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fault:
+    pointer: str
+    """A JSON pointer into the body, or the name of a query parameter."""
+    detail: str
+
+
+class ParlanceProblem(Exception):
+    """The service refused a request, and said why (RFC 9457). It documents each type at `/problems/<type>`."""
+
+    def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None) -> None:
+        self.status = status
+        self.type = str(body.get("type", "unknown")).rsplit("/problems/", 1)[-1]
+        """The kind of problem without the path, such as `recipient-suppressed`."""
+        self.title = str(body.get("title") or f"The service answered {status}")
+        self.detail: str | None = body.get("detail")
+        self.errors: Sequence[Fault] = [
+            Fault(fault["pointer"], fault["detail"]) for fault in body.get("errors") or []
+        ]
+        """Every fault of the request, where the problem is one of its content."""
+        self.retry_after = retry_after
+        """How long to wait before another attempt, in seconds."""
+        self.members = {
+            name: value
+            for name, value in body.items()
+            if name not in ("type", "title", "status", "detail", "errors")
+        }
+        """Members that this kind of problem has beside those above, such as `reason` of `recipient-suppressed`."""
+        reasons = [self.detail] if self.detail else []
+        reasons += [f"{fault.pointer} {fault.detail}" for fault in self.errors]
+        super().__init__(": ".join([self.title, *reasons]))
+
+
+class ParlanceUnavailable(Exception):
+    """No answer came in time, or the connection failed, in every attempt. `__cause__` is the failure of the last one."""

@@ -1,0 +1,142 @@
+"""Tests the client against a running service: `PARLANCE_URL`, `PARLANCE_ORG` and `PARLANCE_KEY` name it.
+
+The key has the scopes generate, events and deliver; the template `welcome` has one variant, `only`, for everyone but `tier: none`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import os
+import sys
+import unittest
+import uuid
+from pathlib import Path
+
+import httpx
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from parlance import AsyncParlance, Parlance, ParlanceProblem, ParlanceUnavailable, verify_webhook  # noqa: E402
+
+URL = os.environ["PARLANCE_URL"]
+ORG = os.environ["PARLANCE_ORG"]
+KEY = os.environ["PARLANCE_KEY"]
+
+
+class Cut(httpx.BaseTransport):
+    """Passes requests on, and loses as many answers as it is told to."""
+
+    def __init__(self, losses: int) -> None:
+        self.losses = losses
+        self.attempts = 0
+        self.inner = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.attempts += 1
+        response = self.inner.handle_request(request)
+        if self.losses > 0:
+            self.losses -= 1
+            response.close()
+            raise httpx.ReadError("the connection was cut")
+        return response
+
+
+class BlockingClient(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = Parlance(URL, ORG, KEY, timeout=20)
+        self.addCleanup(self.client.close)
+
+    def test_calls(self) -> None:
+        generated = self.client.generate("welcome", user_id="ann", fields={"name": "Ann"}, attrs={"tier": "gold"})
+        self.assertEqual(generated.copy_id, "only")
+        self.assertEqual(generated.vars["subject"], "Hi Ann")
+        batch = self.client.generate_batch([{"template_id": "welcome"}, *({"template_id": f"t{n}"} for n in range(30))])
+        self.assertEqual(len(batch), 31)
+        self.assertEqual(batch["t3"].message, "Template not found")
+        self.assertTrue(self.client.delay("only", user_id="ann").delay_time.endswith("Z"))
+        answer = self.client.send_events(
+            [
+                {"event": "click", "tracking_id": generated.tracking_id},
+                {"event": "clik", "tracking_id": generated.tracking_id},
+            ]
+        )
+        self.assertEqual([item.status for item in answer.items], ["accepted", "rejected"])
+        key = f"order {uuid.uuid4()}"
+        first = self.client.deliver("welcome", "ann@person.example", idempotency_key=key)
+        again = self.client.deliver("welcome", "ann@person.example", idempotency_key=key)
+        self.assertEqual((again.delivery_id, first.repeated, again.repeated), (first.delivery_id, False, True))
+        self.assertEqual(self.client.delivery(first.delivery_id)["state"], "queued")
+        self.assertEqual(len(self.client.deliveries(state="queued", limit=1)["deliveries"]), 1)
+        self.assertEqual(self.client.cancel_delivery(first.delivery_id)["state"], "cancelled")
+
+    def test_problems(self) -> None:
+        with self.assertRaises(ParlanceProblem) as caught:
+            self.client.generate("", attrs={"tier": [{}]})
+        self.assertEqual(caught.exception.type, "invalid-request")
+        self.assertEqual({fault.pointer for fault in caught.exception.errors}, {"/template_id", "/attrs/tier/0"})
+        with self.assertRaises(ParlanceProblem) as caught, Parlance(URL, ORG, KEY[:-1] + "!") as stranger:
+            stranger.generate("welcome", fallback={"subject": "Hello"})
+        self.assertEqual(caught.exception.type, "unauthorized")
+
+    def test_fallback(self) -> None:
+        none = self.client.generate("welcome", attrs={"tier": "none"})
+        self.assertEqual((none.copy_id, none.vars, none.message), (None, {}, "No candidates found"))
+        instead = self.client.generate("welcome", attrs={"tier": "none"}, fallback={"subject": "Hello"})
+        self.assertEqual(instead.vars, {"subject": "Hello"})
+        with Parlance("http://127.0.0.1:9", ORG, KEY, retries=1) as nowhere:
+            with self.assertRaisesRegex(ParlanceUnavailable, "did not answer in 2 attempts"):
+                nowhere.generate("welcome")
+            survived = nowhere.generate("welcome", tracking_id="t-1", fallback={"subject": "Hello"})
+        self.assertEqual((survived.tracking_id, survived.vars), ("t-1", {"subject": "Hello"}))
+        self.assertIsInstance(survived.fallback, ParlanceUnavailable)
+
+    def test_attempts_do_nothing_twice(self) -> None:
+        transport = Cut(1)
+        with Parlance(URL, ORG, KEY, timeout=20, client=httpx.Client(transport=transport)) as client:
+            generated = client.generate("welcome")
+            self.assertEqual(transport.attempts, 2)
+            transport.losses = 1
+            answer = client.send_events([{"event": "click", "tracking_id": generated.tracking_id}])
+            self.assertEqual(answer.items[0].status, "duplicate")
+            transport.losses = 1
+            self.assertTrue(client.deliver("welcome", "ann@person.example").repeated)
+
+
+class AsyncioClient(unittest.TestCase):
+    def test_calls(self) -> None:
+        async def run() -> None:
+            async with AsyncParlance(URL, ORG, KEY, timeout=20) as client:
+                many = await asyncio.gather(*(client.generate("welcome", fields={"name": str(n)}) for n in range(20)))
+                self.assertEqual([content.vars["subject"] for content in many], [f"Hi {n}" for n in range(20)])
+                self.assertEqual(len({content.tracking_id for content in many}), 20)
+                with self.assertRaises(ParlanceProblem) as caught:
+                    await client.delivery("nothing")
+                self.assertEqual(caught.exception.type, "delivery-not-found")
+
+        asyncio.run(run())
+
+
+class Webhooks(unittest.TestCase):
+    def test_signatures(self) -> None:
+        key, body, now = bytes([9] * 32), b'{"type":"message.send"}', 1_800_000_000
+        signature = base64.b64encode(hmac.new(key, f"m-1.{now}.".encode() + body, hashlib.sha256).digest()).decode()
+        headers = {
+            "Webhook-Id": "m-1",
+            "Webhook-Timestamp": str(now),
+            "Webhook-Signature": f"v1,AAAA v1,{signature}",
+        }
+        secret = "whsec_" + base64.b64encode(key).decode()
+        other = "whsec_" + base64.b64encode(bytes(32)).decode()
+        self.assertTrue(verify_webhook([other, secret], headers, body, now + 299))
+        self.assertFalse(verify_webhook([secret], headers, body, now + 301))
+        self.assertFalse(verify_webhook([other], headers, body, now))
+        self.assertFalse(verify_webhook([secret], headers, body + b" ", now))
+        self.assertFalse(verify_webhook([secret], {}, body, now))
+        self.assertFalse(verify_webhook(["whsec_!"], headers, body, now))
+
+
+if __name__ == "__main__":
+    unittest.main()
