@@ -105,7 +105,7 @@ def raise_problem(response: httpx.Response) -> None:
 
 def pause_after(error: Exception, attempt: int, attempts: int, url: str) -> float:
     """How long to wait before the attempt after this one, in seconds. Raises the final error if there is none."""
-    pause = min(LONGEST_PAUSE, 0.1 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
+    pause: float = min(LONGEST_PAUSE, 0.1 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
     if isinstance(error, ParlanceProblem):
         pause = max(pause, error.retry_after or 0.0)
         if attempt >= attempts or error.status not in PASSING or pause > LONGEST_PAUSE:
