@@ -1,21 +1,25 @@
 // A platform in a process of its own, so that its clock is not the service's and a busy service does not delay it: an SMTP
-// server, or a webhook that takes each id once. It keeps when each message was taken whole, by a clock that does not jump.
+// server, one that treats recipients by their addresses, or a webhook that takes each id once. It keeps when each message
+// was taken whole, by a clock that does not jump.
 //
-//   deno run -A test/process/deliverSink.process.ts smtp|webhook
+//   deno run -A test/process/deliverSink.process.ts smtp|recipients|webhook [OPTIONS]
 //
-// Prints one line of JSON, `{"port", "control"}`. `GET :control/arrivals?from=N` answers what arrived since the N-th.
+// OPTIONS are those of RecipientServer.ts as JSON. Prints one line of JSON, `{"port", "control"}`. `GET
+// :control/arrivals?from=N` answers what arrived since the N-th, and `/attempts?from=N` all attempts of `recipients`.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import process from "node:process"
 import { SMTPServer } from "smtp-server"
+import { type Attempt, startRecipientServer } from "../support/platformServers/RecipientServer.ts"
 import type { SinkArrival } from "./deliverSink.ts"
 
 const arrivals: Array<SinkArrival> = []
+let attempts: ReadonlyArray<Attempt> = []
 
-/** Listens on a free port of loopback. */
 /** Unix milliseconds of a clock that does not jump. */
 const now = () => performance.timeOrigin + performance.now()
 
+/** Listens on a free port of loopback. */
 const listen = (server: { listen: (port: number, host: string, done: () => void) => unknown }, at: () => unknown) =>
   new Promise<number>((resolve) => server.listen(0, "127.0.0.1", () => resolve((at() as AddressInfo).port)))
 
@@ -63,10 +67,27 @@ const startWebhook = () => {
   return listen(server, () => server.address())
 }
 
+const startRecipients = async () => {
+  const server = await startRecipientServer(JSON.parse(process.argv[3] ?? "{}"))
+  attempts = server.attempts
+  let seen = 0
+  void server.until(() => {
+    for (; seen < attempts.length; seen++) {
+      const { at, email, id, outcome } = attempts[seen]!
+      if (outcome === "accepted") arrivals.push([id, email, at, true])
+    }
+    return false
+  })
+  return server.port
+}
+
 const control = createServer((request, response) => {
-  const from = Number(new URL(request.url ?? "/", "http://sink").searchParams.get("from") ?? 0)
-  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(arrivals.slice(from)))
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://sink")
+  const from = Number(searchParams.get("from") ?? 0)
+  const all: ReadonlyArray<unknown> = pathname === "/attempts" ? attempts : arrivals
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(all.slice(from)))
 })
 
-const port = await (process.argv[2] === "smtp" ? startSmtp() : startWebhook())
+const start = { smtp: startSmtp, webhook: startWebhook, recipients: startRecipients }
+const port = await start[process.argv[2] as keyof typeof start]()
 console.log(JSON.stringify({ port, control: await listen(control, () => control.address()) }))

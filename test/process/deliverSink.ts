@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import type { Attempt, RecipientOptions } from "../support/platformServers/RecipientServer.ts"
 
-/** Platforms that messages can be sent to. */
-export type SinkKind = "smtp" | "webhook"
+/** Platforms that messages can be sent to; `recipients` is an SMTP server that treats recipients by their addresses. */
+export type SinkKind = "smtp" | "webhook" | "recipients"
 
 /** A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. */
 export type SinkArrival = readonly [id: string, email: string, at: number, isNew: boolean]
@@ -16,11 +17,17 @@ export interface Sink {
   readonly arrivals: ReadonlyArray<SinkArrival>
   /** Fetches what is new; answers how many there are in all. */
   readonly refresh: () => Promise<number>
+  /** All attempts that `recipients` answered, also those that it refused. */
+  readonly attempts: () => Promise<ReadonlyArray<Attempt>>
   readonly stop: () => Promise<void>
 }
 
 /** Starts a platform and waits until it listens. `command` goes before the one that runs it. */
-export const startSink = async (kind: SinkKind, command: ReadonlyArray<string> = []): Promise<Sink> => {
+export const startSink = async (
+  kind: SinkKind,
+  command: ReadonlyArray<string> = [],
+  options: RecipientOptions = {},
+): Promise<Sink> => {
   const [program, ...args] = [
     ...command,
     Deno.execPath(),
@@ -30,6 +37,7 @@ export const startSink = async (kind: SinkKind, command: ReadonlyArray<string> =
     "--cached-only",
     fileURLToPath(new URL("deliverSink.process.ts", import.meta.url)),
     kind,
+    JSON.stringify(options),
   ]
   const child = spawn(program!, args, { stdio: ["ignore", "pipe", "inherit"] })
   const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()))
@@ -56,6 +64,7 @@ export const startSink = async (kind: SinkKind, command: ReadonlyArray<string> =
     arrivals,
     // One after another, or two would fetch the same ones.
     refresh: () => turn = turn.then(refresh, refresh),
+    attempts: async () => await (await fetch(`http://127.0.0.1:${control}/attempts`)).json(),
     stop: async () => {
       child.kill("SIGKILL")
       await ended
@@ -80,7 +89,7 @@ export const rateOf = (times: ReadonlyArray<number>): number =>
 
 /** What an administrator enters to reach a platform that `startSink` started; the service needs `sinkEnvironment`. */
 export const connectionTo = ({ kind, port }: Pick<Sink, "kind" | "port">) =>
-  kind === "smtp"
+  kind !== "webhook"
     ? {
       platform: "smtp",
       settings: { host: "127.0.0.1", port, tls: "none", from: "shop@example.com", variables: { body: "body" } },

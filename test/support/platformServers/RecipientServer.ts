@@ -1,0 +1,164 @@
+import type { AddressInfo, Socket } from "node:net"
+import { SMTPServer } from "smtp-server"
+import { makeWatch } from "./Watch.ts"
+
+/**
+ * Behaviours of a recipient, named by the first word of its domain, or else of its local part: `p7@grey3.example` and
+ * `grey-7@example.com` are greylisted. All other recipients are accepted.
+ *
+ *     grey      451 at RCPT until a while after the first attempt, then accepted
+ *     busy      450 "too many messages" at RCPT until a while after the first attempt to its domain, then accepted
+ *     unknown   550 at RCPT
+ *     spam      554 after DATA
+ *     cut       the connection is cut after DATA, the first time; then accepted
+ *     tar       RCPT is answered very late, then accepted
+ */
+export const behaviours = ["grey", "busy", "unknown", "spam", "cut", "tar"] as const
+export type Behaviour = typeof behaviours[number] | "accepted"
+
+const wordOf = (text: string) => /^[a-z]*/.exec(text.toLowerCase())![0]
+
+export const behaviourOf = (address: string): Behaviour => {
+  const at = address.lastIndexOf("@")
+  const words = [wordOf(address.slice(at + 1)), wordOf(address.slice(0, at))]
+  return behaviours.find((behaviour) => behaviour === words[0]) ??
+    behaviours.find((behaviour) => behaviour === words[1]) ?? "accepted"
+}
+
+/** One attempt to reach a recipient: `at` is when the server answered it, by a clock that does not jump. */
+export interface Attempt {
+  readonly id: string
+  readonly email: string
+  readonly at: number
+  readonly outcome: "accepted" | "451" | "450" | "550" | "554" | "cut"
+}
+
+export interface RecipientOptions {
+  /** How long an address is greylisted from its first attempt. Default 1,000. Unit: milliseconds. */
+  readonly greyMillis?: number
+  /** How long a busy domain takes nothing from its first attempt. Default 1,000. Unit: milliseconds. */
+  readonly busyMillis?: number
+  /** How late a tarpit answers. Default 20,000. Unit: milliseconds. */
+  readonly tarMillis?: number
+  /** How long a message takes to be accepted. Default 0. Unit: milliseconds. */
+  readonly acceptMillis?: number
+}
+
+export interface RecipientServer {
+  readonly port: number
+  /** All attempts, in the order of their answers. */
+  readonly attempts: ReadonlyArray<Attempt>
+  /** Sessions that are open now, and the most there ever were. */
+  readonly sessions: () => number
+  readonly mostSessions: () => number
+  /** Resolves once `holds` does, checked after each attempt. */
+  readonly until: (holds: () => boolean) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Unix milliseconds of a clock that does not jump. */
+const now = () => performance.timeOrigin + performance.now()
+
+const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
+
+/** The answers to one recipient after another; remembers who was there before. */
+const makeJudge = ({ busyMillis = 1_000, greyMillis = 1_000 }: RecipientOptions) => {
+  const firstAt = new Map<string, number>()
+  const isEarly = (key: string, millis: number) => {
+    if (!firstAt.has(key)) firstAt.set(key, now())
+    return now() - firstAt.get(key)! < millis
+  }
+  const wasCut = new Set<string>()
+  return {
+    /** The reply to RCPT; undefined: the recipient is taken. */
+    atRecipient: (email: string): string | undefined => {
+      switch (behaviourOf(email)) {
+        case "grey":
+          return isEarly(email, greyMillis) ? "451 4.7.1 Greylisted, please try again later" : undefined
+        case "busy":
+          return isEarly(email.slice(email.lastIndexOf("@")), busyMillis)
+            ? "450 4.2.1 Too many messages to this domain, slow down"
+            : undefined
+        case "unknown":
+          return "550 5.1.1 No such user"
+        default:
+          return undefined
+      }
+    },
+    afterData: (email: string): "accepted" | "554" | "cut" => {
+      const behaviour = behaviourOf(email)
+      if (behaviour === "spam") return "554"
+      if (behaviour !== "cut" || wasCut.has(email)) return "accepted"
+      wasCut.add(email)
+      return "cut"
+    },
+  }
+}
+
+/** An SMTP server on loopback, without encryption and login, that treats recipients by their addresses. */
+export const startRecipientServer = (options: RecipientOptions = {}): Promise<RecipientServer> =>
+  new Promise((resolve, reject) => {
+    const { acceptMillis = 0, tarMillis = 20_000 } = options
+    const judge = makeJudge(options)
+    const attempts: Array<Attempt> = []
+    const sockets = new Set<Socket>()
+    const { changed, until } = makeWatch()
+    let mostSessions = 0
+    const note = (id: string, email: string, outcome: Attempt["outcome"]) => {
+      attempts.push({ id, email, at: now(), outcome })
+      changed()
+    }
+    const server = new SMTPServer({
+      disabledCommands: ["AUTH", "STARTTLS"],
+      authOptional: true,
+      disableReverseLookup: true,
+      logger: false,
+      onRcptTo: ({ address }, _session, done) => {
+        const answer = () => {
+          const reply = judge.atRecipient(address)
+          if (reply === undefined) return done()
+          note("", address, reply.slice(0, 3) as Attempt["outcome"])
+          done(replied(reply))
+        }
+        if (behaviourOf(address) === "tar") setTimeout(answer, tarMillis)
+        else answer()
+      },
+      onData: (stream, session, done) => {
+        let head = ""
+        stream.on("data", (chunk: Uint8Array) => {
+          if (!head.includes("\r\n\r\n")) head += new TextDecoder("latin1").decode(chunk)
+        })
+        stream.on("end", () => {
+          const email = session.envelope.rcptTo[0]?.address ?? ""
+          const id = /^x-tracking-id:\s*(\S+)/im.exec(head)?.[1] ?? ""
+          const outcome = judge.afterData(email)
+          note(id, email, outcome)
+          if (outcome === "554") return done(replied("554 5.7.1 Message looks like spam"))
+          if (outcome === "accepted") return acceptMillis === 0 ? done() : void setTimeout(done, acceptMillis)
+          for (const socket of sockets) if (socket.remotePort === session.remotePort) socket.destroy()
+        })
+      },
+    })
+    server.server.on("connection", (socket: Socket) => {
+      sockets.add(socket)
+      mostSessions = Math.max(mostSessions, sockets.size)
+      socket.on("error", () => {})
+      socket.on("close", () => sockets.delete(socket))
+    })
+    // A client that breaks a session off is reported here.
+    server.on("error", () => {})
+    server.server.on("error", reject)
+    server.listen(0, "127.0.0.1", () =>
+      resolve({
+        port: (server.server.address() as AddressInfo).port,
+        attempts,
+        sessions: () => sockets.size,
+        mostSessions: () => mostSessions,
+        until,
+        close: () =>
+          new Promise((done) => {
+            for (const socket of sockets) socket.destroy()
+            server.close(() => done())
+          }),
+      }))
+  })
