@@ -19,7 +19,8 @@ import type { Settings } from "../Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
-import type { Connection, Message, SendResult } from "./Connection.ts"
+import { outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
+import type { Connection, SendResult } from "./Connection.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
 import { Health } from "./Health.ts"
 import { type Claimed, leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
@@ -34,6 +35,18 @@ const repeated = Metric.counter("parlance_deliveries_retried_total", { increment
 export const showCounters = Effect.forEach([sent, failed, repeated], (counter) => Metric.update(counter, 0), {
   discard: true,
 })
+
+/** Counts the outcome of an attempt. */
+const count = (settled: Settled) => {
+  switch (settled._tag) {
+    case "sent":
+      return Metric.update(sent, 1)
+    case "failed":
+      return Metric.update(failed, 1)
+    default:
+      return settled._tag === "again" && settled.burned ? Metric.update(repeated, 1) : Effect.void
+  }
+}
 
 /** How often the lease is renewed. */
 const renewEvery = "1 second"
@@ -50,9 +63,6 @@ const lookEvery = Duration.millis(200)
 /** Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. */
 const sendTimeout = Duration.seconds(75)
 
-/** The longest pause between two attempts. Unit: milliseconds. */
-const longestRetryMillis = 3_600_000
-
 /** What a lane needs of the process it runs in. */
 export interface Surroundings {
   readonly outbox: Outbox["Service"]
@@ -64,9 +74,6 @@ export interface Surroundings {
   /** Names this process among others. */
   readonly owner: string
 }
-
-/** Text as the store can keep it. */
-const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd").slice(0, 1000)
 
 /**
  * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
@@ -85,6 +92,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   if (lane === undefined) return
   if (lane.failed > 0) yield* Metric.update(failed, lane.failed)
 
+  const retries = { attempts: settings.deliveryAttempts, firstPause: settings.deliveryRetryDelay }
   const pace = new Pace(settings.deliveryRate)
   let health = new Health()
   const buffer: Array<Claimed> = []
@@ -146,79 +154,28 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     return connections.note(org, active.name, trouble)
   }
 
-  const retryMillis = (attempt: number) =>
-    Effect.map(
-      Random.next,
-      (jitter) =>
-        Math.min(longestRetryMillis, Duration.toMillis(settings.deliveryRetryDelay) * 2 ** (attempt - 1)) *
-        (0.5 + jitter),
-    )
-
-  /** What is to be recorded of an attempt, and what it says about the platform. */
-  const judge = Effect.fnUntraced(function* (
-    message: Message,
-    departure: Departure,
-    result: SendResult,
-    connection: string,
-    health: Health,
-  ) {
-    const { attempt, id, templateId } = message
-    const known = { id, templateId: templateId as Settled["templateId"], connection }
-    /** Nothing the message can do anything about: it keeps its attempts. */
-    const untried = (reason: string): Settled => ({
-      ...known,
-      _tag: "again",
-      reason: storable(reason),
-      delayMillis: 0,
-      burned: false,
-    })
+  /** Feeds the answer to an attempt to the circuit breaker and the pace. */
+  const observe = (departure: Departure, result: SendResult, health: Health) => {
     switch (result._tag) {
       case "accepted":
         health.accepted(now())
         pace.speedUp(monotonic())
         sentLately++
-        yield* Metric.update(sent, 1)
-        return {
-          ...known,
-          _tag: "sent",
-          messageId: result.messageId === undefined ? undefined : storable(result.messageId),
-          links: result.links.map((link) => ({ ...link, messageKey: storable(link.messageKey) })),
-        } satisfies Settled
+        return
       case "refused":
-        health.refused(now())
-        yield* Metric.update(failed, 1)
-        return { ...known, _tag: "failed", reason: storable(result.reason) } satisfies Settled
+        return health.refused(now())
       case "unfit":
         // The platform was not asked, so this says nothing about its health.
-        yield* Metric.update(failed, 1)
-        return { ...known, _tag: "failed", reason: storable(result.reason) } satisfies Settled
+        return
       case "slow-down":
-        health.slowedDown(
-          result.reason,
-          result.wait === undefined ? undefined : Duration.toMillis(result.wait),
-          now(),
-        )
-        pace.slowDown(departure, monotonic())
-        return untried(result.reason)
+        health.slowedDown(result.reason, result.wait === undefined ? undefined : Duration.toMillis(result.wait), now())
+        return pace.slowDown(departure, monotonic())
       case "broken":
-        health.broken(result.reason, now())
-        return untried(result.reason)
-      case "retry": {
-        health.failed(result.reason, now())
-        if (attempt >= settings.deliveryAttempts) {
-          yield* Metric.update(failed, 1)
-          return {
-            ...known,
-            _tag: "failed",
-            reason: storable(`Given up after ${attempt} attempts: ${result.reason}`),
-          } satisfies Settled
-        }
-        yield* Metric.update(repeated, 1)
-        const delayMillis = yield* retryMillis(attempt)
-        return { ...known, _tag: "again", reason: storable(result.reason), delayMillis, burned: true } satisfies Settled
-      }
+        return health.broken(result.reason, now())
+      case "retry":
+        return health.failed(result.reason, now())
     }
-  })
+  }
 
   /**
    * Why a message does not set out although it is its turn; undefined when it does. An address may have been suppressed since
@@ -226,18 +183,13 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
    */
   const heldBack = (message: Claimed, connection: string) =>
     Effect.map(Effect.option(outbox.suppressionOf(message)), (found): Settled | undefined => {
-      const known = { id: message.id, templateId: message.templateId as Settled["templateId"], connection }
       if (Option.isSome(found) && found.value !== undefined) {
-        return { ...known, _tag: "cancelled", reason: cancelledText(found.value) }
+        return { ...settledFields(message, connection), _tag: "cancelled", reason: cancelledText(found.value) }
       }
       // The lease may have ended while the store was asked.
-      return Option.isSome(found) && monotonic() < heldUntil ? undefined : {
-        ...known,
-        _tag: "again",
-        reason: "The suppression list could not be read in time",
-        delayMillis: 0,
-        burned: false,
-      }
+      return Option.isSome(found) && monotonic() < heldUntil
+        ? undefined
+        : untried(message, connection, "The suppression list could not be read in time")
     })
 
   /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
@@ -258,8 +210,10 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       inTrace(message, active.platform),
       Effect.flatMap((result) => {
         pace.end(departure, monotonic())
-        return judge(message, departure, result, active.name, seen)
+        observe(departure, result, seen)
+        return Effect.map(Random.next, (jitter) => outcomeOf(message, result, active.name, retries, jitter))
       }),
+      Effect.tap(count),
     )
 
   const send = (
