@@ -228,6 +228,7 @@ CREATE TABLE deliveries (
   size integer,
   address_key text,
   links json,
+  first_failed_at timestamp with time zone,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);

@@ -224,8 +224,17 @@ const config = {
     Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 10_000 })),
     "DELIVERY_RATE",
   ).pipe(Config.withDefault(100)),
-  /** `DELIVERY_ATTEMPTS`: attempts with one message before it has failed. Default 12. */
-  deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(12)),
+  /** `DELIVERY_ATTEMPTS`: attempts before a message fails, whatever the retry horizons say. Default no limit. */
+  deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(Infinity)),
+  /**
+   * `DELIVERY_RETRY_HORIZON`: a message fails at the first failed attempt that begins this long after its first one failed.
+   * Default 24 hours.
+   */
+  deliveryRetryHorizon: duration("DELIVERY_RETRY_HORIZON").pipe(Config.withDefault(Duration.hours(24))),
+  /** `DELIVERY_RECIPIENT_RETRY_HORIZON`: the horizon where the recipient's server asks to try later. Default 72 hours. */
+  deliveryRecipientRetryHorizon: duration("DELIVERY_RECIPIENT_RETRY_HORIZON").pipe(
+    Config.withDefault(Duration.hours(72)),
+  ),
   /** `DELIVERY_RETRY_DELAY`: pause after the first attempt that failed; doubles with each, up to an hour. Default 5 seconds. */
   deliveryRetryDelay: duration("DELIVERY_RETRY_DELAY").pipe(Config.withDefault(Duration.seconds(5))),
   /**

@@ -1,18 +1,24 @@
 import { Duration } from "effect"
 import type { TemplateId } from "../domain/Ids.ts"
 import type { Message, SendResult } from "./Connection.ts"
-import type { Settled } from "./Outbox.ts"
+import type { Claimed, Settled } from "./Outbox.ts"
 
 /** The longest pause between two attempts, before jitter. Unit: milliseconds. */
 const longestRetryMillis = 3_600_000
 
-/** How often, and after which pause, messages are tried again. */
+/** For how long, and after which pauses, messages are tried again. */
 export interface RetryPolicy {
-  /** Attempts before a message has failed; at least 1. */
+  /** Attempts before a message fails, whatever the horizons say; at least 1, Infinity for no limit. */
   readonly attempts: number
   /** The pause after the first attempt. */
   readonly firstPause: Duration.Duration
+  /** A message fails at the first failed attempt that begins this long after its first one failed. */
+  readonly horizon: Duration.Duration
+  /** The horizon of a message that the recipient's server asks for later. */
+  readonly recipientHorizon: Duration.Duration
 }
+
+type Retry = Extract<SendResult, { readonly _tag: "retry" }>
 
 /** Text as the store can keep it: no lone surrogates, no NUL, at most 1,000 characters. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd").slice(0, 1000)
@@ -40,21 +46,67 @@ export const untried = (message: Pick<Message, "id" | "templateId">, connection:
 export const retryPause = (attempt: number, firstPause: Duration.Duration, jitter: number): number =>
   Math.min(longestRetryMillis, Duration.toMillis(firstPause) * 2 ** (attempt - 1)) * (0.5 + jitter)
 
+const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`
+
+/** A length of time in whole hours, minutes or seconds, at least 1 second, such as "24 hours". */
+export const lengthText = (millis: number): string =>
+  millis >= 3_600_000
+    ? counted(Math.floor(millis / 3_600_000), "hour")
+    : millis >= 60_000
+    ? counted(Math.floor(millis / 60_000), "minute")
+    : counted(Math.max(1, Math.round(millis / 1_000)), "second")
+
+/** Why a message is not tried again after this failure; undefined while it is. */
+const endOf = (
+  { attempt, retryingMillis }: Pick<Claimed, "attempt" | "retryingMillis">,
+  horizonMillis: number,
+  { attempts }: RetryPolicy,
+): string | undefined => {
+  if (attempt >= attempts) return `Given up after ${counted(attempt, "attempt")}`
+  if (retryingMillis < horizonMillis) return undefined
+  return `Given up after ${lengthText(retryingMillis)} and ${counted(attempt, "attempt")}`
+}
+
+/** Decides on a failure that another attempt may mend. The last attempt is due when the horizon ends. */
+const repeated = (
+  message: Pick<Claimed, "id" | "templateId" | "attempt" | "retryingMillis">,
+  { deferred, reason, wait }: Retry,
+  connection: string,
+  policy: RetryPolicy,
+  jitter: number,
+): Settled => {
+  const fields = settledFields(message, connection)
+  const horizonMillis = Duration.toMillis(deferred ? policy.recipientHorizon : policy.horizon)
+  const end = endOf(message, horizonMillis, policy)
+  if (end !== undefined) return { ...fields, _tag: "failed", reason: storable(`${end}: ${reason}`) }
+  const pause = Math.min(
+    retryPause(message.attempt, policy.firstPause, jitter),
+    horizonMillis - message.retryingMillis,
+  )
+  return {
+    ...fields,
+    _tag: "again",
+    reason: storable(reason),
+    delayMillis: Math.max(pause, wait === undefined ? 0 : Duration.toMillis(wait)),
+    burned: true,
+  }
+}
+
 /**
  * Decides the record of an attempt from the answer of the platform:
  *
  *     accepted             sent
  *     refused, unfit       failed
  *     slow-down, broken    queued again; the attempt does not count
- *     retry                queued again after a pause; failed after the last attempt
+ *     retry                queued again after a pause; failed once its horizon has passed
  *
  * `jitter` is in [0, 1).
  */
 export const outcomeOf = (
-  message: Pick<Message, "id" | "templateId" | "attempt">,
+  message: Pick<Claimed, "id" | "templateId" | "attempt" | "retryingMillis">,
   result: SendResult,
   connection: string,
-  { attempts, firstPause }: RetryPolicy,
+  policy: RetryPolicy,
   jitter: number,
 ): Settled => {
   const fields = settledFields(message, connection)
@@ -73,18 +125,6 @@ export const outcomeOf = (
     case "broken":
       return untried(message, connection, result.reason)
     case "retry":
-      return message.attempt >= attempts
-        ? {
-          ...fields,
-          _tag: "failed",
-          reason: storable(`Given up after ${message.attempt} attempts: ${result.reason}`),
-        }
-        : {
-          ...fields,
-          _tag: "again",
-          reason: storable(result.reason),
-          delayMillis: retryPause(message.attempt, firstPause, jitter),
-          burned: true,
-        }
+      return repeated(message, result, connection, policy, jitter)
   }
 }

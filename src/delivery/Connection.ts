@@ -47,6 +47,10 @@ export type SendResult =
     readonly reason: string
     /** The platform may have taken it: the link broke between the last byte and the answer. */
     readonly uncertain: boolean
+    /** True when the recipient's server asks for this message later, as with a 4yz reply of SMTP to RCPT or DATA. */
+    readonly deferred: boolean
+    /** The platform wants this message again after this time, not before. Undefined when it does not say. */
+    readonly wait: Duration.Duration | undefined
   }
   | { readonly _tag: "slow-down"; readonly reason: string; readonly wait: Duration.Duration | undefined }
   | { readonly _tag: "refused"; readonly reason: string }

@@ -41,7 +41,7 @@ export class Deliveries extends Context.Service<Deliveries, {
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
   /** Keeps a queued message from leaving. One that is cancelled already stays so. */
   readonly cancel: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
-  /** Queues a failed message again, with all its attempts. */
+  /** Queues a failed message again; its retry horizon starts anew. */
   readonly retry: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
 }>()("parlance/delivery/Deliveries") {
@@ -102,7 +102,7 @@ export class Deliveries extends Context.Service<Deliveries, {
           if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
           const [after] = yield* sql<Delivery>`
             UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, interruptions = 0,
-              finished_at = NULL, fence = NULL
+              first_failed_at = NULL, finished_at = NULL, fence = NULL
             WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
           yield* sql`
             UPDATE delivery_counts c SET count = c.count - 1

@@ -5,7 +5,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
  * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform answers.
  *
  *     queued ──claimed──► sending ──accepted──► sent
- *       │  ▲                 │  └──refused, unfit, out of attempts, interrupted 5 times──► failed ──retry──► queued
+ *       │  ▲                 │  └──refused, unfit, given up, interrupted 5 times──► failed ──retry──► queued
  *       │  └──attempt failed,┘
  *       │     interrupted
  *       └──cancel, recipient suppressed──► cancelled

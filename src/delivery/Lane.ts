@@ -21,6 +21,7 @@ import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
 import { outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
 import type { Connection, SendResult } from "./Connection.ts"
+import { retry } from "./connections/Answers.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
 import { Health } from "./Health.ts"
 import { type Claimed, leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
@@ -69,7 +70,12 @@ export interface Surroundings {
   readonly connections: Connections["Service"]
   readonly settings: Pick<
     Settings["Service"],
-    "deliveryRate" | "deliveryAttempts" | "deliveryRetryDelay" | "shutdownTimeout"
+    | "deliveryRate"
+    | "deliveryAttempts"
+    | "deliveryRetryDelay"
+    | "deliveryRetryHorizon"
+    | "deliveryRecipientRetryHorizon"
+    | "shutdownTimeout"
   >
   /** Names this process among others. */
   readonly owner: string
@@ -92,7 +98,12 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   if (lane === undefined) return
   if (lane.failed > 0) yield* Metric.update(failed, lane.failed)
 
-  const retries = { attempts: settings.deliveryAttempts, firstPause: settings.deliveryRetryDelay }
+  const retries = {
+    attempts: settings.deliveryAttempts,
+    firstPause: settings.deliveryRetryDelay,
+    horizon: settings.deliveryRetryHorizon,
+    recipientHorizon: settings.deliveryRecipientRetryHorizon,
+  }
   const pace = new Pace(settings.deliveryRate)
   let health = new Health()
   const buffer: Array<Claimed> = []
@@ -368,4 +379,4 @@ const inTrace = ({ attempt, traceparent }: Claimed, platform: string) => (sendin
   )
 }
 
-const unanswered = (reason: string): SendResult => ({ _tag: "retry", reason, uncertain: true })
+const unanswered = (reason: string) => retry(reason, true)

@@ -23,6 +23,8 @@ export interface Lane {
 export interface Claimed extends Message {
   /** Its last attempts were interrupted, perhaps by its own doing: nothing else is sent at the same time. */
   readonly isSuspect: boolean
+  /** How long ago its first attempt failed; 0 if none has. Unit: milliseconds. */
+  readonly retryingMillis: number
   /** The trace of the request that asked for it; absent where nothing is traced. */
   readonly traceparent?: string | null
 }
@@ -193,6 +195,7 @@ export class Outbox extends Context.Service<Outbox, {
           vars: Message["vars"]
           formats: Message["formats"]
           attempts: number
+          retryingMillis: number
           isSuspect: boolean
           dueAt: Date
           queuedAt: Date
@@ -212,6 +215,7 @@ export class Outbox extends Context.Service<Outbox, {
                 AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
           RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
+            COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
         if (rows.length === 0) return []
         const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
@@ -258,6 +262,7 @@ export class Outbox extends Context.Service<Outbox, {
             ), updated AS (
               UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
                 reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
+                first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
                 state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
                 due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
                 finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END

@@ -228,7 +228,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotate(OpenApi.Summary, "Sends a failed message again").annotate(
       OpenApi.Description,
-      "Queues a failed message again, with all its attempts.",
+      "Queues a failed message again. Its attempts and its retry horizon start anew.",
     ),
   )
   .middleware(AdminRequired)

@@ -1,15 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
 import * as fc from "fast-check"
-import { outcomeOf, retryPause, storable, untried } from "../../src/delivery/AttemptOutcome.ts"
+import {
+  lengthText,
+  outcomeOf,
+  retryPause,
+  type RetryPolicy,
+  storable,
+  untried,
+} from "../../src/delivery/AttemptOutcome.ts"
+import { deferred, retry } from "../../src/delivery/connections/Answers.ts"
 import type { SendResult } from "../../src/delivery/Connection.ts"
 import type { Segment } from "../../src/domain/Source.ts"
 
-const policy = { attempts: 3, firstPause: Duration.seconds(5) }
-const message = (attempt = 1) => ({ id: "m", templateId: "t", attempt })
+const hour = 3_600_000
+const policy: RetryPolicy = {
+  attempts: Infinity,
+  firstPause: Duration.seconds(5),
+  horizon: Duration.hours(24),
+  recipientHorizon: Duration.hours(72),
+}
+const message = (attempt = 1, retryingMillis = 0) => ({ id: "m", templateId: "t", attempt, retryingMillis })
 const fields = { id: "m", templateId: "t", connection: "main" }
-const outcome = (result: SendResult, attempt = 1, jitter = 0.5) =>
-  outcomeOf(message(attempt), result, "main", policy, jitter)
+const outcome = (result: SendResult, attempt = 1, retryingMillis = 0, more: Partial<RetryPolicy> = {}) =>
+  outcomeOf(message(attempt, retryingMillis), result, "main", { ...policy, ...more }, 0.5)
+const failure: SendResult = retry("busy")
 
 describe("AttemptOutcome", () => {
   it("records an acceptance with the platform's names, as the store can keep them", () => {
@@ -45,18 +60,83 @@ describe("AttemptOutcome", () => {
     assert.deepStrictEqual<unknown>(untried(message(), "main", "not now"), again)
   })
 
-  it("queues a failed attempt again, until it was the last", () => {
-    const failure = { _tag: "retry", reason: "busy", uncertain: false } as const
+  it("queues a failed attempt again until the horizon has passed, and says for how long it was tried", () => {
     assert.deepStrictEqual<unknown>(
-      outcome(failure, 2),
+      outcome(failure, 2, 5_000),
       { ...fields, _tag: "again", reason: "busy", delayMillis: 10_000, burned: true },
     )
-    for (const attempt of [3, 4]) {
+    assert.strictEqual(outcome(failure, 500, 24 * hour - 1)._tag, "again")
+    for (
+      const [attempt, millis, text] of [
+        [17, 24 * hour, "24 hours and 17 attempts"],
+        [2, 71.9 * hour, "71 hours and 2 attempts"],
+      ] as const
+    ) {
       assert.deepStrictEqual<unknown>(
-        outcome(failure, attempt),
-        { ...fields, _tag: "failed", reason: `Given up after ${attempt} attempts: busy` },
+        outcome(failure, attempt, millis),
+        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy` },
       )
     }
+  })
+
+  it("tries for longer where the recipient's server asks for the message later", () => {
+    const greylisted = deferred("451 4.7.1 Greylisted")
+    assert.strictEqual(outcome(greylisted, 40, 72 * hour - 1)._tag, "again")
+    assert.deepStrictEqual<unknown>(
+      outcome(greylisted, 80, 72 * hour),
+      { ...fields, _tag: "failed", reason: "Given up after 72 hours and 80 attempts: 451 4.7.1 Greylisted" },
+    )
+  })
+
+  it("makes the last attempt when the horizon ends", () => {
+    const last = outcome(failure, 100, 23.75 * hour)
+    assert.deepInclude(last, { _tag: "again", delayMillis: hour / 4 })
+  })
+
+  it("lets a message wait as long as the platform asks, also beyond the pause and the horizon", () => {
+    const after = (wait: Duration.Duration, attempt = 1, retryingMillis = 0) =>
+      outcome(retry("busy", false, wait), attempt, retryingMillis)
+    assert.deepInclude(after(Duration.minutes(2)), { _tag: "again", delayMillis: 120_000, burned: true })
+    assert.deepInclude(after(Duration.seconds(1)), { _tag: "again", delayMillis: 5_000 })
+    assert.deepInclude(after(Duration.hours(3), 30, 23 * hour), { _tag: "again", delayMillis: 3 * hour })
+    assert.strictEqual(after(Duration.hours(3), 30, 24 * hour)._tag, "failed")
+  })
+
+  it("gives up sooner where the number of attempts is limited", () => {
+    assert.strictEqual(outcome(failure, 2, 0, { attempts: 3 })._tag, "again")
+    for (const [attempt, text] of [[3, "3 attempts"], [4, "4 attempts"]] as const) {
+      assert.deepStrictEqual<unknown>(
+        outcome(failure, attempt, 24 * hour, { attempts: 3 }),
+        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy` },
+      )
+    }
+    assert.deepInclude(outcome(failure, 1, 0, { attempts: 1 }), { reason: "Given up after 1 attempt: busy" })
+  })
+
+  it("ends, whatever the pauses are, at the horizon with an attempt at its end", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 600_000 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (first, jitter) => {
+          const limits = { ...policy, firstPause: Duration.millis(first) }
+          let retrying = 0
+          for (let attempt = 1; attempt < 1_000; attempt++) {
+            const settled = outcomeOf(message(attempt, retrying), failure, "main", limits, jitter)
+            if (settled._tag !== "again") return assert.approximately(retrying, 24 * hour, 1)
+            retrying += settled.delayMillis
+          }
+          assert.fail("it is never given up")
+        },
+      ),
+    )
+  })
+
+  it("names lengths of time in whole hours, minutes or seconds", () => {
+    assert.deepStrictEqual(
+      [0, 400, 1_000, 59_000, 60_000, 119_000, 2 * hour - 1, 2 * hour, 96 * hour].map(lengthText),
+      ["1 second", "1 second", "1 second", "59 seconds", "1 minute", "1 minute", "1 hour", "2 hours", "96 hours"],
+    )
   })
 
   it("doubles the pause with each attempt up to an hour, with jitter of half of it either way", () => {

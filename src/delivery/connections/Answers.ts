@@ -4,8 +4,10 @@ import * as Json from "../../domain/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
 import type { Answer, NoAnswer, OutboundHttp, Request } from "../OutboundHttp.ts"
 
-/** Longest wait a platform is granted. */
+/** Longest wait of a connection that a platform is granted. */
 const maxWait = Duration.hours(1)
+/** Longest wait of one message that a platform is granted. */
+const maxMessageWait = Duration.hours(24)
 /** Most characters of an answer in a reason. */
 const maxExcerpt = 300
 
@@ -35,21 +37,25 @@ const headerOf = ({ headers }: Answer, name: string): string | undefined => {
   return typeof value === "string" ? value : value?.[0]
 }
 
-const capped = (millis: number): Duration.Duration | undefined =>
-  Number.isFinite(millis) ? Duration.millis(Math.min(Math.max(millis, 0), Duration.toMillis(maxWait))) : undefined
+const capped = (millis: number, longest: Duration.Duration): Duration.Duration | undefined =>
+  Number.isFinite(millis) ? Duration.millis(Math.min(Math.max(millis, 0), Duration.toMillis(longest))) : undefined
 
 /**
  * How long a platform wants to be left alone: `Retry-After` in seconds or as a date, or `X-RateLimit-Reset` in Unix seconds;
- * an hour at most. Undefined when it does not say. `now` is in Unix milliseconds.
+ * `longest` at most, by default an hour. Undefined when it does not say. `now` is in Unix milliseconds.
  */
-export const waitOf = (answer: Answer, now: number): Duration.Duration | undefined => {
+export const waitOf = (answer: Answer, now: number, longest = maxWait): Duration.Duration | undefined => {
   const after = headerOf(answer, "retry-after")?.trim()
   if (after !== undefined && after !== "") {
-    return capped(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - now)
+    return capped(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - now, longest)
   }
   const reset = headerOf(answer, "x-ratelimit-reset")?.trim()
-  return reset !== undefined && /^\d+(\.\d+)?$/.test(reset) ? capped(Number(reset) * 1_000 - now) : undefined
+  return reset !== undefined && /^\d+(\.\d+)?$/.test(reset) ? capped(Number(reset) * 1_000 - now, longest) : undefined
 }
+
+/** How long a platform wants one message to wait, 24 hours at most; otherwise as `waitOf`. */
+export const messageWaitOf = (answer: Answer, now: number): Duration.Duration | undefined =>
+  waitOf(answer, now, maxMessageWait)
 
 /** The JSON object of an answer; undefined when it is none. */
 export const objectOf = ({ body }: Answer): Readonly<Record<string, unknown>> | undefined => {
@@ -71,7 +77,21 @@ export const accepted = (
   messageId,
   links,
 })
-export const retry = (reason: string, uncertain = false): SendResult => ({ _tag: "retry", reason, uncertain })
+export const retry = (reason: string, uncertain = false, wait?: Duration.Duration): SendResult => ({
+  _tag: "retry",
+  reason,
+  uncertain,
+  deferred: false,
+  wait,
+})
+/** The recipient's server asks for this message later. */
+export const deferred = (reason: string): SendResult => ({
+  _tag: "retry",
+  reason,
+  uncertain: false,
+  deferred: true,
+  wait: undefined,
+})
 export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
 export const unfit = (reason: string): SendResult => ({ _tag: "unfit", reason })
 export const broken = (reason: string): SendResult => ({ _tag: "broken", reason })
@@ -109,7 +129,7 @@ export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: Readonly
  *
  *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are not right
  *     429, 503 with Retry-After       slow-down
- *     408, 425, 5xx                   retry; from a gateway (502, 504) uncertain
+ *     408, 425, 5xx                   retry, after Retry-After; from a gateway (502, 504) uncertain
  *     others                          refused
  */
 export const sortStatus = (
@@ -120,6 +140,7 @@ export const sortStatus = (
 ): SendResult => {
   const reason = reasonOf(platform, answer, secrets)
   const { status } = answer
+  const repeat = (uncertain = false) => retry(reason, uncertain, messageWaitOf(answer, now))
   if (status >= 300 && status < 400) {
     const target = excerpt(headerOf(answer, "location") ?? "nowhere", secrets)
     return broken(
@@ -136,15 +157,15 @@ export const sortStatus = (
       return broken(`${reason}. Check the address and the ids in the settings`)
     case 408:
     case 425:
-      return retry(reason)
+      return repeat()
     case 429:
       return slowDown(reason, waitOf(answer, now))
     case 502:
     case 504:
-      return retry(reason, true)
+      return repeat(true)
   }
   if (status === 503 && headerOf(answer, "retry-after") !== undefined) return slowDown(reason, waitOf(answer, now))
-  return status >= 500 ? retry(reason) : refused(reason)
+  return status >= 500 ? repeat() : refused(reason)
 }
 
 /** A success that does not look like one: somebody else may be answering in the platform's place. */

@@ -7,6 +7,7 @@ import {
   accepted,
   broken,
   exchange,
+  messageWaitOf,
   objectOf,
   odd,
   type Peer,
@@ -67,7 +68,7 @@ const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.Answer, n
     case "slow-down":
       return slowDown(reason, waitOf(answer, now))
     case "retry":
-      return retry(reason)
+      return retry(reason, false, messageWaitOf(answer, now))
     case "broken":
       return broken(reason)
     case "refused":

@@ -1,5 +1,5 @@
 import type { SendResult } from "../Connection.ts"
-import { broken, excerpt, refused, retry, slowDown } from "./Answers.ts"
+import { broken, deferred, excerpt, refused, retry, slowDown } from "./Answers.ts"
 
 /** Where a session with an SMTP server went wrong. */
 export interface SmtpFault {
@@ -30,7 +30,8 @@ const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d
  *     530, 534, 535, 538, TLS, address    broken
  *     5yz before a message, or to its sender    broken: nobody's message would get through
  *     421 and 4yz that speak of pace    slow-down
- *     other 4yz, 503, no reply    retry
+ *     other 4yz    retry; to the recipient or the message: deferred
+ *     503, no reply    retry
  *     552, 5.2.2    refused: the mailbox is full
  *     other 5yz    refused
  */
@@ -43,7 +44,10 @@ export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): Sen
   if (cause === "size") return refused(`${name} takes no message of this size: ${said}`)
   if (code === undefined) return retry(`The connection to ${name.toLowerCase()} failed: ${said}`, uncertain)
   const reason = `${name} answered ${said}`
-  if (code >= 400 && code < 500) return isPace(detail) ? slowDown(reason) : retry(reason)
+  if (code >= 400 && code < 500) {
+    if (isPace(detail)) return slowDown(reason)
+    return stage === "recipient" || stage === "data" ? deferred(reason) : retry(reason)
+  }
   if (code === 503) return retry(reason)
   if (code === 530 || code === 534 || code === 535 || code === 538) {
     return broken(`${reason}. Check user, password and TLS mode`)

@@ -169,6 +169,19 @@ for (const [title, one] of all) {
         assert.deepStrictEqual(waits, [17, 60, 3_600, 90, undefined])
       }).pipe(Effect.provide(layerLoopback)))
 
+    it.effect("lets one message wait where an error names a time, a day at most", () =>
+      Effect.gen(function* () {
+        const { connection, platform } = yield* opened(one)
+        const waits: Array<number | undefined> = []
+        for (const after of ["17", "7200", "999999", undefined]) {
+          platform.faults.push({ status: 500, ...(after === undefined ? {} : { headers: { "retry-after": after } }) })
+          const { deferred, wait } = yield* sendTo(connection, "retry")
+          assert.isFalse(deferred)
+          waits.push(wait && Duration.toSeconds(wait))
+        }
+        assert.deepStrictEqual(waits, [17, 7_200, 86_400, undefined])
+      }).pipe(Effect.provide(layerLoopback)))
+
     it.effect("stops at credentials that are wrong, without repeating them", () =>
       Effect.gen(function* () {
         const platform = yield* server(() => one.start())

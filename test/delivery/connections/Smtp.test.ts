@@ -121,7 +121,10 @@ describe("Smtp", () => {
         const { connection, receiver } = yield* opened({ faults: [{ at, reply }] })
         const result = yield* sendTo(connection, outcome)
         assert.include(result.reason, words)
-        if (result._tag === "retry") assert.isFalse(result.uncertain)
+        if (result._tag === "retry") {
+          assert.isFalse(result.uncertain)
+          assert.strictEqual(result.deferred, at !== "sender" && reply.startsWith("4"))
+        }
         // The connection is as good as before.
         yield* sendTo(connection, "accepted")
         assert.strictEqual(receiver.mails.length, 1)

@@ -306,7 +306,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
         title: "Send this message again?",
         button: "Queue it again",
         text:
-          "It is queued again, with all its attempts. Where an attempt was taken without an answer, it may arrive twice.",
+          "It is queued again. Its attempts start anew. Where an attempt was taken without an answer, it may arrive twice.",
       }),
     ),
     action(
