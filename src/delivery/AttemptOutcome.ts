@@ -97,7 +97,7 @@ const repeated = (
  *
  *     accepted             sent
  *     refused, unfit       failed
- *     slow-down, broken    queued again; the attempt does not count
+ *     slow-down, yielded, broken    queued again; the attempt does not count
  *     retry                queued again after a pause; failed once its horizon has passed
  *
  * `jitter` is in [0, 1).
@@ -122,6 +122,7 @@ export const outcomeOf = (
     case "unfit":
       return { ...fields, _tag: "failed", reason: storable(result.reason) }
     case "slow-down":
+    case "yielded":
     case "broken":
       return untried(message, connection, result.reason)
     case "retry":

@@ -31,11 +31,18 @@ export interface MessageLink {
 }
 
 /**
+ * The owner of a failure: the connection (it cannot be reached, logged in to, or used), or the recipient (the message, or
+ * the domain of its address). Each has circuit breakers of its own, which learn from its own failures only.
+ */
+export type FailureScope = "connection" | "recipient"
+
+/**
  * How an attempt ended.
  *
  *     accepted    the platform has it
  *     retry       not accepted, or not known to be; worth another attempt after a while
- *     slow-down   the platform wants less: the message stays as it was, and everybody waits
+ *     slow-down   the platform wants less: the message stays as it was, and all messages of the scope wait
+ *     yielded     given up on request before any part of the message was sent: the message stays as it was
  *     refused     the platform will never take this message
  *     unfit       the message cannot be made into what the platform takes; the platform was not asked
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
@@ -44,6 +51,7 @@ export type SendResult =
   | { readonly _tag: "accepted"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
   | {
     readonly _tag: "retry"
+    readonly scope: FailureScope
     readonly reason: string
     /** The platform may have taken it: the link broke between the last byte and the answer. */
     readonly uncertain: boolean
@@ -52,7 +60,13 @@ export type SendResult =
     /** The platform wants this message again after this time, not before. Undefined when it does not say. */
     readonly wait: Duration.Duration | undefined
   }
-  | { readonly _tag: "slow-down"; readonly reason: string; readonly wait: Duration.Duration | undefined }
+  | {
+    readonly _tag: "slow-down"
+    readonly scope: FailureScope
+    readonly reason: string
+    readonly wait: Duration.Duration | undefined
+  }
+  | { readonly _tag: "yielded"; readonly reason: string }
   | { readonly _tag: "refused"; readonly reason: string }
   | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }
@@ -64,13 +78,26 @@ export interface TestResult {
   readonly detail: string
 }
 
+/** How much of a connection the messages to one recipient domain may use. */
+export interface DomainLimits {
+  /** Share of the sessions while messages to other domains wait, above 0 and up to 1; at least one session. */
+  readonly share: number
+  /** Messages per second; undefined for no limit. */
+  readonly perSecond: number | undefined
+}
+
 /** A way out: one messaging platform with one organization's credentials. Lives in a scope that closes its sockets. */
 export interface Connection {
-  /** Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. */
-  readonly send: (message: Message) => Effect.Effect<SendResult>
+  /**
+   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. When `giveUp` ends, an attempt of
+   * which no part of the message has been sent may end as `yielded`.
+   */
+  readonly send: (message: Message, giveUp?: Effect.Effect<void>) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
   /** Messages that may be under way at once. */
   readonly concurrency: number
+  /** How recipient domains share them. Undefined: the platform does not let one recipient delay another. */
+  readonly domains?: DomainLimits
   /** Sent twice under one id, the platform delivers it once. */
   readonly idempotent: boolean
 }

@@ -176,15 +176,19 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       case "refused":
         return health.refused(now())
       case "unfit":
+      case "yielded":
         // The platform was not asked, so this says nothing about its health.
         return
       case "slow-down":
+        if (result.scope === "recipient") return health.refused(now())
         health.slowedDown(result.reason, result.wait === undefined ? undefined : Duration.toMillis(result.wait), now())
         return pace.slowDown(departure, monotonic())
       case "broken":
         return health.broken(result.reason, now())
       case "retry":
-        return health.failed(result.reason, now())
+        if (result.scope === "connection") return health.failed(result.reason, now())
+        // A reply about the recipient shows that the connection works; silence shows nothing.
+        return result.deferred ? health.refused(now()) : undefined
     }
   }
 

@@ -53,7 +53,7 @@ describe("AttemptOutcome", () => {
     for (const attempt of [1, 3, 100]) {
       assert.deepStrictEqual<unknown>(outcome({ _tag: "broken", reason: "not now" }, attempt), again)
       assert.deepStrictEqual<unknown>(
-        outcome({ _tag: "slow-down", reason: "not now", wait: Duration.seconds(3) }, attempt),
+        outcome({ _tag: "slow-down", scope: "connection", reason: "not now", wait: Duration.seconds(3) }, attempt),
         again,
       )
     }

@@ -23,12 +23,23 @@ const connected = Effect.fnUntraced(function* (
     default: true,
     paused: true,
   })
+  const reached = () =>
+    new Set(server.attempts.filter(({ outcome }) => outcome === "accepted").map(({ email }) => email))
+  const isReached = (emails: ReadonlyArray<string>) => {
+    const all = reached()
+    return emails.every((email) => all.has(email))
+  }
   return {
+    server,
     /** Queues messages in this order while nothing leaves, then lets them leave. */
     send: Effect.fnUntraced(function* (emails: ReadonlyArray<string>) {
-      yield* Effect.forEach(emails, (email) => enqueue(slug, email))
+      // Nearly in this order.
+      yield* Effect.forEach(emails, (email) => enqueue(slug, email), { concurrency: 10 })
       yield* (yield* Connections).put(org(slug), "relay", { paused: false })
     }),
+    /** Waits until all of these have been accepted. */
+    untilReached: (emails: ReadonlyArray<string>) => Effect.promise(() => server.until(() => isReached(emails))),
+    attemptsAt: (domain: string) => server.attempts.filter(({ email }) => email.endsWith(`@${domain}`)),
   }
 })
 
@@ -37,6 +48,16 @@ const people = (count: number, domain: string) => Array.from({ length: count }, 
 
 describe("Recipients", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerSending)), { excludeTestServices: true })((it) => {
+    it.effect("sends to good recipients at once, although 40 greylisted ones are in front of them", () =>
+      Effect.gen(function* () {
+        const { attemptsAt, send, untilReached } = yield* connected("greylisted", { greyMillis: Infinity })
+        const good = people(300, "good.example")
+        yield* send([...people(40, "grey.example"), ...good])
+        yield* untilReached(good)
+        assert.isTrue(attemptsAt("grey.example").every(({ outcome }) => outcome === "451"))
+        assert.isNull((yield* (yield* Connections).get(org("greylisted"), "relay")).trouble)
+      }))
+
     it.effect("treats each recipient as its server does, and sends to all that are accepted in the end", () =>
       Effect.gen(function* () {
         const { send } = yield* connected("mixed", { greyMillis: 10, busyMillis: 10, tarMillis: 10 })

@@ -79,6 +79,7 @@ export const accepted = (
 })
 export const retry = (reason: string, uncertain = false, wait?: Duration.Duration): SendResult => ({
   _tag: "retry",
+  scope: "connection",
   reason,
   uncertain,
   deferred: false,
@@ -87,6 +88,7 @@ export const retry = (reason: string, uncertain = false, wait?: Duration.Duratio
 /** The recipient's server asks for this message later. */
 export const deferred = (reason: string): SendResult => ({
   _tag: "retry",
+  scope: "recipient",
   reason,
   uncertain: false,
   deferred: true,
@@ -95,7 +97,15 @@ export const deferred = (reason: string): SendResult => ({
 export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
 export const unfit = (reason: string): SendResult => ({ _tag: "unfit", reason })
 export const broken = (reason: string): SendResult => ({ _tag: "broken", reason })
-export const slowDown = (reason: string, wait?: Duration.Duration): SendResult => ({ _tag: "slow-down", reason, wait })
+export const slowDown = (reason: string, wait?: Duration.Duration): SendResult => ({
+  _tag: "slow-down",
+  scope: "connection",
+  reason,
+  wait,
+})
+/** The failure belongs to the message or the domain of its recipient, not to the connection. */
+export const ofRecipient = (result: SendResult): SendResult =>
+  result._tag === "retry" || result._tag === "slow-down" ? { ...result, scope: "recipient" } : result
 
 /** Words for what a platform said: its name, the status, and the beginning of the body. */
 export const reasonOf = (platform: string, answer: Answer, secrets: ReadonlyArray<string>): string => {

@@ -10,6 +10,7 @@ import {
   messageWaitOf,
   objectOf,
   odd,
+  ofRecipient,
   type Peer,
   posting,
   probe,
@@ -68,7 +69,9 @@ const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.Answer, n
     case "slow-down":
       return slowDown(reason, waitOf(answer, now))
     case "retry":
-      return retry(reason, false, messageWaitOf(answer, now))
+      return code === "queueemailerror"
+        ? ofRecipient(retry(reason, false, messageWaitOf(answer, now)))
+        : retry(reason, false, messageWaitOf(answer, now))
     case "broken":
       return broken(reason)
     case "refused":

@@ -5,10 +5,10 @@ import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { Composer } from "../Composer.ts"
 import { type Composed, type Email, validateAddress } from "../Email.ts"
-import { accepted, fails, retry, unfit, works } from "./Answers.ts"
+import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
-import { type Line, open, type Progress } from "./SmtpLine.ts"
+import { type Line, newProgress, open, type Progress } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
 
 const Host = Schema.String.check(
@@ -57,6 +57,13 @@ export const Settings = Schema.Struct({
   client_name: Schema.optionalKey(Host),
   /** Sessions at once. Default 5. */
   connections: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))),
+  /**
+   * Share of the sessions that messages to one recipient domain use while messages to other domains wait; at least one
+   * session. Default 0.5.
+   */
+  domain_share: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.05, maximum: 1 }))),
+  /** Messages a second to one recipient domain. Unset: as many as the ceiling of the organization allows. */
+  domain_rate: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 10_000 }))),
   variables: Schema.optionalKey(Variables),
 })
 type Settings = typeof Settings.Type
@@ -218,8 +225,24 @@ export const make = (
         )
       })
 
-    const sent = (mail: Composed): Effect.Effect<SendResult> => {
-      const progress: Progress = { began: false }
+    /** Ends as `yielded` when `giveUp` ends, unless part of the message has been sent: then it may arrive. */
+    const yielded = (giveUp: Effect.Effect<void>, progress: Progress): Effect.Effect<SendResult> =>
+      Effect.flatMap(giveUp, () => {
+        if (progress.began) return Effect.never
+        progress.isGivenUp = true
+        return Effect.succeed<SendResult>({
+          _tag: "yielded",
+          reason: "The server was slow to answer for this recipient, and other messages needed the session",
+        })
+      })
+
+    const unansweredIn = (progress: Progress) => {
+      const result = retry("The SMTP server took longer than 30 seconds", progress.began)
+      return progress.isReady ? ofRecipient(result) : result
+    }
+
+    const sent = (mail: Composed, giveUp: Effect.Effect<void>): Effect.Effect<SendResult> => {
+      const progress = newProgress()
       return turns.withPermits(1)(sendMail(mail, progress)).pipe(
         Effect.match({
           onFailure: (fault) => sortFault(fault, secrets),
@@ -227,8 +250,9 @@ export const make = (
         }),
         Effect.timeoutOrElse({
           duration: totalTimeout,
-          orElse: () => Effect.succeed(retry("The SMTP server took longer than 30 seconds", progress.began)),
+          orElse: () => Effect.succeed(unansweredIn(progress)),
         }),
+        Effect.raceFirst(yielded(giveUp, progress)),
         Effect.raceFirst(
           Effect.map(Deferred.await(closing), () => retry("The connection was closed here", progress.began)),
         ),
@@ -236,14 +260,14 @@ export const make = (
     }
 
     return {
-      send: (message) => {
+      send: (message, giveUp = Effect.never) => {
         const email = emailOf(settings, message)
         if (Result.isFailure(email)) return Effect.succeed(unfit(`The message ${email.failure}`))
         return Effect.matchEffect(compose(email.success), {
-          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : retry(reason)),
+          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
-              sent(mail),
+              sent(mail, giveUp),
               (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
             ),
         })
@@ -264,6 +288,7 @@ export const make = (
           ),
       }),
       concurrency: connections,
+      domains: { share: settings.domain_share ?? 0.5, perSecond: settings.domain_rate },
       idempotent: false,
     }
   })

@@ -24,7 +24,14 @@ export interface LineOptions {
 export interface Progress {
   /** The server has taken sender and recipient, and the message may have been sent in part or whole. */
   began: boolean
+  /** A session was ready, and the message is on its turn: a silence from here on belongs to the recipient. */
+  isReady: boolean
+  /** The attempt has been given up: no part of the message is sent from now on. */
+  isGivenUp: boolean
 }
+
+/** The progress of a message that has not set out. */
+export const newProgress = (): Progress => ({ began: false, isReady: false, isGivenUp: false })
 
 /** A session with an SMTP server, ready for a message. */
 export interface Line {
@@ -78,11 +85,13 @@ const faultOf = (error: SmtpError, began: boolean): SmtpFault => ({
   cause: causeOf(error),
 })
 
-/** A message as a stream. `begin` is called at the first read, after the server has accepted sender, recipient and DATA. */
-const streamOf = (bytes: Uint8Array, begin: () => void): Readable =>
+/** A message as a stream. It begins at the first read, after the server has accepted sender, recipient and DATA. */
+const streamOf = (bytes: Uint8Array, progress: Progress): Readable =>
   new Readable({
     read() {
-      begin()
+      // Its session is about to be closed. Without its end the server discards the message.
+      if (progress.isGivenUp) return
+      progress.began = true
       this.push(bytes)
       this.push(null)
     },
@@ -172,10 +181,15 @@ const lineOver = (socket: Socket, options: LineOptions) =>
 const makeLine = (connection: SMTPConnection, destroy: () => void): Line => ({
   send: ({ bytes, from, to }, progress) =>
     Effect.callback((resume) => {
-      const message = streamOf(bytes, () => void (progress.began = true))
+      const message = streamOf(bytes, progress)
+      progress.isReady = true
       connection.send({ from, to: [to], size: bytes.length }, message, (error) => {
         if (!error) return resume(Effect.void)
-        const failure = Effect.fail(faultOf(error as SmtpError, progress.began))
+        const fault = faultOf(error as SmtpError, progress.began)
+        const failure = Effect.fail<SmtpFault>(
+          // A connection that is cut there names no command.
+          progress.began && fault.code === undefined ? { ...fault, stage: "data" } : fault,
+        )
         // A refusal in so many words leaves the session intact.
         if (!(error as SmtpError).responseCode || connection.destroyed) {
           destroy()

@@ -1,5 +1,5 @@
 import type { SendResult } from "../Connection.ts"
-import { broken, deferred, excerpt, refused, retry, slowDown } from "./Answers.ts"
+import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown } from "./Answers.ts"
 
 /** Where a session with an SMTP server went wrong. */
 export interface SmtpFault {
@@ -21,11 +21,24 @@ const isPace = (detail: string) =>
   /too many (?:concurrent |simultaneous )?(?:connections|messages|mails|emails|sessions)|rate.?limit|throttl|too fast|slow down|(?:hourly|daily|sending) (?:limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
+/** Words about the rate of this client, whichever command they answer. */
+const isOwnPace = (detail: string) =>
+  /(?:concurrent|simultaneous) |too many (?:connections|sessions)|throttl|(?:maximum|hourly|daily|sending) (?:sending )?(?:rate|limit|quota)|\b4\.7\.28\b/i
+    .test(detail)
+
+/**
+ * Whether a failure belongs to the message or the domain of its recipient: it came in answer to RCPT or after DATA, and the
+ * server neither ends the session (421), nor lost track of it (503), nor complains about this client's rate.
+ */
+const isOfRecipient = ({ cause, code, detail, stage }: SmtpFault) =>
+  cause === undefined && (stage === "recipient" || stage === "data") && code !== 421 && code !== 503 &&
+  !(isPace(detail) && isOwnPace(detail))
+
 /** RFC 3463: the subject and the detail of an enhanced code, `2.2` of `552 5.2.2 Mailbox full`. */
 const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d{1,3}\.\d{1,3})\b/.exec(detail)?.[1]
 
 /**
- * What a failure means (`providers.md` 9.2):
+ * Decides what a failure means (`providers.md` 9.2), and whether it belongs to the connection or to the recipient:
  *
  *     530, 534, 535, 538, TLS, address    broken
  *     5yz before a message, or to its sender    broken: nobody's message would get through
@@ -36,6 +49,11 @@ const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d
  *     other 5yz    refused
  */
 export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult => {
+  const result = meaningOf(fault, secrets)
+  return isOfRecipient(fault) ? ofRecipient(result) : result
+}
+
+const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult => {
   const { cause, code, detail, stage, uncertain } = fault
   const said = excerpt(detail, secrets)
   if (cause === "address") return broken(`${name} was not connected to: ${said}`)
@@ -46,7 +64,7 @@ export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): Sen
   const reason = `${name} answered ${said}`
   if (code >= 400 && code < 500) {
     if (isPace(detail)) return slowDown(reason)
-    return stage === "recipient" || stage === "data" ? deferred(reason) : retry(reason)
+    return isOfRecipient(fault) ? deferred(reason) : retry(reason)
   }
   if (code === 503) return retry(reason)
   if (code === 530 || code === 534 || code === 535 || code === 538) {

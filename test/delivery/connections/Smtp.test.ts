@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
@@ -112,6 +112,9 @@ describe("Smtp", () => {
       ["recipient", "503 Bad sequence", "retry", "503"],
       ["sender", "421 4.7.0 Too many connections from your host", "slow-down", "Too many"],
       ["recipient", "450 4.7.1 Sending rate limit exceeded", "slow-down", "rate limit"],
+      ["data", "454 Throttling failure: Maximum sending rate exceeded", "slow-down", "Throttling"],
+      ["recipient", "450 4.2.1 Too many messages to this mailbox", "slow-down", "mailbox"],
+      ["recipient", "421 4.3.0 Try again later", "retry", "421"],
       ["sender", "530 5.7.0 Authentication required", "broken", "Check user"],
       ["sender", "550 5.7.1 Sender not allowed", "broken", "check from"],
     ] as const
@@ -123,8 +126,10 @@ describe("Smtp", () => {
         assert.include(result.reason, words)
         if (result._tag === "retry") {
           assert.isFalse(result.uncertain)
-          assert.strictEqual(result.deferred, at !== "sender" && reply.startsWith("4"))
+          assert.strictEqual(result.deferred, at !== "sender" && /^4(?!21)/.test(reply))
         }
+        const ofConnection = at === "sender" || /^(421|503)|Sending rate|Throttling/.test(reply)
+        if ("scope" in result) assert.strictEqual(result.scope, ofConnection ? "connection" : "recipient")
         // The connection is as good as before.
         yield* sendTo(connection, "accepted")
         assert.strictEqual(receiver.mails.length, 1)
@@ -135,7 +140,7 @@ describe("Smtp", () => {
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ faults: [undefined, { at: "data" }] })
       yield* sendTo(connection, "accepted")
-      assert.isTrue((yield* sendTo(connection, "retry")).uncertain)
+      assert.deepInclude(yield* sendTo(connection, "retry"), { uncertain: true, scope: "recipient" })
       yield* sendTo(connection, "accepted")
       // The same message each time: whoever got it twice can tell by its id.
       const ids = receiver.mails.map(({ raw }) => read(raw).headers.get("message-id"))
@@ -157,8 +162,25 @@ describe("Smtp", () => {
         yield* Effect.promise(() => receiver.until(waits))
         yield* TestClock.adjust("30 seconds")
         const result = yield* Fiber.join(fiber)
-        assert.deepStrictEqual([result._tag, "uncertain" in result && result.uncertain], ["retry", uncertain])
+        assert.deepInclude(result, { _tag: "retry", uncertain, scope: "recipient" })
         yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  for (const [at, outcome] of [["recipient", "yielded"], ["data", "retry"]] as const) {
+    it.effect(`takes a request to give up during the silence after ${at} for: ${outcome}`, () =>
+      Effect.gen(function* () {
+        const { connection, receiver } = yield* opened({ faults: [{ at, hang: true }] })
+        const giveUp = yield* Deferred.make<void>()
+        const fiber = yield* Effect.forkChild(connection.send(message(), Deferred.await(giveUp)))
+        const waits = () => at === "data" ? receiver.mails.length === 1 : receiver.faults.length === 0
+        yield* Effect.promise(() => receiver.until(waits))
+        yield* Deferred.succeed(giveUp, undefined)
+        // The message may still arrive.
+        if (at === "data") yield* TestClock.adjust("30 seconds")
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, outcome)
+        yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+        yield* sendTo(connection, "accepted")
       }).pipe(Effect.provide(layerLoopback)))
   }
 

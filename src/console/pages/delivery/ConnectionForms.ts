@@ -81,6 +81,16 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     },
     client_name: { label: "Own name (EHLO)", hint: "How this service names itself to the server.", further: true },
     connections: { label: "Sessions at once", hint: "1 to 20; 5 unless set.", further: true },
+    domain_share: {
+      label: "Share of the sessions for one recipient domain",
+      hint: "0.05 to 1; 0.5 unless set. It applies while messages to other domains wait.",
+      further: true,
+    },
+    domain_rate: {
+      label: "Messages a second to one recipient domain",
+      hint: "Empty: no limit but that of the organization.",
+      further: true,
+    },
     ...variables,
     password: { label: "Password" },
   },
