@@ -1,6 +1,7 @@
 import {
   Cause,
   Clock,
+  Deferred,
   Duration,
   Effect,
   Exit,
@@ -23,6 +24,7 @@ import { outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
 import type { Connection, SendResult } from "./Connection.ts"
 import { retry } from "./connections/Answers.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
+import { type ClaimChoice, DomainSessions, type Flight } from "./DomainSessions.ts"
 import { Health } from "./Health.ts"
 import { type Claimed, leaseSeconds, type Outbox, type Settled } from "./Outbox.ts"
 import { type Departure, Pace } from "./Pace.ts"
@@ -58,8 +60,11 @@ const marginMillis = 500
 /** A lane with nothing to do is left after this long. Unit: milliseconds. */
 const idleMillis = 5_000
 
-/** How often it is looked whether something has become due. */
-const lookEvery = Duration.millis(200)
+/** How often the queue is searched for messages that have become due. Unit: milliseconds. */
+const lookMillis = 200
+
+/** How often it is searched for messages of recipient domains that leave one by one, while nothing else leaves. Unit: milliseconds. */
+const askMillis = 20
 
 /** Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. */
 const sendTimeout = Duration.seconds(75)
@@ -81,12 +86,30 @@ export interface Surroundings {
   readonly owner: string
 }
 
+/** The connection in use, and how its sessions are shared. */
+interface Opened {
+  readonly active: ActiveConnection
+  readonly connection: Connection
+  readonly sessions: DomainSessions<Claimed>
+  readonly scope: Scope.Closeable
+}
+
+/** A message that sets out. */
+interface Leaving {
+  readonly departure: Departure
+  readonly flight: Flight
+  /** Done when the message's session is needed for others. */
+  readonly giveUp: Deferred.Deferred<void>
+  /** It finds out whether the connection works again. */
+  readonly isProbe: boolean
+}
+
 /**
  * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
  *
- *     claim ──► buffer ──► pace (ceiling) ──► suppressed? ──► send, several at once ──► settle, in groups
+ *     claim ──► sessions by domain ──► pace (ceiling) ──► suppressed? ──► send, several at once ──► settle, in groups
  *
- * Messages leave in the order in which they are due. What was accepted by the platform is recorded at once; while that
+ * Messages leave in the order of `DomainSessions`. What was accepted by the platform is recorded at once; while that
  * fails, nothing further leaves. `due` wakes it when something was queued on this node.
  */
 export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Latch, surroundings: Surroundings) {
@@ -104,9 +127,11 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     horizon: settings.deliveryRetryHorizon,
     recipientHorizon: settings.deliveryRecipientRetryHorizon,
   }
+  const claimSize = Math.min(500, Math.max(10, Math.ceil(settings.deliveryRate / 2)))
   const pace = new Pace(settings.deliveryRate)
   let health = new Health()
-  const buffer: Array<Claimed> = []
+  /** Domains whose messages were sent to find out whether the connection works again. */
+  const probed = new Set<string>()
   const settling = yield* Queue.unbounded<Settled>()
   /** Something ended: a message, a record, a wait. */
   const moved = yield* Latch.make(false)
@@ -207,15 +232,20 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         : untried(message, connection, "The suppression list could not be read in time")
     })
 
+  /** The record of an attempt. A probe of the connection does not count where the connection fails. */
+  const recordOf = (message: Claimed, result: SendResult, connection: string, isProbe: boolean) =>
+    isProbe && result._tag === "retry" && result.scope === "connection"
+      ? Effect.succeed(untried(message, connection, result.reason))
+      : Effect.map(Random.next, (jitter) => outcomeOf(message, result, connection, retries, jitter))
+
   /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
   const attempt = (
     message: Claimed,
-    departure: Departure,
-    active: ActiveConnection,
-    connection: Connection,
+    { departure, flight, giveUp, isProbe }: Leaving,
+    { active, connection, sessions }: Opened,
     seen: Health,
   ) =>
-    connection.send(message).pipe(
+    connection.send(message, Deferred.await(giveUp)).pipe(
       Effect.timeoutOrElse({ duration: sendTimeout, orElse: () => Effect.succeed(unanswered("No answer in time")) }),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)
@@ -225,36 +255,33 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       inTrace(message, active.platform),
       Effect.flatMap((result) => {
         pace.end(departure, monotonic())
+        sessions.end(flight, result, monotonic())
         observe(departure, result, seen)
-        return Effect.map(Random.next, (jitter) => outcomeOf(message, result, active.name, retries, jitter))
+        return recordOf(message, result, active.name, isProbe)
       }),
       Effect.tap(count),
     )
 
-  const send = (
-    message: Claimed,
-    departure: Departure,
-    active: ActiveConnection,
-    connection: Connection,
-    seen: Health,
-  ) =>
-    heldBack(message, active.name).pipe(
+  const send = (message: Claimed, leaving: Leaving, way: Opened, seen: Health) =>
+    heldBack(message, way.active.name).pipe(
       Effect.flatMap((held): Effect.Effect<Settled> => {
-        if (held === undefined) return attempt(message, departure, active, connection, seen)
+        if (held === undefined) return attempt(message, leaving, way, seen)
         pace.forgo()
+        way.sessions.end(leaving.flight, undefined, monotonic())
         return Effect.succeed(held)
       }),
       Effect.flatMap((settled) => {
         inFlight--
         Queue.offerUnsafe(settling, settled)
         moved.openUnsafe()
-        return seen === health ? tell(active) : Effect.void
+        return seen === health ? tell(way.active) : Effect.void
       }),
     )
 
-  const putBack = Effect.suspend(() => outbox.giveBack(lane, buffer.splice(0).map(({ id }) => id)))
+  let opened: Opened | undefined
+  const giveBack = (messages: ReadonlyArray<Claimed>) => outbox.giveBack(lane, messages.map(({ id }) => id))
+  const putBack = Effect.suspend(() => giveBack(opened?.sessions.drain() ?? []))
 
-  let opened: { readonly version: string; readonly connection: Connection; readonly scope: Scope.Closeable } | undefined
   const closeConnection = Effect.suspend(() => {
     const scope = opened?.scope
     opened = undefined
@@ -287,7 +314,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   /** The connection in use; undefined while it cannot be opened. */
   const connect = Effect.fnUntraced(function* (active: ActiveConnection) {
-    if (opened?.version === active.version) return opened.connection
+    if (opened?.active.version === active.version) return opened
+    yield* orLand(putBack)
     // What is under way still uses the old one.
     yield* FiberSet.awaitEmpty(flights)
     yield* closeConnection
@@ -299,12 +327,57 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       yield* tell(active)
       return undefined
     }
-    opened = { version: active.version, connection: result.success, scope }
-    return result.success
+    const connection = result.success
+    opened = {
+      active,
+      connection,
+      sessions: new DomainSessions<Claimed>(connection.concurrency, connection.domains),
+      scope,
+    }
+    return opened
+  })
+
+  /** Claims messages of this choice. */
+  const claim = Effect.fnUntraced(function* ({ sessions }: Opened, choice: ClaimChoice) {
+    const isBusy = unsettled > 0 || sessions.waitingCount > 0
+    const claimed = yield* orLand(outbox.claim(lane, choice.only === undefined ? claimSize : 1, isBusy, choice))
+    const back = sessions.add(claimed, choice, monotonic())
+    yield* orLand(giveBack(back))
+  })
+
+  /** Claims one message to find out whether the connection works: to another domain than the last ones, if there is one. */
+  const claimProbe = Effect.fnUntraced(function* ({ sessions }: Opened) {
+    if (sessions.waitingCount > 0) return
+    const choice = { without: [...sessions.heldDomains, ...probed] }
+    const claimed = yield* orLand(outbox.claim(lane, 1, unsettled > 0, choice))
+    yield* orLand(giveBack(sessions.add(claimed, choice, monotonic())))
+    if (claimed.length === 0) probed.clear()
+    for (const { domain } of claimed) probed.add(domain)
+  })
+
+  /** Claims the messages that are wanted now. Returns whether it searched for those of a held domain. */
+  const claimWanted = Effect.fnUntraced(function* (way: Opened, isIdle: boolean) {
+    const choice = way.sessions.wants(monotonic(), claimSize, isIdle)
+    if (choice !== undefined) yield* claim(way, choice)
+    return choice?.only !== undefined
+  })
+
+  /** The message that leaves next, or for how long there is none unless something happens. Unit: milliseconds. */
+  const nextMessage = Effect.fnUntraced(function* (way: Opened) {
+    const { sessions } = way
+    let isAsking = false
+    due.closeUnsafe()
+    if (health.probing) yield* claimProbe(way)
+    else {
+      probed.clear()
+      isAsking = yield* claimWanted(way, false)
+      if (sessions.pick(monotonic()) === undefined) isAsking = (yield* claimWanted(way, true)) || isAsking
+    }
+    const at = monotonic()
+    return sessions.pick(at) ?? Math.max(1, Math.min(isAsking ? askMillis : lookMillis, sessions.nextAt(at) - at))
   })
 
   if (lane.quietMillis > 0) yield* Effect.sleep(Duration.millis(lane.quietMillis))
-  const claimSize = Math.min(500, Math.max(10, Math.ceil(settings.deliveryRate / 2)))
   let busyAt = monotonic()
   let version: string | undefined
 
@@ -323,23 +396,27 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       yield* wait(Math.min(pause, 250))
       continue
     }
-    const connection = yield* connect(active)
-    if (connection === undefined) continue
-    if (
-      !recording || (isAlone && unsettled > 0) || unsettled > 2 * claimSize ||
-      inFlight >= (health.probing ? 1 : connection.concurrency)
-    ) {
+    const way = yield* connect(active)
+    if (way === undefined) continue
+    const { connection, sessions } = way
+    if (!recording || (isAlone && unsettled > 0) || unsettled > 2 * claimSize) {
       yield* wait(250)
       continue
     }
-    if (buffer.length === 0) {
-      due.closeUnsafe()
-      buffer.push(...yield* orLand(outbox.claim(lane, health.probing ? 1 : claimSize, unsettled > 0)))
-      if (buffer.length === 0) {
-        if (inFlight === 0 && unsettled === 0 && monotonic() - busyAt > idleMillis) break
-        yield* Effect.timeoutOption(due.await, lookEvery)
-        continue
-      }
+    yield* orLand(giveBack(sessions.review(monotonic())))
+    if (inFlight >= (health.probing ? 1 : connection.concurrency)) {
+      if (sessions.isCrowded()) yield* claimWanted(way, false)
+      yield* wait(250)
+      continue
+    }
+    moved.closeUnsafe()
+    const message = yield* nextMessage(way)
+    if (typeof message === "number") {
+      const isDone = inFlight === 0 && unsettled === 0 && sessions.waitingCount === 0 &&
+        sessions.heldDomains.length === 0
+      if (isDone && monotonic() - busyAt > idleMillis) break
+      yield* Effect.timeoutOption(Effect.raceFirst(due.await, moved.await), Duration.millis(message))
+      continue
     }
     busyAt = monotonic()
     const at = pace.next(busyAt)
@@ -352,11 +429,13 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       yield* wait(100)
       continue
     }
-    const message = buffer.shift()!
     isAlone = message.isSuspect
     inFlight++
     unsettled++
-    fly(asJob("delivery", org)(send(message, pace.start(busyAt), active, connection, health)))
+    const giveUp = Deferred.makeUnsafe<void>()
+    const flight = sessions.start(message, busyAt, () => Deferred.doneUnsafe(giveUp, Effect.void))
+    const leaving = { departure: pace.start(busyAt), flight, giveUp, isProbe: health.probing }
+    fly(asJob("delivery", org)(send(message, leaving, way, health)))
   }
 }, Effect.scoped)
 

@@ -12,6 +12,7 @@ import { TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import type { Message, MessageLink } from "./Connection.ts"
+import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
 /** A lane this process holds: nobody else sends for the organization while it does. */
 export interface Lane {
@@ -20,7 +21,7 @@ export interface Lane {
 }
 
 /** A message that is to be sent now. */
-export interface Claimed extends Message {
+export interface Claimed extends Message, Waiting {
   /** Its last attempts were interrupted, perhaps by its own doing: nothing else is sent at the same time. */
   readonly isSuspect: boolean
   /** How long ago its first attempt failed; 0 if none has. Unit: milliseconds. */
@@ -83,10 +84,16 @@ export class Outbox extends Context.Service<Outbox, {
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
   /**
-   * The messages that are due, the longest due first, at most `limit` and about 4 MiB of content. A suspect is claimed alone; while other messages are
-   * under way (`isBusy`), neither it nor a message behind it is claimed.
+   * Claims messages that are due: transactional ones first, at most nine of ten, then bulk; of each kind the longest due
+   * first. At most `limit` messages and about 4 MiB of content. A suspect is claimed alone; while other messages are under way
+   * (`isBusy`), neither it nor a message behind it is claimed.
    */
-  readonly claim: (lane: Lane, limit: number, isBusy?: boolean) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
+  readonly claim: (
+    lane: Lane,
+    limit: number,
+    isBusy?: boolean,
+    choice?: ClaimChoice,
+  ) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /**
    * Why the recipient of a message is suppressed now, to be asked right before an attempt; undefined if nothing stands in
    * its way. Messages that are asked about while a query is under way share the next one.
@@ -186,7 +193,26 @@ export class Outbox extends Context.Service<Outbox, {
           UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
           WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
 
-      const claim = Effect.fn("Outbox.claim")(function* ({ fence, org }: Lane, limit: number, isBusy = false) {
+      /** Up to `limit` due messages of a kind, locked, the longest due first. */
+      const dueOf = (org: OrgSlug, isTransactional: boolean, limit: number, { only, without = [] }: ClaimChoice) =>
+        sql`
+          SELECT q.id, q.due_at, q.interruptions, q.is_transactional, COALESCE(q.size, 0) AS size FROM deliveries q
+          WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.is_transactional = ${isTransactional} AND q.due_at <= now()
+            ${
+          only === undefined
+            ? without.length === 0 ? sql`` : sql`AND (q.address_key IS NULL
+                OR split_part(q.address_key, '@', -1) <> ALL(${without}::text[]))`
+            : sql`AND q.address_key IS NOT NULL AND split_part(q.address_key, '@', -1) = ${only}`
+        }
+          ORDER BY q.org_slug, q.is_transactional, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED`
+
+      const claim = Effect.fn("Outbox.claim")(function* (
+        { fence, org }: Lane,
+        limit: number,
+        isBusy = false,
+        choice: ClaimChoice = {},
+      ) {
+        const transactional = dueOf(org, true, Math.max(1, Math.floor(0.9 * limit)), choice)
         const rows = yield* sql<{
           id: string
           templateId: TemplateId
@@ -197,6 +223,8 @@ export class Outbox extends Context.Service<Outbox, {
           attempts: number
           retryingMillis: number
           isSuspect: boolean
+          domain: string
+          isTransactional: boolean
           dueAt: Date
           queuedAt: Date
           traceparent?: string | null
@@ -207,22 +235,28 @@ export class Outbox extends Context.Service<Outbox, {
                 SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,
                   bool_or(c.interruptions >= ${suspectAfter}) OVER due AS is_suspect_or_behind
                 FROM (
-                  SELECT q.id, q.due_at, q.interruptions, COALESCE(q.size, 0) AS size FROM deliveries q
-                  WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.due_at <= now()
-                  ORDER BY q.org_slug, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED) c
-                WINDOW due AS (ORDER BY c.due_at, c.id)) p
-              WHERE p.size_before <= ${maxClaimedSize}
+                  SELECT * FROM (${transactional}) t
+                  ${
+          choice.isTransactional === true ? sql`` : sql`UNION ALL SELECT * FROM (${dueOf(org, false, limit, choice)}) b`
+        }) c
+                WINDOW due AS (ORDER BY c.is_transactional DESC, c.due_at, c.id)) p
+              WHERE p.place <= ${limit} AND p.size_before <= ${maxClaimedSize}
                 AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
             AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
           RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
+            COALESCE(split_part(d.address_key, '@', -1), '') AS domain, d.is_transactional,
             COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
         if (rows.length === 0) return []
         const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
         return [...rows]
-          .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1))
-          .map(({ attempts, dueAt: _, queuedAt, ...row }): Claimed => ({
+          .sort((a, b) =>
+            Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
+            (a.id < b.id ? -1 : 1)
+          )
+          .map(({ attempts, dueAt, queuedAt, ...row }): Claimed => ({
             ...row,
+            dueAt: dueAt.getTime(),
             org,
             unsubscribe: {
               url: unsubscribeUrl(row.id),
