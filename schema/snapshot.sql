@@ -230,6 +230,7 @@ CREATE TABLE deliveries (
   links json,
   is_transactional boolean NOT NULL DEFAULT false,
   first_failed_at timestamp with time zone,
+  expires_at timestamp with time zone,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);
@@ -237,6 +238,7 @@ CREATE INDEX deliveries_by_state ON public.deliveries USING btree (org_slug, sta
 CREATE INDEX deliveries_due ON public.deliveries USING btree (org_slug, due_at, id) WHERE (state = 'queued'::text);
 CREATE INDEX deliveries_due_by_domain ON public.deliveries USING btree (org_slug, split_part(address_key, '@'::text, '-1'::integer), is_transactional, due_at, id) WHERE ((state = 'queued'::text) AND (address_key IS NOT NULL));
 CREATE INDEX deliveries_due_by_priority ON public.deliveries USING btree (org_slug, is_transactional, due_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX deliveries_expiring ON public.deliveries USING btree (expires_at) WHERE ((state = 'queued'::text) AND (expires_at IS NOT NULL));
 CREATE INDEX deliveries_queued_by_address ON public.deliveries USING btree (org_slug, address_key) WHERE ((state = 'queued'::text) AND (address_key IS NOT NULL));
 CREATE INDEX deliveries_sending ON public.deliveries USING btree (org_slug, fence) WHERE (state = 'sending'::text);
 

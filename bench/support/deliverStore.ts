@@ -114,5 +114,6 @@ export const enqueue = ({ queue }: Services, run: string, n: number, keyed: bool
     epsilon: undefined,
     sendAt: undefined,
     optimizeSendTime: false,
+    expiresAt: undefined,
     idempotency: keyed ? { key: `${run} ${n}`, digest: hash("sha256", `${run} ${n}`, "hex") } : undefined,
   }))

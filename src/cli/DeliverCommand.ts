@@ -50,7 +50,8 @@ const show = Command.make(
     const client = yield* ManagementClient
     const delivery = yield* client.delivery.getDelivery({ params: { org: yield* organization, delivery: id } })
     const words = Object.entries(delivery.vars ?? {}).map(([name, text]) => `${name}:\n${text}`)
-    yield* print(delivery, [describe([delivery]), ...words].join("\n\n"))
+    const expiry = delivery.expires_at === null ? [] : [`expires: ${delivery.expires_at}`]
+    yield* print(delivery, [describe([delivery]), ...expiry, ...words].join("\n\n"))
   }),
 ).pipe(Command.withDescription("Show one delivery with its words"))
 

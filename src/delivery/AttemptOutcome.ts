@@ -39,6 +39,34 @@ export const untried = (message: Pick<Message, "id" | "templateId">, connection:
   burned: false,
 })
 
+/** A message that has expired before it could be sent. */
+export interface Expired {
+  readonly expiresAt: Date
+  /** Failed attempts. */
+  readonly attempts: number
+  /** Why the last attempt did not succeed; null before the first. */
+  readonly reason: string | null
+}
+
+/** The reason of a message that expired, such as "Expired at 2026-05-04T09:30:00.000Z after 3 attempts: 451 …". */
+export const expiredText = ({ attempts, expiresAt, reason }: Expired): string =>
+  `Expired at ${expiresAt.toISOString()} ` +
+  (attempts === 0 ? "before it was sent" : `after ${counted(attempts, "attempt")}`) +
+  (reason === null ? "" : `: ${reason}`)
+
+/** Fails a message that has expired, without an attempt; undefined while it has not. Times are on the monotonic clock. */
+export const expired = (
+  message: Pick<Claimed, "id" | "templateId" | "expiry">,
+  connection: string,
+  monotonicMillis: number,
+): Settled | undefined =>
+  message.expiry === undefined || monotonicMillis < message.expiry.monotonicMillis ? undefined : {
+    ...settledFields(message, connection),
+    _tag: "failed",
+    reason: storable(expiredText(message.expiry)),
+    burned: false,
+  }
+
 /**
  * The pause after an attempt: twice as long each time, up to an hour, times 0.5 to 1.5. `attempt` is 1 for the first.
  * `jitter` is in [0, 1). Unit: milliseconds.
@@ -78,7 +106,7 @@ const repeated = (
   const fields = settledFields(message, connection)
   const horizonMillis = Duration.toMillis(deferred ? policy.recipientHorizon : policy.horizon)
   const end = endOf(message, horizonMillis, policy)
-  if (end !== undefined) return { ...fields, _tag: "failed", reason: storable(`${end}: ${reason}`) }
+  if (end !== undefined) return { ...fields, _tag: "failed", reason: storable(`${end}: ${reason}`), burned: true }
   const pause = Math.min(
     retryPause(message.attempt, policy.firstPause, jitter),
     horizonMillis - message.retryingMillis,
@@ -120,7 +148,7 @@ export const outcomeOf = (
       }
     case "refused":
     case "unfit":
-      return { ...fields, _tag: "failed", reason: storable(result.reason) }
+      return { ...fields, _tag: "failed", reason: storable(result.reason), burned: true }
     case "slow-down":
     case "yielded":
     case "broken":

@@ -1,8 +1,8 @@
-import { Context, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryFixed, DeliveryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
-import type { Delivery, DeliveryDetail, DeliveryState, DeliverySummary } from "./Delivery.ts"
+import { type Delivery, type DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./Outbox.ts"
 
@@ -49,10 +49,11 @@ export class Deliveries extends Context.Service<Deliveries, {
     Deliveries,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
       const queue = yield* DeliveryQueue
 
-      const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state, d.due_at, d.queued_at, d.attempts,
-        d.connection, d.message_id, d.reason, d.finished_at`
+      const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state, d.due_at, d.queued_at, d.expires_at,
+        d.attempts, d.connection, d.message_id, d.reason, d.finished_at`
 
       const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, email, limit, state }: Listing) =>
         Effect.orDie(sql<Delivery>`
@@ -98,7 +99,11 @@ export class Deliveries extends Context.Service<Deliveries, {
       const retry = Effect.fn("Deliveries.retry")(function* (org: OrgSlug, id: string) {
         const after = yield* sql.withTransaction(Effect.gen(function* () {
           const found = yield* locked(org, id)
-          const reason = found.state === "failed" && found.email !== null ? undefined : notRetried[found.state]
+          const reason = found.state !== "failed" || found.email === null
+            ? notRetried[found.state]
+            : hasExpired(found, clock.currentTimeMillisUnsafe())
+            ? `has expired (${found.expiresAt!.toISOString()}); ask Deliver for a new message.`
+            : undefined
           if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
           const [after] = yield* sql<Delivery>`
             UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, interruptions = 0,

@@ -5,7 +5,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
  * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform answers.
  *
  *     queued ──claimed──► sending ──accepted──► sent
- *       │  ▲                 │  └──refused, unfit, given up, interrupted 5 times──► failed ──retry──► queued
+ *       │  ▲                 │  └──refused, unfit, given up, expired, interrupted 5 times──► failed ──retry──► queued
  *       │  └──attempt failed,┘
  *       │     interrupted
  *       └──cancel, recipient suppressed──► cancelled
@@ -25,6 +25,8 @@ export interface Delivery {
   /** Not before this it leaves, or its next attempt does. */
   readonly dueAt: Date
   readonly queuedAt: Date
+  /** It fails if it has not left by then; null: it does not expire. */
+  readonly expiresAt: Date | null
   /** Attempts that ended without an acceptance; interrupted ones do not count. */
   readonly attempts: number
   /** The connection that carried it, or tried to. */
@@ -35,6 +37,10 @@ export interface Delivery {
   readonly reason: string | null
   readonly finishedAt: Date | null
 }
+
+/** True once a message is too late to be sent. `now` is in Unix milliseconds. */
+export const hasExpired = ({ expiresAt }: Pick<Delivery, "expiresAt">, now: number): boolean =>
+  expiresAt !== null && expiresAt.getTime() <= now
 
 /** A delivery with its words. */
 export interface DeliveryDetail extends Delivery {

@@ -5,7 +5,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
 import type { Decision } from "../decisions/Decision.ts"
 import { type Ask, Decider } from "../decisions/Decider.ts"
-import { NotRendered, type Outcome } from "../decisions/Outcome.ts"
+import type { Outcome } from "../decisions/Outcome.ts"
 import { SendTime } from "../delay/SendTime.ts"
 import { countStored, insertDecisions, Uncommitted } from "../decisions/DecisionLog.ts"
 import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
@@ -15,13 +15,22 @@ import * as GroupCommit from "../store/GroupCommit.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
-import { reasonTexts, suppressionFor, SuppressionReason } from "../suppressions/Suppression.ts"
+import { suppressionFor } from "../suppressions/Suppression.ts"
 import { carried } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Targets } from "../tracking/Targets.ts"
 import { type MessageTracking, Tracking } from "../tracking/Tracking.ts"
 import { linkParts } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
+import {
+  type EnqueueError,
+  HeldOut,
+  KeyReused,
+  MessageExpired,
+  NoCandidate,
+  NotEnabled,
+  RecipientSuppressed,
+} from "./EnqueueErrors.ts"
 import { type Asked, findKnown, keptHours, type Standing } from "./KnownRequests.ts"
 
 /** What a caller wants delivered. */
@@ -32,6 +41,8 @@ export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace">
   readonly sendAt: number | undefined
   /** At the best time for this recipient, from `sendAt` on. */
   readonly optimizeSendTime: boolean
+  /** Not after then; later than `sendAt`. Unix milliseconds; undefined: it does not expire. */
+  readonly expiresAt: number | undefined
   /** At most 255 characters; the same key and body within 24 hours is the same delivery. */
   readonly idempotency: { readonly key: string; readonly digest: string } | undefined
 }
@@ -42,67 +53,6 @@ export interface Queued {
   /** It was so already: the request is a repetition of an earlier one. */
   readonly repeated: boolean
 }
-
-/** The organization has no connection that is switched on. */
-export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", { org: Schema.String }) {
-  override get message() {
-    return `The organization ${JSON.stringify(this.org)} is not enabled for delivery: it has no connection that is ` +
-      "switched on. Set one up in the console under Connections, or with `parlance connection set`."
-  }
-}
-
-/** No variant may be shown to this recipient now; nothing was queued. */
-export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate", { templateId: Schema.String }) {
-  override get message() {
-    return `No candidates found: no variant of the template ${
-      JSON.stringify(this.templateId)
-    } is active, in season and ` +
-      "open to these attributes. Nothing was queued."
-  }
-}
-
-/** The recipient is held out and gets no message; nothing was queued, and the decision is recorded. */
-export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { templateId: Schema.String }) {
-  override get message() {
-    return `The recipient is held out of the template ${
-      JSON.stringify(this.templateId)
-    } and gets no message. Nothing ` +
-      "was queued: send nothing instead."
-  }
-}
-
-/** The key was used for another request in the last 24 hours; nothing was queued. */
-export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
-  override get message() {
-    return `The Idempotency-Key ${JSON.stringify(this.key)} came with another body in the last 24 hours. Nothing was ` +
-      "queued: send another message under another key."
-  }
-}
-
-/** Nothing is sent to the recipient; nothing was decided and nothing was queued. */
-export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>()("RecipientSuppressed", {
-  reason: SuppressionReason,
-  suppressedAt: Schema.Date,
-}) {
-  override get message() {
-    return `The recipient ${reasonTexts[this.reason]} on ${
-      this.suppressedAt.toISOString().slice(0, 10)
-    }. Nothing was ` +
-      "queued."
-  }
-}
-
-export type EnqueueError =
-  | NotEnabled
-  | RecipientSuppressed
-  | NoCandidate
-  | HeldOut
-  | KeyReused
-  | NotRendered
-  | TemplateNotFound
-  | TemplateArchived
-  | VariantNotFound
-  | GroupCommit.BufferFull
 
 /** A message with its decision, to be stored together. */
 interface Entry {
@@ -119,6 +69,7 @@ interface Entry {
   readonly own: ReadonlyArray<string>
   readonly formats: Readonly<Record<string, "text" | "html">>
   readonly sendAt: number | undefined
+  readonly expiresAt: number | undefined
   readonly idempotency: DeliverAsk["idempotency"]
   /** The trace that asked for it, if that is one that is sent. */
   readonly traceparent: string | undefined
@@ -169,6 +120,7 @@ const insert = Effect.fnUntraced(function* (
         formats: JSON.stringify(entry.formats),
         links: entry.own.length === 0 ? undefined : JSON.stringify(entry.own),
         send_at: entry.sendAt,
+        expires_at: entry.expiresAt,
         traceparent: entry.traceparent,
       }
     })
@@ -180,12 +132,13 @@ const insert = Effect.fnUntraced(function* (
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
       INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
-        due_at, queued_at${traceColumn})
+        due_at, queued_at, expires_at${traceColumn})
       SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
-        r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now()${traceValue}
+        r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now(),
+        to_timestamp(r.expires_at / 1000.0)${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
         copy_id text, email text, address_key text, vars text, size integer, formats text, links text,
-        send_at float8${traceField})`
+        send_at float8, expires_at float8${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
@@ -322,8 +275,12 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         },
       )
 
-      /** When the message is to leave. */
-      const sendAtOf = (org: OrgSlug, { email, optimizeSendTime, sendAt, templateId }: DeliverAsk, copyId: CopyId) =>
+      /** When the message is to leave. If its best time is too late, it leaves as soon as it may. */
+      const sendAtOf = (
+        org: OrgSlug,
+        { email, expiresAt = Infinity, optimizeSendTime, sendAt, templateId }: DeliverAsk,
+        copyId: CopyId,
+      ) =>
         optimizeSendTime
           ? sendTime.advise({
             org,
@@ -334,7 +291,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
             trace: false,
             ...(sendAt === undefined ? {} : { notBefore: sendAt }),
           }).pipe(
-            Effect.map(({ at }): number | undefined => at),
+            Effect.map(({ at }) => at < expiresAt ? at : sendAt),
             // The variant was removed a moment ago: there is nothing to know about it.
             Effect.catch(() => Effect.succeed(sendAt)),
           )
@@ -375,6 +332,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         copyId,
         email: ask.email,
         sendAt,
+        expiresAt: ask.expiresAt,
         idempotency: ask.idempotency,
         traceparent,
       })
@@ -450,6 +408,9 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         if (connections.active(org) === undefined) return yield* new NotEnabled({ org })
         const earlier = yield* earlierMessage(org, ask)
         if (earlier !== undefined) return { id: earlier, repeated: true }
+        if (ask.expiresAt !== undefined && ask.expiresAt <= clock.currentTimeMillisUnsafe()) {
+          return yield* new MessageExpired({ expiresAt: new Date(ask.expiresAt) })
+        }
         const id = SecureRandom.uuidV7Unsafe()
         const sticky = (views.template(org, ask.templateId)?.stickyHours ?? 0) > 0 && ask.copyId === undefined
         const heldOutId = ask.idempotency && heldOutIdOf(ask.idempotency)

@@ -1,14 +1,15 @@
-import { Duration, Effect, FiberMap, Latch, Layer, Queue, Schedule } from "effect"
+import { Duration, Effect, FiberMap, Latch, Layer, Metric, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
 import { Connections } from "./Connections.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
+import { endExpired } from "./Expiry.ts"
 import * as Lane from "./Lane.ts"
 import { Outbox } from "./Outbox.ts"
 
-/** How often it is looked for lanes that nobody holds. */
+/** How often it is looked for lanes that nobody holds, and for messages that have expired. */
 const lookEvery = Duration.seconds(1)
 
 /** Idempotency keys that have expired are removed this many at a time. */
@@ -60,6 +61,13 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     Effect.forkScoped,
   )
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(queue.due), start)))
+
+  yield* endExpired(sql).pipe(
+    Effect.flatMap((ended) => ended === 0 ? Effect.void : Metric.update(Lane.failed, ended)),
+    Effect.catch((error) => Effect.logDebug("Messages that have expired were not ended", error.message)),
+    Effect.repeat(Schedule.spaced(lookEvery)),
+    Effect.forkScoped,
+  )
 
   yield* sql`
     DELETE FROM idempotency_keys k WHERE (k.org_slug, k.key) IN (

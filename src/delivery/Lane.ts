@@ -20,7 +20,7 @@ import type { Settings } from "../Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
-import { outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
+import { expired, outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
 import type { Connection, SendResult } from "./Connection.ts"
 import { retry } from "./connections/Answers.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
@@ -31,7 +31,7 @@ import { type Departure, Pace } from "./Pace.ts"
 
 /** Messages sent by this process, by platform; and what else became of attempts. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
-const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
+export const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
 const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
 
 /** Shows them before the first message: a share of what is not there is not there either. */
@@ -107,7 +107,7 @@ interface Leaving {
 /**
  * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
  *
- *     claim ──► sessions by domain ──► pace (ceiling) ──► suppressed? ──► send, several at once ──► settle, in groups
+ *     claim ──► sessions by domain ──► pace (ceiling) ──► suppressed, expired? ──► send, several at once ──► settle, in groups
  *
  * Messages leave in the order of `DomainSessions`. What was accepted by the platform is recorded at once; while that
  * fails, nothing further leaves. `due` wakes it when something was queued on this node.
@@ -218,8 +218,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   }
 
   /**
-   * Why a message does not set out although it is its turn; undefined when it does. An address may have been suppressed since
-   * the message was claimed. While that cannot be told, nothing leaves.
+   * Why a message does not set out although it is its turn; undefined when it does. It may have expired, or its address been
+   * suppressed, since the message was claimed. While that cannot be told, nothing leaves.
    */
   const heldBack = (message: Claimed, connection: string) =>
     Effect.map(Effect.option(outbox.suppressionOf(message)), (found): Settled | undefined => {
@@ -228,7 +228,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       }
       // The lease may have ended while the store was asked.
       return Option.isSome(found) && monotonic() < heldUntil
-        ? undefined
+        ? expired(message, connection, monotonic())
         : untried(message, connection, "The suppression list could not be read in time")
     })
 
@@ -268,7 +268,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         if (held === undefined) return attempt(message, leaving, way, seen)
         pace.forgo()
         way.sessions.end(leaving.flight, undefined, monotonic())
-        return Effect.succeed(held)
+        return Effect.as(count(held), held)
       }),
       Effect.flatMap((settled) => {
         inFlight--

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
@@ -11,6 +11,7 @@ import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Tracking } from "../tracking/Tracking.ts"
+import type { Expired } from "./AttemptOutcome.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
@@ -26,8 +27,16 @@ export interface Claimed extends Message, Waiting {
   readonly isSuspect: boolean
   /** How long ago its first attempt failed; 0 if none has. Unit: milliseconds. */
   readonly retryingMillis: number
+  /** Set where it expires. */
+  readonly expiry?: Expiry
   /** The trace of the request that asked for it; absent where nothing is traced. */
   readonly traceparent?: string | null
+}
+
+/** When a claimed message expires, and what the reason will say then. */
+export interface Expiry extends Expired {
+  /** The instant on the monotonic clock of this process, which no change of the time moves. Unit: milliseconds. */
+  readonly monotonicMillis: number
 }
 
 /** The result of sending a claimed message. */
@@ -35,7 +44,8 @@ export type Settled =
   & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
   & (
     | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
-    | { readonly _tag: "failed"; readonly reason: string }
+    /** `burned` when that was an attempt; otherwise it was not tried, because it has expired. */
+    | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean }
     /** Not sent: its recipient is suppressed. */
     | { readonly _tag: "cancelled"; readonly reason: string }
     /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
@@ -108,6 +118,7 @@ export class Outbox extends Context.Service<Outbox, {
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
       const addressKeys = yield* AddressKeys
       const tracking = yield* Tracking
       const views = yield* Views
@@ -156,28 +167,11 @@ export class Outbox extends Context.Service<Outbox, {
               finished_at = CASE WHEN d.email IS NULL OR d.interruptions + 1 >= ${interruptionsAtMost} THEN now() END
             WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${fence}
             RETURNING d.id, d.template_id, d.state, 0 AS burned
-          ), ${counting(org)}
+          ), ${countEnded(sql, org)}
           SELECT u.id, u.template_id FROM updated u WHERE u.state = 'failed'`
         yield* report(sql, org, failed.map((one) => ({ ...one, _tag: "failed" })))
         return failed.length
       })
-
-      /** Adds the rows of `updated` (id, state, burned) to the counts of ended messages and of attempts by the minute. */
-      const counting = (org: OrgSlug) =>
-        sql`counted AS (
-              INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
-              SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
-              WHERE u.state <> 'queued' GROUP BY u.state
-              ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
-            ), timed AS (
-              INSERT INTO delivery_minutes AS m (org_slug, minute, sent, failed, retried)
-              SELECT ${org}, date_bin('1 minute', now(), 'epoch'), count(*) FILTER (WHERE u.state = 'sent'),
-                count(*) FILTER (WHERE u.state = 'failed'), count(*) FILTER (WHERE u.state = 'queued')
-              FROM updated u
-              WHERE u.state IN ('sent', 'failed') OR (u.state = 'queued' AND u.burned = 1) HAVING count(*) > 0
-              ON CONFLICT (org_slug, minute) DO UPDATE SET sent = m.sent + EXCLUDED.sent,
-                failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
-            )`
 
       const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
         Effect.map(
@@ -212,6 +206,7 @@ export class Outbox extends Context.Service<Outbox, {
         isBusy = false,
         choice: ClaimChoice = {},
       ) {
+        const askedAt = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
         const transactional = dueOf(org, true, Math.max(1, Math.floor(0.9 * limit)), choice)
         const rows = yield* sql<{
           id: string
@@ -221,6 +216,9 @@ export class Outbox extends Context.Service<Outbox, {
           vars: Message["vars"]
           formats: Message["formats"]
           attempts: number
+          reason: string | null
+          expiresAt: Date | null
+          expiresInMillis: number | null
           retryingMillis: number
           isSuspect: boolean
           domain: string
@@ -246,6 +244,7 @@ export class Outbox extends Context.Service<Outbox, {
           RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
             COALESCE(split_part(d.address_key, '@', -1), '') AS domain, d.is_transactional,
             COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
+            d.reason, d.expires_at, (1000 * extract(epoch FROM d.expires_at - now()))::float8 AS expires_in_millis,
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
         if (rows.length === 0) return []
         const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
@@ -254,9 +253,12 @@ export class Outbox extends Context.Service<Outbox, {
             Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
             (a.id < b.id ? -1 : 1)
           )
-          .map(({ attempts, dueAt, queuedAt, ...row }): Claimed => ({
+          .map(({ attempts, dueAt, expiresAt, expiresInMillis, queuedAt, reason, ...row }): Claimed => ({
             ...row,
             dueAt: dueAt.getTime(),
+            ...(expiresAt === null || expiresInMillis === null
+              ? {}
+              : { expiry: { expiresAt, monotonicMillis: askedAt + expiresInMillis, attempts, reason } }),
             org,
             unsubscribe: {
               url: unsubscribeUrl(row.id),
@@ -280,11 +282,10 @@ export class Outbox extends Context.Service<Outbox, {
         const rows = settled.map((one) => ({
           id: one.id,
           state: states[one._tag],
-          // Nothing was tried.
-          connection: one._tag === "cancelled" ? undefined : one.connection,
+          connection: one._tag === "cancelled" || (one._tag === "failed" && !one.burned) ? undefined : one.connection,
           message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
           reason: one._tag === "sent" ? undefined : one.reason,
-          burned: one._tag === "again" ? Number(one.burned) : one._tag === "failed" ? 1 : 0,
+          burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
           delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
         }))
         yield* sql.withTransaction(Effect.gen(function* () {
@@ -304,7 +305,7 @@ export class Outbox extends Context.Service<Outbox, {
               WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
                 AND d.fence = ${fence} AND d.state IN ('sending', 'queued')
               RETURNING d.id, d.state, g.burned
-            ), ${counting(org)}
+            ), ${countEnded(sql, org)}
             SELECT u.id, u.state FROM updated u`
           const ended = new Map(done.map(({ id, state }) => [id, state]))
           yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
@@ -334,6 +335,26 @@ export class Outbox extends Context.Service<Outbox, {
     }),
   )
 }
+
+/**
+ * The CTEs that add the rows of the CTE `updated` (id, state, burned) to the counts of ended messages and of attempts by the
+ * minute.
+ */
+export const countEnded = (sql: SqlClient.SqlClient, org: OrgSlug) =>
+  sql`counted AS (
+      INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+      SELECT ${org}, date_bin('1 hour', now(), 'epoch'), u.state, count(*) FROM updated u
+      WHERE u.state <> 'queued' GROUP BY u.state
+      ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count
+    ), timed AS (
+      INSERT INTO delivery_minutes AS m (org_slug, minute, sent, failed, retried)
+      SELECT ${org}, date_bin('1 minute', now(), 'epoch'), count(*) FILTER (WHERE u.state = 'sent'),
+        count(*) FILTER (WHERE u.state = 'failed'), count(*) FILTER (WHERE u.state = 'queued')
+      FROM updated u
+      WHERE u.state IN ('sent', 'failed') OR (u.state = 'queued' AND u.burned = 1) HAVING count(*) > 0
+      ON CONFLICT (org_slug, minute) DO UPDATE SET sent = m.sent + EXCLUDED.sent,
+        failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
+    )`
 
 /** The gravest suppression of each message's recipient that counts for its template, in the order of `messages`. */
 const findSuppressions = Effect.fnUntraced(function* (

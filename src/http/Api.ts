@@ -191,6 +191,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
         Problems.IdempotencyKeyReused,
         Problems.HeldOut,
         Problems.RecipientSuppressed,
+        Problems.MessageExpired,
         Problems.Unprocessable,
       ],
     }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }] } }))

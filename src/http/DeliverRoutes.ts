@@ -11,6 +11,7 @@ import { authorize } from "./KeyRequired.ts"
 import {
   HeldOut,
   IdempotencyKeyReused,
+  MessageExpired,
   RecipientSuppressed,
   Unauthorized,
   Unavailable,
@@ -59,6 +60,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       }).pipe(
         Effect.catchTags({
           NotEnabled: ({ message }) => new Unprocessable({ detail: message }),
+          MessageExpired: ({ expiresAt, message }) =>
+            new MessageExpired({ detail: message, expires_at: expiresAt.toISOString() }),
           NoCandidate: ({ message }) => new Unprocessable({ detail: message }),
           HeldOut: ({ message }) => new HeldOut({ detail: message }),
           RecipientSuppressed: ({ message, reason, suppressedAt }) =>

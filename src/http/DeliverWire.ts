@@ -35,6 +35,11 @@ export const DeliverBody = Schema.Struct({
   optimize_send_time: optional(Schema.Boolean).annotate({
     description: "true: at the hour Delay advises for this recipient, from `send_at` on. Default false",
   }),
+  expires_at: optional(Schema.String).annotate({
+    description:
+      "Not after then: ISO 8601 with an offset, later than `send_at`. A message that could not be sent by then fails, and is " +
+      "not tried again. Default: it does not expire",
+  }),
 })
 
 /** A request for one message, decoded, defaults filled in. */
@@ -50,6 +55,8 @@ export interface Deliver {
   /** Unix milliseconds. */
   readonly sendAt: number | undefined
   readonly optimizeSendTime: boolean
+  /** Unix milliseconds. */
+  readonly expiresAt: number | undefined
 }
 
 type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
@@ -58,27 +65,46 @@ const decodeBody = decoder(DeliverBody)
 
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
-const sendAtOf = (input: unknown, now: number): Decoded<number | undefined> => {
-  const text = input !== null && typeof input === "object" && "send_at" in input ? input.send_at : undefined
+/** The time in a member of the body, in Unix milliseconds; undefined where there is no text. */
+const timeOf = (input: unknown, member: "send_at" | "expires_at"): Decoded<number | undefined> => {
+  const text = input !== null && typeof input === "object" ? (input as Record<string, unknown>)[member] : undefined
   if (typeof text !== "string") return Result.succeed(undefined)
   const at = iso.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(at)) {
-    return Result.fail([{
-      pointer: "/send_at",
+  return Number.isNaN(at)
+    ? Result.fail([{
+      pointer: `/${member}`,
       detail: "must be an ISO 8601 time with an offset, such as 2026-05-04T09:30:00Z",
     }])
-  }
-  return at > now + scheduledDays * 86_400_000
-    ? Result.fail([{ pointer: "/send_at", detail: `must be at most ${scheduledDays} days ahead` }])
     : Result.succeed(at)
 }
+
+interface Times {
+  readonly sendAt: number | undefined
+  readonly expiresAt: number | undefined
+}
+
+/** When the message may leave at the soonest, and when it expires. That `expires_at` has passed is no fault of the body. */
+const timesOf = (input: unknown, now: number): Decoded<Times> =>
+  Result.flatMap(
+    both(timeOf(input, "send_at"), timeOf(input, "expires_at"), (sendAt, expiresAt): Times => ({ sendAt, expiresAt })),
+    ({ expiresAt, sendAt }) => {
+      const faults: Array<Fault> = []
+      if (sendAt !== undefined && sendAt > now + scheduledDays * 86_400_000) {
+        faults.push({ pointer: "/send_at", detail: `must be at most ${scheduledDays} days ahead` })
+      }
+      if (sendAt !== undefined && expiresAt !== undefined && expiresAt <= sendAt) {
+        faults.push({ pointer: "/expires_at", detail: "must be later than send_at" })
+      }
+      return faults.length === 0 ? Result.succeed({ sendAt, expiresAt }) : Result.fail(faults)
+    },
+  )
 
 /** Decodes the body of Deliver, received at `now` (Unix milliseconds), or lists every fault. */
 export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
   both(
     both(decodeBody(input), attrsOf(input, "/attrs"), (body, attrs) => ({ body, attrs })),
-    sendAtOf(input, now),
-    ({ attrs, body }, sendAt): Deliver => ({
+    timesOf(input, now),
+    ({ attrs, body }, { expiresAt, sendAt }): Deliver => ({
       templateId: body.template_id,
       email: body.email as UserId,
       copyId: body.copy_id ?? undefined,
@@ -89,5 +115,6 @@ export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
       epsilon: body.epsilon ?? undefined,
       sendAt,
       optimizeSendTime: body.optimize_send_time ?? false,
+      expiresAt,
     }),
   )

@@ -39,10 +39,15 @@ const delivery = {
   state: DeliveryState,
   due_at: Schema.String,
   queued_at: Schema.String,
+  expires_at: Schema.NullOr(Schema.String).annotate({
+    description: "It fails if it has not left by then; null: it does not expire",
+  }),
   attempts: Schema.Int.annotate({ description: "Attempts that ended without an acceptance" }),
   connection: Schema.NullOr(Schema.String),
   message_id: Schema.NullOr(Schema.String).annotate({ description: "The platform's own name of it" }),
-  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
+  reason: Schema.NullOr(Schema.String).annotate({
+    description: "Why the last attempt failed, and for a message that has failed or was cancelled, why that is final",
+  }),
   finished_at: Schema.NullOr(Schema.String),
 }
 

@@ -30,6 +30,7 @@ export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
   state: delivery.state,
   due_at: delivery.dueAt.toISOString(),
   queued_at: delivery.queuedAt.toISOString(),
+  expires_at: delivery.expiresAt?.toISOString() ?? null,
   attempts: delivery.attempts,
   connection: delivery.connection,
   message_id: delivery.messageId,

@@ -336,6 +336,19 @@ export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppresse
   { reason: SuppressionReason, suppressed_at: Schema.String },
 ) {}
 
+/** 422: the message expired before it was queued. */
+export class MessageExpired extends HttpApiError.Problem<MessageExpired>()(
+  "MessageExpired",
+  declare(
+    "message-expired",
+    422,
+    "The message has expired",
+    "`expires_at` of the request had passed when it came in. Nothing was queued. Ask for a new message with a later time; if " +
+      "the time should not have passed, check the clock of the caller.",
+  ),
+  { expires_at: Schema.String },
+) {}
+
 /** 429: too many attempts at a password, a code or the admin token. */
 export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
   "TooManyAttempts",

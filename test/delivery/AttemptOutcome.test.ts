@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
 import * as fc from "fast-check"
 import {
+  expired,
+  expiredText,
   lengthText,
   outcomeOf,
   retryPause,
@@ -44,7 +46,12 @@ describe("AttemptOutcome", () => {
 
   it("fails a message that the platform refuses or cannot be given", () => {
     for (const _tag of ["refused", "unfit"] as const) {
-      assert.deepStrictEqual<unknown>(outcome({ _tag, reason: "no" }), { ...fields, _tag: "failed", reason: "no" })
+      assert.deepStrictEqual<unknown>(outcome({ _tag, reason: "no" }), {
+        ...fields,
+        _tag: "failed",
+        reason: "no",
+        burned: true,
+      })
     }
   })
 
@@ -74,7 +81,7 @@ describe("AttemptOutcome", () => {
     ) {
       assert.deepStrictEqual<unknown>(
         outcome(failure, attempt, millis),
-        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy` },
+        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy`, burned: true },
       )
     }
   })
@@ -84,7 +91,12 @@ describe("AttemptOutcome", () => {
     assert.strictEqual(outcome(greylisted, 40, 72 * hour - 1)._tag, "again")
     assert.deepStrictEqual<unknown>(
       outcome(greylisted, 80, 72 * hour),
-      { ...fields, _tag: "failed", reason: "Given up after 72 hours and 80 attempts: 451 4.7.1 Greylisted" },
+      {
+        ...fields,
+        _tag: "failed",
+        reason: "Given up after 72 hours and 80 attempts: 451 4.7.1 Greylisted",
+        burned: true,
+      },
     )
   })
 
@@ -107,7 +119,7 @@ describe("AttemptOutcome", () => {
     for (const [attempt, text] of [[3, "3 attempts"], [4, "4 attempts"]] as const) {
       assert.deepStrictEqual<unknown>(
         outcome(failure, attempt, 24 * hour, { attempts: 3 }),
-        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy` },
+        { ...fields, _tag: "failed", reason: `Given up after ${text}: busy`, burned: true },
       )
     }
     assert.deepInclude(outcome(failure, 1, 0, { attempts: 1 }), { reason: "Given up after 1 attempt: busy" })
@@ -137,6 +149,33 @@ describe("AttemptOutcome", () => {
       [0, 400, 1_000, 59_000, 60_000, 119_000, 2 * hour - 1, 2 * hour, 96 * hour].map(lengthText),
       ["1 second", "1 second", "1 second", "59 seconds", "1 minute", "1 minute", "1 hour", "2 hours", "96 hours"],
     )
+  })
+
+  it("fails a message that has expired, which is no attempt", () => {
+    const expiry = {
+      expiresAt: new Date("2026-05-04T09:30:00Z"),
+      monotonicMillis: 1_000,
+      attempts: 0,
+      reason: null,
+    }
+    assert.isUndefined(expired(message(), "main", 5_000))
+    assert.isUndefined(expired({ ...message(), expiry }, "main", 999.9))
+    for (const now of [1_000, 1e9]) {
+      assert.deepStrictEqual<unknown>(expired({ ...message(), expiry }, "main", now), {
+        ...fields,
+        _tag: "failed",
+        reason: "Expired at 2026-05-04T09:30:00.000Z before it was sent",
+        burned: false,
+      })
+    }
+    const texts = [{ attempts: 1 }, { attempts: 3 }, { attempts: 0 }].map((tried) =>
+      expiredText({ ...expiry, ...tried, reason: "451 Greylisted" })
+    )
+    assert.deepStrictEqual(texts, [
+      "Expired at 2026-05-04T09:30:00.000Z after 1 attempt: 451 Greylisted",
+      "Expired at 2026-05-04T09:30:00.000Z after 3 attempts: 451 Greylisted",
+      "Expired at 2026-05-04T09:30:00.000Z before it was sent: 451 Greylisted",
+    ])
   })
 
   it("doubles the pause with each attempt up to an hour, with jitter of half of it either way", () => {

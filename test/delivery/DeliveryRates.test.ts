@@ -31,7 +31,7 @@ describe("DeliveryRates", () => {
         const settled: ReadonlyArray<Settled> = [
           { ...about(ids[0]!), _tag: "sent", messageId: undefined, links: [] },
           { ...about(ids[1]!), _tag: "sent", messageId: undefined, links: [] },
-          { ...about(ids[2]!), _tag: "failed" },
+          { ...about(ids[2]!), _tag: "failed", burned: true },
           { ...about(ids[3]!), ...repeated },
           { ...about(ids[4]!), ...repeated },
           // What a platform asked to be sent later was no attempt.

@@ -19,6 +19,7 @@ const failed = (id: string, reason = "refused"): Settled => ({
   connection: "main",
   _tag: "failed",
   reason,
+  burned: true,
 })
 const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
   id,

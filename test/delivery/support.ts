@@ -85,6 +85,7 @@ export const asked = (email: string, more: Partial<DeliverAsk> = {}): DeliverAsk
   epsilon: undefined,
   sendAt: undefined,
   optimizeSendTime: false,
+  expiresAt: undefined,
   idempotency: undefined,
   ...more,
 })

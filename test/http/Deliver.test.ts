@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import { createHash } from "node:crypto"
 import { placeOf } from "../../src/decisions/Holdout.ts"
 import { adminToken, waitUntil } from "../support/service.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
@@ -40,10 +41,19 @@ suiteOnSending("Deliver", (bench) => {
       use_cache: false,
       epsilon: 0.1,
       send_at: new Date(Date.now() + 3_600_000).toISOString(),
+      expires_at: new Date(Date.now() + 7_200_000).toISOString(),
       tracking_id: "mine",
       user_id: "u",
     }
-    const absent = { ...message, copy_id: null, attrs: null, fields: null, epsilon: null, send_at: null }
+    const absent = {
+      ...message,
+      copy_id: null,
+      attrs: null,
+      fields: null,
+      epsilon: null,
+      send_at: null,
+      expires_at: null,
+    }
     for (const body of [full, absent, { ...message, send_at: "2001-01-01T00:00:00+01:00" }]) {
       const answer = await org.deliver(body)
       assert.strictEqual(answer.status, 200, answer.text)
@@ -51,7 +61,10 @@ suiteOnSending("Deliver", (bench) => {
     const rows = await org.deliveries()
     assert.strictEqual(rows.length, 3)
     assert.notInclude(rows.map(({ id }) => id), "mine", "the id of a delivery is ours")
-    assert.strictEqual(rows.filter(({ due_at }) => due_at === full.send_at).length, 1)
+    assert.deepStrictEqual(
+      rows.flatMap(({ due_at, expires_at }) => due_at === full.send_at ? [expires_at] : []),
+      [full.expires_at],
+    )
   })
 
   it("refuses recipients who are held out and get no message, which is recorded", async () => {
@@ -83,6 +96,29 @@ suiteOnSending("Deliver", (bench) => {
       const forced = await org.deliver({ ...message, email, copy_id: "a" })
       assert.strictEqual(forced.status, 200, forced.text)
     }
+  })
+
+  it("refuses a message that has expired, but repeats the answer to one that was queued in time", async () => {
+    const org = await bench.sender("expired")
+    const expires_at = "2026-05-04T09:30:00+02:00"
+    const answer = await org.deliver({ ...message, expires_at })
+    assertProblem(answer, 422, "message-expired")
+    assert.strictEqual(answer.json.expires_at, "2026-05-04T07:30:00.000Z")
+    assert.match(answer.json.detail, /expires_at, 2026-05-04T07:30:00\.000Z, has passed\. Nothing was queued/)
+    assert.deepStrictEqual(await org.deliveries(), [])
+    const { json } = await org.manage("GET", "/templates/t/decisions")
+    assert.deepStrictEqual(json.decisions, [], "nothing is decided")
+    const body = JSON.stringify({ ...message, expires_at })
+    const digest = createHash("sha256").update(body).digest("hex")
+    await bench.run(bench.sql`
+      INSERT INTO idempotency_keys (org_slug, key, digest, delivery_id, created_at)
+      VALUES ('expired', 'once', ${digest}, 'd-1', now())`)
+    const again = await org.deliver(body, { "idempotency-key": "once" })
+    assert.strictEqual(again.status, 200, again.text)
+    assert.deepStrictEqual(
+      [again.headers.get("idempotent-replayed"), again.headers.get("parlance-delivery-id")],
+      ["true", "d-1"],
+    )
   })
 
   it("takes the key in X-Api-Key only, and tells who sends it as Bearer so", async () => {
@@ -126,6 +162,7 @@ suiteOnSending("Deliver", (bench) => {
   it("lists every fault of a request at once, with its pointer", async () => {
     const org = await bench.sender("faults")
     const soon = new Date(Date.now() + 8 * 86_400_000).toISOString()
+    const hour = new Date(Date.now() + 3_600_000).toISOString()
     const cases: ReadonlyArray<readonly [body: Json, pointers: ReadonlyArray<string>]> = [
       [{}, ["/email", "/template_id"]],
       [null, [""]],
@@ -147,6 +184,12 @@ suiteOnSending("Deliver", (bench) => {
       [{ ...message, attrs: { a: { b: 1 } }, send_at: "tomorrow" }, ["/attrs/a", "/send_at"]],
       [{ ...message, send_at: "2026-05-04T09:30:00" }, ["/send_at"]],
       [{ ...message, send_at: soon }, ["/send_at"]],
+      [{ ...message, send_at: "tomorrow", expires_at: 5 }, ["/expires_at", "/send_at"]],
+      [{ ...message, send_at: soon, expires_at: "2026-05-04" }, ["/expires_at"]],
+      [{ ...message, email: "nobody", expires_at: "2026-05-04T09:30:00" }, ["/email", "/expires_at"]],
+      [{ ...message, expires_at: "2026-02-30T99:00:00Z" }, ["/expires_at"]],
+      [{ ...message, send_at: hour, expires_at: hour }, ["/expires_at"]],
+      [{ ...message, send_at: soon, expires_at: hour }, ["/expires_at", "/send_at"]],
     ]
     for (const [body, pointers] of cases) {
       const answer = await org.deliver(JSON.stringify(body))
@@ -300,7 +343,17 @@ suiteOnSending("Deliver", (bench) => {
     ])
     const text = JSON.stringify(operation)
     for (
-      const name of ["template_id", "email", "copy_id", "fields", "attrs", "send_at", "epsilon", "Idempotency-Key"]
+      const name of [
+        "template_id",
+        "email",
+        "copy_id",
+        "fields",
+        "attrs",
+        "send_at",
+        "expires_at",
+        "epsilon",
+        "Idempotency-Key",
+      ]
     ) {
       assert.include(text.toLowerCase(), name.toLowerCase(), name)
     }

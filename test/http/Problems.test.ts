@@ -32,6 +32,7 @@ const problems = {
   unprocessable: 422,
   "held-out": 422,
   "recipient-suppressed": 422,
+  "message-expired": 422,
   "too-many-attempts": 429,
   "rate-limited": 429,
   "too-many-connections": 429,

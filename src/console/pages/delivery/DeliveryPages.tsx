@@ -1,10 +1,10 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Effect, Layer, Result } from "effect"
+import { Clock, Effect, Layer, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Connections } from "../../../delivery/Connections.ts"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
-import { DeliveryState } from "../../../delivery/Delivery.ts"
+import { DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
 import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../http/Requests.ts"
@@ -160,6 +160,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const show = Effect.fnUntraced(function* (visit: Visit) {
     const { can, org } = visit
     const delivery = yield* existing(visit)
+    const now = yield* Clock.currentTimeMillis
     const at = `${deliveriesPath(org.slug)}/${delivery.id}`
     const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
     const zone = org.time_zone
@@ -173,7 +174,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
             actions={
               <>
                 <a class="button" href={story}>Whole story</a>
-                {isRetriable(delivery) && can("retryDelivery")
+                {isRetriable(delivery, now) && can("retryDelivery")
                   ? <a class="button primary" href={`${at}/retry`}>Retry</a>
                   : null}
                 {isCancellable(delivery) && can("cancelDelivery")
@@ -221,6 +222,14 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
                     </dd>
                   </>
                 )}
+              {delivery.expiresAt === null ? null : (
+                <>
+                  <dt>Expires</dt>
+                  <dd>
+                    <Time at={delivery.expiresAt.toISOString()} zone={zone} />
+                  </dd>
+                </>
+              )}
               <dt>Connection</dt>
               <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
               {delivery.messageId === null ? null : (
@@ -253,8 +262,9 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   ) =>
     Effect.fnUntraced(function* (visit: Visit) {
       const delivery = yield* existing(visit)
+      const now = yield* Clock.currentTimeMillis
       const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
-      const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery)
+      const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
       return {
         title: words.title,
         body: (
@@ -270,7 +280,9 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               )
               : (
                 <Note kind="warn">
-                  The message is {delivery.state}, so there is nothing to {what}. <a href={at}>Back to it</a>.
+                  {delivery.state === "failed" && hasExpired(delivery, now)
+                    ? "The message has expired."
+                    : `The message is ${delivery.state}, so there is nothing to ${what}.`} <a href={at}>Back to it</a>.
                 </Note>
               )}
           </>

@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import type { Delivery, DeliveryState, DeliverySummary } from "../../../delivery/Delivery.ts"
+import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -22,7 +22,8 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) =>
 
 /** Whether it can be cancelled, or sent again. */
 export const isCancellable = ({ state }: Delivery) => state === "queued"
-export const isRetriable = ({ email, state }: Delivery) => state === "failed" && email !== null
+export const isRetriable = (delivery: Delivery, now: number) =>
+  delivery.state === "failed" && delivery.email !== null && !hasExpired(delivery, now)
 
 const rate = (perSecond: number) => perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1)
 

@@ -1,0 +1,79 @@
+import { Schema } from "effect"
+import type { NotRendered } from "../decisions/Outcome.ts"
+import type { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import type * as GroupCommit from "../store/GroupCommit.ts"
+import { reasonTexts, SuppressionReason } from "../suppressions/Suppression.ts"
+
+// Why Deliver queues nothing.
+
+/** The organization has no connection that is switched on. */
+export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", { org: Schema.String }) {
+  override get message() {
+    return `The organization ${JSON.stringify(this.org)} is not enabled for delivery: it has no connection that is ` +
+      "switched on. Set one up in the console under Connections, or with `parlance connection set`."
+  }
+}
+
+/** No variant may be shown to this recipient now; nothing was queued. */
+export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate", { templateId: Schema.String }) {
+  override get message() {
+    return `No candidates found: no variant of the template ${
+      JSON.stringify(this.templateId)
+    } is active, in season and ` +
+      "open to these attributes. Nothing was queued."
+  }
+}
+
+/** The recipient is held out and gets no message; nothing was queued, and the decision is recorded. */
+export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { templateId: Schema.String }) {
+  override get message() {
+    return `The recipient is held out of the template ${
+      JSON.stringify(this.templateId)
+    } and gets no message. Nothing ` +
+      "was queued: send nothing instead."
+  }
+}
+
+/** The key was used for another request in the last 24 hours; nothing was queued. */
+export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
+  override get message() {
+    return `The Idempotency-Key ${JSON.stringify(this.key)} came with another body in the last 24 hours. Nothing was ` +
+      "queued: send another message under another key."
+  }
+}
+
+/** Nothing is sent to the recipient; nothing was decided and nothing was queued. */
+export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>()("RecipientSuppressed", {
+  reason: SuppressionReason,
+  suppressedAt: Schema.Date,
+}) {
+  override get message() {
+    return `The recipient ${reasonTexts[this.reason]} on ${
+      this.suppressedAt.toISOString().slice(0, 10)
+    }. Nothing was ` +
+      "queued."
+  }
+}
+
+/** The message would have expired already; nothing was decided and nothing was queued. */
+export class MessageExpired extends Schema.TaggedError<MessageExpired>()("MessageExpired", {
+  expiresAt: Schema.Date,
+}) {
+  override get message() {
+    return `The time in expires_at, ${this.expiresAt.toISOString()}, has passed. Nothing was queued: send the request with a ` +
+      "later time, and check the clock of the caller."
+  }
+}
+
+export type EnqueueError =
+  | NotEnabled
+  | MessageExpired
+  | RecipientSuppressed
+  | NoCandidate
+  | HeldOut
+  | KeyReused
+  | NotRendered
+  | TemplateNotFound
+  | TemplateArchived
+  | VariantNotFound
+  | GroupCommit.BufferFull

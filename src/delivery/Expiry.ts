@@ -1,0 +1,50 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { type Expired, expiredText, storable } from "./AttemptOutcome.ts"
+import { countEnded, report } from "./Outbox.ts"
+
+/** Messages that one transaction ends at most. */
+const endedAtOnce = 500
+
+/** Ends up to 500 messages of one organization; returns how many. */
+const endSome = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<number, SqlError> =>
+  sql.withTransaction(Effect.gen(function* () {
+    const found = yield* sql<Expired & { readonly id: string; readonly templateId: TemplateId }>`
+      SELECT d.id, d.template_id, d.expires_at, d.attempts, d.reason FROM deliveries d
+      WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.expires_at <= now()
+      ORDER BY d.expires_at LIMIT ${endedAtOnce} FOR UPDATE SKIP LOCKED`
+    if (found.length === 0) return 0
+    const rows = found.map((one) => ({ id: one.id, reason: storable(expiredText(one)) }))
+    yield* sql`
+      WITH updated AS (
+        UPDATE deliveries d SET state = 'failed', reason = r.reason, finished_at = now()
+        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, reason text)
+        WHERE d.org_slug = ${org} AND d.id = r.id
+        RETURNING d.id, d.state, 0 AS burned
+      ), ${countEnded(sql, org)}
+      SELECT count(*) FROM updated u`
+    yield* report(sql, org, found.map((one) => ({ ...one, _tag: "failed" })))
+    return found.length
+  }))
+
+/**
+ * Fails the queued messages that have expired, also those whose connection is paused; returns how many. Messages that another
+ * node is ending at the same time are left to it.
+ */
+export const endExpired = Effect.fn("Expiry.endExpired")(function* (
+  sql: SqlClient.SqlClient,
+): Effect.fn.Return<number, SqlError> {
+  const orgs = yield* sql<{ orgSlug: OrgSlug }>`
+    SELECT DISTINCT d.org_slug FROM deliveries d WHERE d.state = 'queued' AND d.expires_at <= now()`
+  let ended = 0
+  for (const { orgSlug } of orgs) {
+    let some: number
+    do {
+      some = yield* endSome(sql, orgSlug)
+      ended += some
+    } while (some === endedAtOnce)
+  }
+  return ended
+})
