@@ -9,10 +9,11 @@ const ids = Argument.String("id").pipe(Argument.withDescription("Ids of deliveri
 
 const describe = (deliveries: ReadonlyArray<Delivery>) =>
   table(
-    ["id", "state", "to", "template", "variant", "due", "attempts", "reason"],
+    ["id", "state", "priority", "to", "template", "variant", "due", "attempts", "reason"],
     deliveries.map((one) => [
       one.id,
       one.state,
+      one.priority,
       one.email,
       one.template_id,
       one.copy_id,

@@ -52,7 +52,8 @@ export class Deliveries extends Context.Service<Deliveries, {
       const clock = yield* Clock.Clock
       const queue = yield* DeliveryQueue
 
-      const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state, d.due_at, d.queued_at, d.expires_at,
+      const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state,
+        CASE WHEN d.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority, d.due_at, d.queued_at, d.expires_at,
         d.attempts, d.connection, d.message_id, d.reason, d.finished_at`
 
       const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, email, limit, state }: Listing) =>

@@ -13,6 +13,10 @@ import type { OrgSlug } from "../domain/Ids.ts"
 export const DeliveryState = Schema.Literals(["queued", "sending", "sent", "failed", "cancelled"])
 export type DeliveryState = typeof DeliveryState.Type
 
+/** Transactional messages leave before all bulk messages that wait. */
+export const Priority = Schema.Literals(["transactional", "bulk"])
+export type Priority = typeof Priority.Type
+
 /** A message on its way, as people look at it. */
 export interface Delivery {
   /** A UUID, also the tracking id of its decision. */
@@ -22,6 +26,7 @@ export interface Delivery {
   /** Null once the person has been erased. */
   readonly email: string | null
   readonly state: DeliveryState
+  readonly priority: Priority
   /** Not before this it leaves, or its next attempt does. */
   readonly dueAt: Date
   readonly queuedAt: Date

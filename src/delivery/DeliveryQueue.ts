@@ -22,6 +22,7 @@ import { Targets } from "../tracking/Targets.ts"
 import { type MessageTracking, Tracking } from "../tracking/Tracking.ts"
 import { linkParts } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
+import type { Priority } from "./Delivery.ts"
 import {
   type EnqueueError,
   HeldOut,
@@ -45,6 +46,8 @@ export interface DeliverAsk extends Omit<Ask, "trackingId" | "userId" | "trace">
   readonly expiresAt: number | undefined
   /** At most 255 characters; the same key and body within 24 hours is the same delivery. */
   readonly idempotency: { readonly key: string; readonly digest: string } | undefined
+  /** Default: transactional where the template sends to people who have unsubscribed, else bulk. */
+  readonly priority?: Priority | undefined
 }
 
 /** A message that is safely queued. */
@@ -70,6 +73,7 @@ interface Entry {
   readonly formats: Readonly<Record<string, "text" | "html">>
   readonly sendAt: number | undefined
   readonly expiresAt: number | undefined
+  readonly isTransactional: boolean
   readonly idempotency: DeliverAsk["idempotency"]
   /** The trace that asked for it, if that is one that is sent. */
   readonly traceparent: string | undefined
@@ -121,6 +125,7 @@ const insert = Effect.fnUntraced(function* (
         links: entry.own.length === 0 ? undefined : JSON.stringify(entry.own),
         send_at: entry.sendAt,
         expires_at: entry.expiresAt,
+        is_transactional: entry.isTransactional,
         traceparent: entry.traceparent,
       }
     })
@@ -132,13 +137,13 @@ const insert = Effect.fnUntraced(function* (
     // Due by the clock of the store, which is the same for all nodes.
     yield* sql`
       INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
-        due_at, queued_at, expires_at${traceColumn})
+        due_at, queued_at, expires_at, is_transactional${traceColumn})
       SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
         r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now(),
-        to_timestamp(r.expires_at / 1000.0)${traceValue}
+        to_timestamp(r.expires_at / 1000.0), r.is_transactional${traceValue}
       FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
         copy_id text, email text, address_key text, vars text, size integer, formats text, links text,
-        send_at float8, expires_at float8${traceField})`
+        send_at float8, expires_at float8, is_transactional boolean${traceField})`
   }
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
@@ -333,6 +338,9 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         email: ask.email,
         sendAt,
         expiresAt: ask.expiresAt,
+        isTransactional: ask.priority === undefined
+          ? views.template(org, ask.templateId)?.ignoresUnsubscribes === true
+          : ask.priority === "transactional",
         idempotency: ask.idempotency,
         traceparent,
       })

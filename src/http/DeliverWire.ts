@@ -3,6 +3,7 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import { CopyId, TemplateId, UserId } from "../domain/Ids.ts"
+import { Priority } from "../delivery/Delivery.ts"
 import { validateAddress } from "../delivery/Email.ts"
 import { attrsOf, both, policyMembers } from "./GenerateWire.ts"
 
@@ -40,6 +41,11 @@ export const DeliverBody = Schema.Struct({
       "Not after then: ISO 8601 with an offset, later than `send_at`. A message that could not be sent by then fails, and is " +
       "not tried again. Default: it does not expire",
   }),
+  priority: optional(Priority).annotate({
+    description:
+      "`transactional`: before all `bulk` messages that wait. Default: `transactional` where the template has " +
+      "`ignore_unsubscribes`, else `bulk`",
+  }),
 })
 
 /** A request for one message, decoded, defaults filled in. */
@@ -57,6 +63,7 @@ export interface Deliver {
   readonly optimizeSendTime: boolean
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
+  readonly priority: Priority | undefined
 }
 
 type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
@@ -116,5 +123,6 @@ export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
       sendAt,
       optimizeSendTime: body.optimize_send_time ?? false,
       expiresAt,
+      priority: body.priority ?? undefined,
     }),
   )

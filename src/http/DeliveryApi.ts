@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectionChange } from "../delivery/Connections.ts"
-import { DeliveryState } from "../delivery/Delivery.ts"
+import { DeliveryState, Priority } from "../delivery/Delivery.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import * as Problems from "./Problems.ts"
 
@@ -37,6 +37,7 @@ const delivery = {
   copy_id: Schema.String,
   email: Schema.NullOr(Schema.String).annotate({ description: "Null once the person has been erased" }),
   state: DeliveryState,
+  priority: Priority.annotate({ description: "Transactional messages leave before bulk messages" }),
   due_at: Schema.String,
   queued_at: Schema.String,
   expires_at: Schema.NullOr(Schema.String).annotate({

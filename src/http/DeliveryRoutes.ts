@@ -28,6 +28,7 @@ export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
   copy_id: delivery.copyId,
   email: delivery.email,
   state: delivery.state,
+  priority: delivery.priority,
   due_at: delivery.dueAt.toISOString(),
   queued_at: delivery.queuedAt.toISOString(),
   expires_at: delivery.expiresAt?.toISOString() ?? null,

@@ -1,8 +1,9 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ClaimChoice } from "../../src/delivery/DomainSessions.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
-import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
+import { type Claimed, Outbox, type Settled } from "../../src/delivery/Outbox.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Intake } from "../../src/events/Intake.ts"
 import { settle as learn } from "../learning/support.ts"
@@ -138,6 +139,52 @@ describe("Outbox", () => {
           attempt: 1,
           vars: { subject: `a for ${message!.email}`, body: `<p>${message!.email}</p>` },
         })
+      }))
+
+    it.effect("claims transactional messages first, but leaves a tenth to bulk messages", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* furnish("first")
+        yield* enqueueMany("first", 15)
+        for (let n = 0; n < 30; n++) yield* enqueue("first", `t${n}@example.com`, { priority: "transactional" })
+        const lane = yield* take("first")
+        const kindsOf = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ isTransactional }) => isTransactional)
+        assert.deepStrictEqual(kindsOf(yield* outbox.claim(lane, 20)), [...Array(18).fill(true), false, false])
+        const only = yield* outbox.claim(lane, 10, false, { isTransactional: true })
+        assert.deepStrictEqual(
+          only.map(({ email }) => email),
+          Array.from({ length: 9 }, (_, n) => `t${n + 18}@example.com`),
+        )
+        assert.deepStrictEqual(kindsOf(yield* outbox.claim(lane, 20)), [
+          ...Array(3).fill(true),
+          ...Array(13).fill(false),
+        ])
+      }))
+
+    it.effect("claims messages to one recipient domain, or to all others", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("domains")
+        const emails = ["a@one.example", "b@Two.example", "c@three.example", "d@two.example", "e@old.example"]
+        yield* Effect.forEach(emails, (email) => enqueue("domains", email))
+        // A row of an earlier release.
+        yield* sql`UPDATE deliveries d SET address_key = NULL WHERE d.org_slug = 'domains' AND d.email = ${emails[4]!}`
+        const lane = yield* take("domains")
+        const claim = (choice: ClaimChoice) =>
+          Effect.map(
+            outbox.claim(lane, 10, false, choice),
+            (claimed) => claimed.map(({ domain, email }) => [email, domain]),
+          )
+        assert.deepStrictEqual(yield* claim({ without: ["two.example", "three.example"] }), [
+          ["a@one.example", "one.example"],
+          ["e@old.example", ""],
+        ])
+        assert.deepStrictEqual(yield* claim({ only: "two.example" }), [
+          ["b@Two.example", "two.example"],
+          ["d@two.example", "two.example"],
+        ])
+        assert.deepStrictEqual(yield* claim({ only: "two.example" }), [])
       }))
 
     it.effect("claims no more content at once than a lane can hold, but one message at least", () =>

@@ -1,6 +1,10 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Connections } from "../../src/delivery/Connections.ts"
+import { Deliveries } from "../../src/delivery/Deliveries.ts"
+import type { DeliverAsk } from "../../src/delivery/DeliveryQueue.ts"
+import type { TemplateId } from "../../src/domain/Ids.ts"
+import { Templates } from "../../src/templates/Templates.ts"
 import { org } from "../events/support.ts"
 import { type RecipientOptions, startRecipientServer } from "../support/platformServers/RecipientServer.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -32,9 +36,9 @@ const connected = Effect.fnUntraced(function* (
   return {
     server,
     /** Queues messages in this order while nothing leaves, then lets them leave. */
-    send: Effect.fnUntraced(function* (emails: ReadonlyArray<string>) {
+    send: Effect.fnUntraced(function* (emails: ReadonlyArray<string>, more: Partial<DeliverAsk> = {}) {
       // Nearly in this order.
-      yield* Effect.forEach(emails, (email) => enqueue(slug, email), { concurrency: 10 })
+      yield* Effect.forEach(emails, (email) => enqueue(slug, email, more), { concurrency: 10 })
       yield* (yield* Connections).put(org(slug), "relay", { paused: false })
     }),
     /** Waits until all of these have been accepted. */
@@ -56,6 +60,58 @@ describe("Recipients", () => {
         yield* untilReached(good)
         assert.isTrue(attemptsAt("grey.example").every(({ outcome }) => outcome === "451"))
         assert.isNull((yield* (yield* Connections).get(org("greylisted"), "relay")).trouble)
+      }))
+
+    it.effect("finds sessions for good recipients, although ten domains that answer never are in front of them", () =>
+      Effect.gen(function* () {
+        const { attemptsAt, send, server, untilReached } = yield* connected("tarpits", { tarMillis: 3_600_000 })
+        const good = people(200, "good.example")
+        yield* send([...Array.from({ length: 10 }, (_, n) => `p@tar${n}.example`), ...good])
+        yield* untilReached(good)
+        assert.strictEqual(attemptsAt("good.example").length, 200)
+        assert.isAtMost(server.mostSessions(), 5)
+        // Sessions that were given up cost their messages no attempt.
+        assert.isTrue((yield* deliveriesOf("tarpits")).every(({ attempts }) => attempts === 0))
+      }))
+
+    it.effect("sends to the rest of a domain at once, although 40 greylisted recipients of it are in front", () =>
+      Effect.gen(function* () {
+        const { send, untilReached } = yield* connected("same-domain", { greyMillis: Infinity })
+        const good = people(60, "shop.example")
+        yield* send([...Array.from({ length: 40 }, (_, n) => `grey${n}@shop.example`), ...good])
+        yield* untilReached(good)
+      }))
+
+    it.effect("sends transactional messages before the bulk messages that were queued earlier", () =>
+      Effect.gen(function* () {
+        const { send, server, untilReached } = yield* connected("priorities")
+        const bulk = people(400, "bulk.example")
+        const urgent = people(20, "urgent.example")
+        yield* send(bulk)
+        yield* Effect.promise(() => server.until(() => server.attempts.length >= 10))
+        yield* send(urgent, { priority: "transactional" })
+        yield* untilReached([...bulk, ...urgent])
+        const emails = server.attempts.map(({ email }) => email)
+        const last = Math.max(...urgent.map((email) => emails.indexOf(email)))
+        assert.isBelow(last, 380, "bulk messages that were queued first left after the last of them")
+      }))
+
+    it.effect("takes the priority of a message from its template, unless the request has one", () =>
+      Effect.gen(function* () {
+        const slug = "by-template"
+        yield* furnish(slug)
+        yield* (yield* Connections).put(org(slug), "main", { paused: true })
+        yield* enqueue(slug, "a@example.com")
+        yield* (yield* Templates).update(org(slug), "t" as TemplateId, { ignore_unsubscribes: true })
+        yield* enqueue(slug, "b@example.com")
+        yield* enqueue(slug, "c@example.com", { priority: "bulk" })
+        const listing = { state: undefined, email: undefined, before: undefined, limit: 10 }
+        const listed = yield* (yield* Deliveries).list(org(slug), listing)
+        assert.deepStrictEqual(listed.map(({ email, priority }) => [email, priority]).sort(), [
+          ["a@example.com", "bulk"],
+          ["b@example.com", "transactional"],
+          ["c@example.com", "bulk"],
+        ])
       }))
 
     it.effect("treats each recipient as its server does, and sends to all that are accepted in the end", () =>

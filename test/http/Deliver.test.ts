@@ -42,6 +42,7 @@ suiteOnSending("Deliver", (bench) => {
       epsilon: 0.1,
       send_at: new Date(Date.now() + 3_600_000).toISOString(),
       expires_at: new Date(Date.now() + 7_200_000).toISOString(),
+      priority: "transactional",
       tracking_id: "mine",
       user_id: "u",
     }
@@ -53,6 +54,7 @@ suiteOnSending("Deliver", (bench) => {
       epsilon: null,
       send_at: null,
       expires_at: null,
+      priority: null,
     }
     for (const body of [full, absent, { ...message, send_at: "2001-01-01T00:00:00+01:00" }]) {
       const answer = await org.deliver(body)
@@ -62,9 +64,10 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual(rows.length, 3)
     assert.notInclude(rows.map(({ id }) => id), "mine", "the id of a delivery is ours")
     assert.deepStrictEqual(
-      rows.flatMap(({ due_at, expires_at }) => due_at === full.send_at ? [expires_at] : []),
-      [full.expires_at],
+      rows.flatMap(({ due_at, expires_at, priority }) => due_at === full.send_at ? [[expires_at, priority]] : []),
+      [[full.expires_at, "transactional"]],
     )
+    assert.deepStrictEqual(rows.map(({ priority }) => priority).sort(), ["bulk", "bulk", "transactional"])
   })
 
   it("refuses recipients who are held out and get no message, which is recorded", async () => {
@@ -184,6 +187,7 @@ suiteOnSending("Deliver", (bench) => {
       [{ ...message, attrs: { a: { b: 1 } }, send_at: "tomorrow" }, ["/attrs/a", "/send_at"]],
       [{ ...message, send_at: "2026-05-04T09:30:00" }, ["/send_at"]],
       [{ ...message, send_at: soon }, ["/send_at"]],
+      [{ ...message, priority: "urgent" }, ["/priority"]],
       [{ ...message, send_at: "tomorrow", expires_at: 5 }, ["/expires_at", "/send_at"]],
       [{ ...message, send_at: soon, expires_at: "2026-05-04" }, ["/expires_at"]],
       [{ ...message, email: "nobody", expires_at: "2026-05-04T09:30:00" }, ["/email", "/expires_at"]],

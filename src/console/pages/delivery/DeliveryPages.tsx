@@ -201,6 +201,8 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <dd>
                 <a href={templatePath(org.slug, delivery.templateId)}>{delivery.templateId}</a>, {delivery.copyId}
               </dd>
+              <dt>Priority</dt>
+              <dd>{delivery.priority}</dd>
               <dt>Queued</dt>
               <dd>
                 <Time at={delivery.queuedAt.toISOString()} zone={zone} />
