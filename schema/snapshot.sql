@@ -117,6 +117,7 @@ CREATE TABLE connections (
   trouble json,
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  refusing json,
   PRIMARY KEY (org_slug, name),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -267,6 +268,7 @@ CREATE TABLE dispatch_lanes (
   owner text NOT NULL,
   lease_until timestamp with time zone NOT NULL,
   sent_per_second double precision NOT NULL DEFAULT 0,
+  brake json,
   PRIMARY KEY (org_slug)
 );
 

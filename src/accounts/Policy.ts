@@ -73,6 +73,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   getConnection: reads("viewer"),
   putConnection: writes("admin", "connection changed"),
   deleteConnection: writes("admin", "connection removed"),
+  resumeConnection: writes("admin", "connection resumed"),
   testConnection: writes("admin", "connection tested", { isPrivate: true }),
   deliverySummary: reads("viewer"),
   deliverySeries: reads("viewer"),

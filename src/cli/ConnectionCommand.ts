@@ -125,7 +125,16 @@ const pause = switched(
   { paused: true },
   (name) => `Nothing leaves through ${name} until \`parlance connection resume ${name}\``,
 )
-const resume = switched("resume", "Send again", { paused: false }, (name) => `${name} sends again`)
+const resume = Command.make(
+  "resume",
+  { name },
+  Effect.fnUntraced(function* ({ name }) {
+    const client = yield* ManagementClient
+    const params = { org: yield* organization, connection: name }
+    const connection = yield* client.delivery.resumeConnection({ params })
+    yield* print(connection, `${connection.name} sends again`)
+  }),
+).pipe(Command.withDescription("Send again, after a pause or refusals by the platform"))
 const disable = switched(
   "disable",
   "Switch a connection off",

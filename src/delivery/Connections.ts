@@ -1,5 +1,7 @@
 import { Clock, Context, Effect, JsonPointer, Layer, Redacted, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { isDeepStrictEqual } from "node:util"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -42,6 +44,14 @@ export interface Trouble {
   readonly until: string
 }
 
+/** A connection that is paused because the platform refused too many messages. It goes on when somebody resumes it. */
+export interface Refusing {
+  readonly state: "refusing"
+  readonly reason: string
+  readonly since: string
+  readonly until: null
+}
+
 /** A connection as it is set up, without its secrets. */
 export interface ConnectionSetup {
   readonly name: string
@@ -52,7 +62,7 @@ export interface ConnectionSetup {
   readonly enabled: boolean
   readonly paused: boolean
   readonly isDefault: boolean
-  readonly trouble: Trouble | null
+  readonly trouble: Trouble | Refusing | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -62,29 +72,40 @@ export interface ActiveConnection {
   readonly name: string
   readonly platform: PlatformName
   readonly paused: boolean
+  /** It is paused because the platform refused too many messages. */
+  readonly refusing?: boolean
   /** Variables that become parts of an e-mail, empty for the default names; undefined: it takes variables of any name. */
   readonly variables: typeof Variables.Type | undefined
   /** Changes whenever anything is entered anew. */
   readonly version: string
 }
 
-interface Row extends Omit<ConnectionSetup, "secrets"> {
+interface Row extends Omit<ConnectionSetup, "secrets" | "trouble"> {
   readonly secrets: Readonly<Record<string, string>>
+  readonly trouble: Trouble | null
+  readonly refusing: Refusing | null
 }
 
 const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
 
-const fromRow = ({ secrets, ...row }: Row): ConnectionSetup => ({ ...row, secrets: Object.keys(secrets).sort() })
+const fromRow = ({ refusing, secrets, trouble, ...row }: Row): ConnectionSetup => ({
+  ...row,
+  trouble: refusing ?? trouble,
+  secrets: Object.keys(secrets).sort(),
+})
+
+const versionOf = ({ name, updatedAt }: Pick<Row, "name" | "updatedAt">) => `${name} ${updatedAt.getTime()}`
 
 /** What the audit log compares of a connection; of its secrets only whether they are there, or others than before. */
 const fieldsOf = (
-  row: Pick<Row, "platform" | "enabled" | "paused" | "isDefault" | "secrets">,
+  row: Pick<Row, "platform" | "enabled" | "paused" | "refusing" | "isDefault" | "secrets">,
   settings: Fields,
   replaced: ReadonlySet<string>,
 ): Fields => ({
   "/platform": row.platform,
   "/enabled": row.enabled,
   "/paused": row.paused,
+  ...(row.refusing === null ? {} : { "/refusing": true }),
   "/default": row.isDefault,
   ...settings,
   ...Object.fromEntries(
@@ -116,6 +137,13 @@ export class Connections extends Context.Service<Connections, {
   ) => Effect.Effect<Connection, ConnectionNotFound | NotOpened, Scope.Scope>
   /** The connection in use, from memory; undefined where there is no enabled one. */
   readonly active: (org: string) => ActiveConnection | undefined
+  /**
+   * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets. False if it
+   * is not set up as in `active` any more.
+   */
+  readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
+  /** Lets a paused or refusing connection send again. */
+  readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
   /** Notes what is the matter with a connection, for people to see; null when it works again. */
   readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>
 }>()("parlance/delivery/Connections") {
@@ -132,8 +160,8 @@ export class Connections extends Context.Service<Connections, {
 
       const rows = (org: OrgSlug) =>
         sql<Row>`
-          SELECT c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble, c.created_at,
-            c.updated_at
+          SELECT c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble, c.refusing,
+            c.created_at, c.updated_at
           FROM connections c WHERE c.org_slug = ${org} ORDER BY c.name`
 
       const one = (org: OrgSlug, name: string) => Effect.map(rows(org), (all) => all.find((row) => row.name === name))
@@ -143,9 +171,10 @@ export class Connections extends Context.Service<Connections, {
         const row = enabled.find(({ isDefault }) => isDefault) ?? enabled[0]
         if (row === undefined) inUse.delete(org)
         else {
-          const { name, paused, platform, settings, updatedAt } = row
+          const { name, paused, platform, settings } = row
           const variables = platforms[platform].variables(settings)
-          inUse.set(org, { name, platform, paused, variables, version: `${name} ${updatedAt.getTime()}` })
+          const refusing = row.refusing !== null
+          inUse.set(org, { name, platform, paused, refusing, variables, version: versionOf(row) })
         }
       }))
 
@@ -195,6 +224,9 @@ export class Connections extends Context.Service<Connections, {
           const settings = change.settings ?? before?.settings ?? {}
           if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
           if (faults.length > 0) return yield* new InvalidInput({ faults })
+          // Whatever the platform refused, it may take from other settings.
+          const isMended = before !== undefined &&
+            !(isDeepStrictEqual(settings, before.settings) && isDeepStrictEqual(secrets, known.clear))
           const sealed: Record<string, string> = {}
           for (const [secret, text] of Object.entries(secrets)) {
             sealed[secret] = yield* box.seal(purposeOf(org, name, secret), Redacted.make(text))
@@ -212,9 +244,10 @@ export class Connections extends Context.Service<Connections, {
               ${isDefault}, ${now}, ${now})
             ON CONFLICT (org_slug, name) DO UPDATE SET settings = EXCLUDED.settings, secrets = EXCLUDED.secrets,
               enabled = EXCLUDED.enabled, paused = EXCLUDED.paused, is_default = EXCLUDED.is_default,
-              updated_at = EXCLUDED.updated_at, trouble = NULL
+              updated_at = EXCLUDED.updated_at, trouble = NULL,
+              refusing = CASE WHEN ${isMended} THEN NULL ELSE c.refusing END
             RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
-              c.created_at, c.updated_at`
+              c.refusing, c.created_at, c.updated_at`
           const [was, is] = comparedSettings(before?.settings ?? {}, settings)
           const replaced = new Set(
             Object.keys(secrets).filter((secret) =>
@@ -251,7 +284,7 @@ export class Connections extends Context.Service<Connections, {
           const deleted = yield* sql<Row>`
             DELETE FROM connections c WHERE c.org_slug = ${org} AND c.name = ${name}
             RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
-              c.created_at, c.updated_at`
+              c.refusing, c.created_at, c.updated_at`
           yield* changes.bump(org)
           return deleted
         })).pipe(Effect.orDie)
@@ -278,6 +311,52 @@ export class Connections extends Context.Service<Connections, {
         )
       })
 
+      const refuse = Effect.fn("Connections.refuse")(
+        function* (org: OrgSlug, active: ActiveConnection, reason: string) {
+          const since = new Date(clock.currentTimeMillisUnsafe()).toISOString()
+          const refusing: Refusing = { state: "refusing", reason, since, until: null }
+          const isBraked = yield* sql.withTransaction(Effect.gen(function* () {
+            yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+            const row = yield* one(org, active.name)
+            if (row === undefined || versionOf(row) !== active.version) return false
+            if (row.refusing !== null) return true
+            yield* sql`
+            UPDATE connections c SET refusing = ${JSON.stringify(refusing)}::text::json
+            WHERE c.org_slug = ${org} AND c.name = ${active.name}`
+            yield* changes.bump(org)
+            yield* Effect.logWarning("A connection is paused because the platform refuses messages", {
+              org,
+              connection: active.name,
+              reason,
+            })
+            return true
+          }))
+          yield* changes.refresh
+          return isBraked
+        },
+      )
+
+      const resume = Effect.fn("Connections.resume")(function* (org: OrgSlug, name: string) {
+        const now = new Date(clock.currentTimeMillisUnsafe())
+        const row = yield* sql.withTransaction(Effect.gen(function* () {
+          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          const before = yield* found(org, name)
+          if (!before.paused && before.refusing === null) return before
+          // A new version: what the lane remembers of refusals is forgotten.
+          const [after] = yield* sql<Row>`
+            UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
+            WHERE c.org_slug = ${org} AND c.name = ${name}
+            RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
+              c.refusing, c.created_at, c.updated_at`
+          const [settings] = comparedSettings(before.settings, before.settings)
+          yield* tell("connection", name, fieldsOf(before, settings, new Set()), fieldsOf(after!, settings, new Set()))
+          yield* changes.bump(org)
+          return after!
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        yield* changes.refresh
+        return fromRow(row)
+      })
+
       const note = Effect.fn("Connections.note")(function* (org: OrgSlug, name: string, trouble: Trouble | null) {
         yield* sql`
           UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
@@ -286,7 +365,7 @@ export class Connections extends Context.Service<Connections, {
         )
       })
 
-      return Connections.of({ put, list, get, remove, open, active: (org) => inUse.get(org), note })
+      return Connections.of({ put, list, get, remove, open, active: (org) => inUse.get(org), refuse, resume, note })
     }),
   )
 }

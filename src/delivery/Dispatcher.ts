@@ -36,7 +36,10 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   }
 
   const lanes = yield* FiberMap.make<OrgSlug, void>()
-  const carried = (org: OrgSlug) => connections.active(org)?.paused === false
+  const carried = (org: OrgSlug) => {
+    const active = connections.active(org)
+    return active !== undefined && !active.paused && active.refusing !== true
+  }
 
   const start = Effect.fnUntraced(function* (org: OrgSlug) {
     if (!carried(org)) return

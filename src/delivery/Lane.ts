@@ -21,6 +21,7 @@ import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
 import { expired, outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
+import { Brake } from "./Brake.ts"
 import type { Connection, SendResult } from "./Connection.ts"
 import { retry } from "./connections/Answers.ts"
 import type { ActiveConnection, Connections } from "./Connections.ts"
@@ -132,6 +133,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   let health = new Health()
   /** Domains whose messages were sent to find out whether the connection works again. */
   const probed = new Set<string>()
+  let brake = new Brake()
+  let rememberedBrake = lane.brake
   const settling = yield* Queue.unbounded<Settled>()
   /** Something ended: a message, a record, a wait. */
   const moved = yield* Latch.make(false)
@@ -143,6 +146,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   /** The message under way is a suspect: nothing else leaves before it is recorded. */
   let isAlone = false
   let told: string | null = null
+  /** Of the connection in use. */
+  let version: string | undefined
   let sentLately = 0
 
   const now = () => clock.currentTimeMillisUnsafe()
@@ -166,10 +171,20 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     Effect.forever,
   )
 
+  /** The brake for the next owner of the lane; undefined while that knows it already. */
+  const brakeToRemember = () => {
+    const { state } = brake
+    if (version === undefined || (state === null && (rememberedBrake?.state ?? null) === null)) return undefined
+    const isKnown = rememberedBrake?.version === version && rememberedBrake.state?.outcomes === state?.outcomes &&
+      rememberedBrake.state?.run?.count === state?.run?.count
+    return isKnown ? undefined : { version, state }
+  }
+
   /** Records what has gathered since the last record; comes back until the store has taken it. */
   const record = Effect.gen(function* () {
     const settled = yield* Queue.takeAll(settling)
-    yield* Effect.suspend(() => outbox.settle(lane, settled)).pipe(
+    const remembered = brakeToRemember()
+    yield* Effect.suspend(() => outbox.settle(lane, settled, remembered)).pipe(
       Effect.tapError((error: SqlError) => {
         const first = recording
         recording = false
@@ -178,6 +193,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
       Effect.retry(Schedule.spaced("250 millis")),
     )
     recording = true
+    rememberedBrake = remembered ?? rememberedBrake
     unsettled -= settled.length
     moved.openUnsafe()
   })
@@ -232,11 +248,22 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         : untried(message, connection, "The suppression list could not be read in time")
     })
 
-  /** The record of an attempt. A probe of the connection does not count where the connection fails. */
-  const recordOf = (message: Claimed, result: SendResult, connection: string, isProbe: boolean) =>
-    isProbe && result._tag === "retry" && result.scope === "connection"
+  /**
+   * The record of an attempt. Once the brake has tripped, refused messages go back instead of failing. A probe of the connection
+   * does not count where the connection fails.
+   */
+  const recordOf = (message: Claimed, result: SendResult, connection: string, seen: Health, isProbe: boolean) => {
+    if (seen === health) {
+      if (result._tag === "refused" && brake.trip !== undefined) {
+        return Effect.succeed(untried(message, connection, result.reason))
+      }
+      if (result._tag === "accepted") brake.accepted()
+      if (result._tag === "refused") brake.refused(result.reason)
+    }
+    return isProbe && result._tag === "retry" && result.scope === "connection"
       ? Effect.succeed(untried(message, connection, result.reason))
       : Effect.map(Random.next, (jitter) => outcomeOf(message, result, connection, retries, jitter))
+  }
 
   /** `seen` is the health of the connection as it is set up now: what was under way says nothing of one entered since. */
   const attempt = (
@@ -257,7 +284,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
         pace.end(departure, monotonic())
         sessions.end(flight, result, monotonic())
         observe(departure, result, seen)
-        return recordOf(message, result, active.name, isProbe)
+        return recordOf(message, result, active.name, seen, isProbe)
       }),
       Effect.tap(count),
     )
@@ -379,16 +406,21 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   if (lane.quietMillis > 0) yield* Effect.sleep(Duration.millis(lane.quietMillis))
   let busyAt = monotonic()
-  let version: string | undefined
 
   while (!lost) {
     const active = connections.active(org)
-    if (active === undefined || active.paused) break
+    if (active === undefined || active.paused || active.refusing === true) break
     if (version !== active.version) {
       // Entered anew: whatever was the matter may be mended.
       version = active.version
       health = new Health()
+      brake = new Brake(rememberedBrake?.version === version ? rememberedBrake.state : null)
       told = null
+    }
+    if (brake.trip !== undefined) {
+      if (yield* orLand(connections.refuse(org, active, brake.trip.reason))) break
+      // It was set up anew meanwhile.
+      brake = new Brake()
     }
     const pause = health.resumesAt - now()
     if (pause > 0) {

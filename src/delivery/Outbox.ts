@@ -12,6 +12,7 @@ import { TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import type { Expired } from "./AttemptOutcome.ts"
+import type { BrakeState } from "./Brake.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
@@ -19,6 +20,22 @@ import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 export interface Lane {
   readonly org: OrgSlug
   readonly fence: number
+}
+
+/** What the owner of a lane remembers of refusals through a connection. */
+export interface RememberedBrake {
+  /** Of the connection as it was set up then. */
+  readonly version: string
+  readonly state: BrakeState | null
+}
+
+/** A lane that was taken just now. */
+export interface TakenLane extends Lane {
+  readonly quietMillis: number
+  /** Messages that failed because of their interruptions. */
+  readonly failed: number
+  /** From the last owner. */
+  readonly brake: RememberedBrake | null
 }
 
 /** A message that is to be sent now. */
@@ -89,7 +106,7 @@ export class Outbox extends Context.Service<Outbox, {
   readonly take: (
     org: OrgSlug,
     owner: string,
-  ) => Effect.Effect<(Lane & { readonly quietMillis: number; readonly failed: number }) | undefined, SqlError>
+  ) => Effect.Effect<TakenLane | undefined, SqlError>
   /** Holds the lane for another while; false when it has been lost. */
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
@@ -111,8 +128,15 @@ export class Outbox extends Context.Service<Outbox, {
   readonly suppressionOf: (message: Message) => Effect.Effect<Suppression | undefined, GroupCommit.BufferFull>
   /** Puts claimed messages back as they were. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
-  /** Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. */
-  readonly settle: (lane: Lane, settled: ReadonlyArray<Settled>) => Effect.Effect<void, SqlError>
+  /**
+   * Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. `brake`, where
+   * given, is stored for the next owner in the same transaction.
+   */
+  readonly settle: (
+    lane: Lane,
+    settled: ReadonlyArray<Settled>,
+    brake?: RememberedBrake,
+  ) => Effect.Effect<void, SqlError>
 }>()("parlance/delivery/Outbox") {
   static readonly layer = Layer.effect(
     Outbox,
@@ -142,16 +166,16 @@ export class Outbox extends Context.Service<Outbox, {
           const [before] = yield* sql<{ quietMillis: number }>`
             SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
             FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
-          const [taken] = yield* sql<{ fence: number }>`
+          const [taken] = yield* sql<{ fence: number; brake: RememberedBrake | null }>`
             INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
             VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
             ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
               lease_until = EXCLUDED.lease_until, sent_per_second = 0
               WHERE l.lease_until <= now()
-            RETURNING l.fence::float8 AS fence`
+            RETURNING l.fence::float8 AS fence, l.brake`
           if (taken === undefined) return undefined
           const failed = yield* interrupt({ org, fence: taken.fence })
-          return { org, fence: taken.fence, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
+          return { org, ...taken, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
         }))
       )
 
@@ -278,7 +302,11 @@ export class Outbox extends Context.Service<Outbox, {
           UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
           WHERE d.org_slug = ${org} AND d.id = ANY(${ids}::text[]) AND d.state = 'sending' AND d.fence = ${fence}`)
 
-      const settle = Effect.fn("Outbox.settle")(function* ({ fence, org }: Lane, settled: ReadonlyArray<Settled>) {
+      const settle = Effect.fn("Outbox.settle")(function* (
+        { fence, org }: Lane,
+        settled: ReadonlyArray<Settled>,
+        brake?: RememberedBrake,
+      ) {
         const rows = settled.map((one) => ({
           id: one.id,
           state: states[one._tag],
@@ -289,6 +317,12 @@ export class Outbox extends Context.Service<Outbox, {
           delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
         }))
         yield* sql.withTransaction(Effect.gen(function* () {
+          // The lane before the messages, as where a lane is taken: in another order the two could deadlock.
+          if (brake !== undefined) {
+            yield* sql`
+              UPDATE dispatch_lanes l SET brake = ${JSON.stringify(brake)}::text::json
+              WHERE l.org_slug = ${org} AND l.fence = ${fence}`
+          }
           // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
           const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
             WITH given AS MATERIALIZED (

@@ -21,10 +21,14 @@ export const Connection = Schema.Struct({
   default: Schema.Boolean.annotate({ description: "Of the enabled ones the one that carries what is delivered" }),
   in_use: Schema.Boolean,
   trouble: Schema.NullOr(Schema.Struct({
-    state: Schema.Literals(["slow-down", "failing", "broken"]),
+    state: Schema.Literals(["slow-down", "failing", "broken", "refusing"]).annotate({
+      description: "refusing: the platform refused so many messages that the connection is paused until it is resumed",
+    }),
     reason: Schema.String,
     since: Schema.String,
-    until: Schema.String.annotate({ description: "When it is tried again" }),
+    until: Schema.NullOr(Schema.String).annotate({
+      description: "When it is tried again; null while it is refusing: not before it is resumed",
+    }),
   })).annotate({ description: "Why nothing leaves now; null while all is well" }),
   created_at: Schema.String,
   updated_at: Schema.String,
@@ -172,6 +176,15 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     }).annotate(OpenApi.Summary, "Removes a connection").annotate(
       OpenApi.Description,
       "What is queued waits for another connection.",
+    ),
+    HttpApiEndpoint.post("resumeConnection", "/organizations/:org/connections/:connection/resume", {
+      params: connectionPath,
+      success: Connection,
+      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+    }).annotate(OpenApi.Summary, "Lets a connection send again").annotate(
+      OpenApi.Description,
+      "For a connection that is paused or refusing. A refusing connection is also resumed by a change of its settings or " +
+        "secrets. Messages that the platform refused stay failed; they can be retried.",
     ),
     HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
       params: connectionPath,

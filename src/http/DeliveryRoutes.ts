@@ -117,6 +117,11 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           yield* connections.remove(org, lookedUp(params.connection))
         }).pipe(toProblems))
+      .handle("resumeConnection", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return connectionToWire(org, yield* connections.resume(org, lookedUp(params.connection)))
+        }).pipe(toProblems))
       .handle("testConnection", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)

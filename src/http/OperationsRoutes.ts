@@ -44,6 +44,7 @@ const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
 
 /** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
 const deliveriesDue = Metric.gauge("parlance_deliveries_due")
+const connectionsRefusing = Metric.gauge("parlance_connections_refusing")
 const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
 
 /** What waits in the store, or has stopped. */
@@ -55,6 +56,7 @@ interface Backlog {
   readonly erasures: number
   readonly failed: number
   readonly due: number
+  readonly refusing: number
   readonly oldest: number
 }
 
@@ -117,6 +119,7 @@ export const layer = HttpApiBuilder.group(
         (SELECT count(*)::int FROM erasures e WHERE e.state = 'failed') AS failed,
         (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
           LIMIT 100000) q) AS due,
+        (SELECT count(*)::int FROM connections c WHERE c.enabled AND c.refusing IS NOT NULL) AS refusing,
         (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
           SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
           ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`.pipe(
@@ -129,6 +132,7 @@ export const layer = HttpApiBuilder.group(
             Metric.update(erasuresPending, row!.erasures),
             Metric.update(erasuresFailed, row!.failed),
             Metric.update(deliveriesDue, row!.due),
+            Metric.update(connectionsRefusing, row!.refusing),
             Metric.update(oldestDue, row!.oldest),
           ])
         ),

@@ -8,7 +8,7 @@ import * as Smtp from "../../src/delivery/connections/Smtp.ts"
 import * as Webhook from "../../src/delivery/connections/Webhook.ts"
 import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
 import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
-import { webhookSecret } from "../support/platformServers/PlatformServer.ts"
+import { startWebhook, webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -178,6 +178,42 @@ describe("Delivery in the console", () => {
     const stranger = await signedIn(service, "stranger@example.com", ["out", "viewer"])
     assert.strictEqual((await stranger.get(`${at}/${deliveries[0].id}/message?part=body`)).status, 403)
     assert.strictEqual((await stranger.get(at)).status, 403)
+  })
+
+  it("shows a connection that refuses messages on the overview and its page, and resumes it", async () => {
+    let isBlocked = true
+    const server = await startWebhook({
+      fault: () => isBlocked ? { status: 422, body: { error: `${script} suspended` } } : undefined,
+    })
+    const manage = managed(service)
+    const org = await furnish(service, "refusing")
+    await connect(service, "refusing", server.url)
+    for (let n = 0; n < 30; n++) {
+      await org.post("/api/deliver/refusing", { template_id: "welcome", email: `p${n}@example.com` })
+    }
+    const summary = () => manage("GET", "/organizations/refusing/delivery-summary")
+    const { connections: [{ name }] } = await manage("GET", "/organizations/refusing/connections")
+    const trouble = async () => (await manage("GET", "/organizations/refusing/connections")).connections[0].trouble
+    await waitUntil("it refuses", async () => (await trouble())?.state === "refusing")
+    const admin = await signedIn(service, "refusing@example.com")
+    const at = `/console/o/refusing/connections/${name}`
+    const overview = (await admin.get("/console/o/refusing")).text
+    assert.include(overview, `${name} refuses messages and is paused`)
+    const page = (await admin.get(at)).text
+    assert.include(page, "Paused because the platform refuses messages")
+    assert.include(page, "resume the connection")
+    assert.match(page, /value="resumed"/)
+    for (const text of [overview, page]) {
+      assert.include(text, "20 messages in a row were refused for one reason")
+      assert.notInclude(text, script)
+    }
+    isBlocked = false
+    assert.strictEqual((await admin.post(`${at}/switch`, { to: "resumed" })).status, 303)
+    assert.isNull(await trouble())
+    await waitUntil("the rest is sent", async () => (await summary()).sent === 10)
+    assert.strictEqual((await summary()).failed, 20)
+    assert.notInclude((await admin.get("/console/o/refusing")).text, "refuses messages")
+    await server.close()
   })
 
   it("cancels what is queued and retries what has failed, after asking, by editors and not by viewers", async () => {

@@ -3,8 +3,10 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import { describe } from "vitest"
 import { org } from "../events/support.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
+import { Connections } from "../../src/delivery/Connections.ts"
 import { Changes } from "../../src/store/Changes.ts"
-import { scopedProcess, waitUntil } from "../support/service.ts"
+import { scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
+import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { receiver } from "./receiver.ts"
 import {
@@ -15,6 +17,8 @@ import {
   furnish,
   layerQueue,
   layerSending,
+  statesOf,
+  until,
   untilDone,
 } from "./support.ts"
 
@@ -93,6 +97,73 @@ describe("Two dispatchers on one Postgres", () => {
         console.info(`kill -9 of a dispatcher: ${beforeKill} had arrived, ${repeated} arrived again`)
         assert.isAtMost(repeated, 40, "only what was under way at that moment, or not recorded yet")
         assert.isAtMost(densestSecond(server.arrivals), 100)
+      })),
+    180_000,
+  )
+
+  it.live(
+    "lose 20 messages to a platform that refuses everything, also across kills (kill -9), and stay paused after them",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = { ...(yield* temporaryEnvironment), ...deliveryEnvironment, LOG_LEVEL: "Error" }
+        const reply = "554 5.7.1 Blocked"
+        let isKilled = false
+        let hanging = 0
+        const server = yield* Effect.acquireRelease(
+          Effect.promise(() =>
+            startSmtp({
+              plain: true,
+              fault: (n) => {
+                if (isKilled || n < 12) return { at: "recipient", reply }
+                hanging++
+                return { at: "recipient", hang: true }
+              },
+            })
+          ),
+          ({ close }) => Effect.promise(close),
+        )
+        const settings = { host: "127.0.0.1", port: server.port, tls: "none", from: "news@shop.example" }
+        const context = yield* Layer.build(layerQueue(env))
+        const trouble = Effect.gen(function* () {
+          return (yield* (yield* Connections).get(org("refused"), "mail")).trouble
+        })
+        yield* Effect.provideContext(
+          Effect.gen(function* () {
+            yield* furnish("refused")
+            yield* (yield* Connections).put(org("refused"), "mail", { platform: "smtp", settings, default: true })
+            yield* enqueueMany("refused", 100)
+          }),
+          context,
+        )
+        const kill = (service: ServiceProcess) =>
+          Effect.promise(async () => {
+            service.kill("SIGKILL")
+            await service.ended
+          })
+        const first = yield* scopedProcess(env)
+        yield* Effect.promise(() => server.until(() => hanging === 5))
+        yield* Effect.provideContext(
+          until("12 are recorded", Effect.map(statesOf("refused"), ({ failed }) => failed === 12)),
+          context,
+        )
+        isKilled = true
+        yield* kill(first)
+        const second = yield* scopedProcess(env)
+        yield* Effect.provideContext(
+          until("it refuses", Effect.map(trouble, (one) => one?.state === "refusing"), 60),
+          context,
+        )
+        yield* kill(second)
+        const { failed } = yield* Effect.provideContext(statesOf("refused"), context)
+        console.info(`kill -9 after 12 refusals, with 5 messages under way: ${failed} failed in all`)
+        assert.isAtMost(failed!, 20)
+        const sessions = server.sessions()
+        const third = yield* scopedProcess(env)
+        const connections = yield* Effect.promise(() => third.manage("GET", "/organizations/refused/connections"))
+        const mail = connections.body.connections.find(({ name }: { name: string }) => name === "mail")
+        assert.strictEqual(mail.trouble.state, "refusing")
+        yield* Effect.promise(() => third.manage("POST", "/organizations/refused/connections/mail/resume"))
+        yield* Effect.promise(() => waitUntil("it is tried again", () => server.sessions() > sessions))
       })),
     180_000,
   )

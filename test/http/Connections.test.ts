@@ -141,6 +141,35 @@ suiteOnSending("Connections and deliveries", (bench) => {
     await server.close()
   })
 
+  it("shows a connection that refuses messages, and resumes it", async () => {
+    let isBlocked = true
+    const server = await startReceiver({
+      fault: () => isBlocked ? { status: 400, body: "account suspended" } : undefined,
+    })
+    const org = await bench.sender("refusing", { connection: { settings: { url: server.url }, paused: true } })
+    for (let n = 0; n < 30; n++) await org.deliver(message(`p${n}@example.com`))
+    const resumed = await org.manage("POST", "/connections/main/resume")
+    assert.deepInclude(resumed.json, { name: "main", paused: false, trouble: null })
+    const connection = async () => (await org.manage("GET", "/connections")).json.connections[0]
+    await waitUntil("it refuses", async () => (await connection()).trouble?.state === "refusing")
+    const { paused, trouble } = await connection()
+    assert.deepStrictEqual([paused, trouble.until], [false, null])
+    assert.match(trouble.reason, /^20 messages in a row .*account suspended/)
+    assert.isBelow(Date.parse(trouble.since), Date.now() + 60_000)
+    const metrics = await (await bench.service.request("/metrics")).text()
+    assert.match(metrics, /^parlance_connections_refusing(?:{[^}]*})? [1-9]/m)
+    await waitUntil("nothing is under way", async () => (await org.deliveries("?state=sending")).length === 0)
+    assert.strictEqual((await org.deliveries("?state=failed")).length, 20)
+    isBlocked = false
+    assert.isNull((await org.manage("POST", "/connections/main/resume")).json.trouble)
+    await waitUntil("the rest has been sent", async () => (await org.deliveries("?state=sent")).length === 10)
+    const { json } = await org.manage("GET", "/audit?limit=200")
+    const resumes = json.entries.filter(({ action }: Json) => action === "connection resumed")
+    assert.lengthOf(resumes, 2, JSON.stringify(json.entries))
+    assertProblem(await org.manage("POST", "/connections/other/resume"), 404, "connection-not-found")
+    await server.close()
+  })
+
   it("lists deliveries, the latest first, page by page, by state and by address", async () => {
     const org = await bench.sender("listed")
     for (let i = 0; i < 7; i++) await org.deliver(message(`p${i % 3}@example.com`))

@@ -43,6 +43,13 @@ const longQueue = 300
 /** Decisions of a template, in 14 days, from which on each of its variants should have had some. */
 const enoughDecisions = 200
 
+const troubleTitle = {
+  "slow-down": "is asked to slow down",
+  failing: "does not take messages",
+  broken: "does not take messages",
+  refusing: "refuses messages and is paused",
+} as const
+
 interface Trouble {
   readonly kind: "bad" | "warn"
   readonly what: string
@@ -155,7 +162,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             kind: trouble.state === "slow-down" ? "warn" : "bad",
             what: "connection",
             href: `${base}/connections/${name}`,
-            title: `${name} ${trouble.state === "slow-down" ? "is asked to slow down" : "does not take messages"}`,
+            title: `${name} ${troubleTitle[trouble.state]}`,
             detail: trouble.reason,
           }]
           : paused

@@ -3,9 +3,10 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import { Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
+import { type ConnectionChange, Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { Views } from "../../../templates/Views.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -39,7 +40,14 @@ const nameIn = ({ params }: Visit) => {
   return isStorable(name) ? name : ""
 }
 
-const troubleText = { "slow-down": "The platform asked for less", failing: "Attempts fail", broken: "It takes nothing" }
+const troubleText = {
+  "slow-down": "The platform asked for less",
+  failing: "Attempts fail",
+  broken: "It takes nothing",
+  refusing: "Paused because the platform refuses messages",
+}
+
+const isRefusing = ({ trouble }: ConnectionSetup) => trouble?.state === "refusing"
 
 const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; readonly inUse: boolean }) => (
   <>
@@ -58,7 +66,11 @@ const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zo
     <Note kind="bad">
       {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
       {" "}
-      Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
+      {setup.trouble.until === null ? "Remove the cause, then resume the connection. What is queued waits." : (
+        <>
+          Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
+        </>
+      )}
     </Note>
   )
 
@@ -310,7 +322,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               <p class="muted">
                 {!setup.enabled
                   ? "Disabled: nothing leaves through it, and it does not count as a connection."
-                  : setup.paused
+                  : setup.paused || isRefusing(setup)
                   ? "Paused: what is due waits until it is resumed."
                   : inUse
                   ? "It carries what is delivered."
@@ -321,7 +333,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   <div class="buttons">
                     {setup.enabled && !setup.isDefault ? <Switch to="default">Make it the one in use</Switch> : null}
                     {setup.enabled
-                      ? setup.paused
+                      ? setup.paused || isRefusing(setup)
                         ? <Switch to="resumed" kind="primary">Resume</Switch>
                         : <Switch to="paused">Pause</Switch>
                       : null}
@@ -374,12 +386,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
   })
 
+  const put = (change: ConnectionChange) => (org: OrgSlug, name: string) => connections.put(org, name, change)
   const switches = {
-    default: { default: true },
-    paused: { paused: true },
-    resumed: { paused: false },
-    enabled: { enabled: true },
-    disabled: { enabled: false },
+    default: put({ default: true }),
+    paused: put({ paused: true }),
+    resumed: connections.resume,
+    enabled: put({ enabled: true }),
+    disabled: put({ enabled: false }),
   } as const
 
   yield* router.addAll([
@@ -430,7 +443,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         if (!Object.hasOwn(switches, to)) {
           return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
         }
-        yield* connections.put(visit.org.slug, name, switches[to as keyof typeof switches])
+        yield* switches[to as keyof typeof switches](visit.org.slug, name)
         return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
       }),
     ),

@@ -1,0 +1,43 @@
+/** Enhanced status codes (RFC 3463) that say nothing. */
+const unspecific = new Set(["5.0.0", "5.5.0"])
+
+/** The status code of a platform's answer, `554`, and its enhanced code if there is one, `5.7.1`. */
+const codesOf = (reason: string) => {
+  const match = /\b([45]\d\d)(?:[ -](5\.\d{1,3}\.\d{1,3})\b)?/.exec(reason)
+  return { status: match?.[1], enhanced: match?.[2] }
+}
+
+/** Words without addresses, names of hosts, numbers and ids, which differ from message to message. */
+const wordsOf = (reason: string): string =>
+  reason.toLowerCase()
+    .replace(/<[^<>]*>/g, " ")
+    .replace(/https?:\/\/\S+/g, " ")
+    .replace(/\S+@\S+/g, " ")
+    .replace(/\b[a-z0-9-]+(?:\.[a-z0-9-]+)+\b/g, " ")
+    .replace(/\w*\d\w*/g, " ")
+    .replace(/[^\p{L}]+/gu, " ")
+    .trim()
+    .slice(0, 200)
+
+/**
+ * The class of a refusal: refusals with one cause have one class, whoever the recipient is. The enhanced status code where
+ * there is one that says something, otherwise the status code and the words.
+ */
+export const refusalClass = (reason: string): string => {
+  const { enhanced, status } = codesOf(reason)
+  return enhanced !== undefined && !unspecific.has(enhanced) ? enhanced : `${status ?? ""} ${wordsOf(reason)}`.trim()
+}
+
+const addressWords =
+  /user (?:is )?unknown|unknown (?:user|recipient|mailbox|address|local part)|no such (?:user|mailbox|recipient|domain|address|person|account)|user not local|invalid (?:recipient|mailbox|address|email)|non-?existent|over quota|mailbox is full|(?:mailbox|user|recipient|address|email|account|domain|host)\b.{0,60}?(?:not (?:found|exist|known|available|valid)|n[o']t exist|unavailable|disabled|inactive|invalid|unknown|full)/i
+
+/**
+ * Whether a refusal is about the recipient's address (no such mailbox or domain, mailbox full or closed), and not about the
+ * sender, the message or the account at the platform.
+ */
+export const isAboutAddress = (reason: string): boolean => {
+  const { enhanced } = codesOf(reason)
+  if (enhanced === undefined || unspecific.has(enhanced)) return addressWords.test(reason)
+  // 5.1.7 and 5.1.8 are about the sender's address, 5.2.3 is about the size of the message.
+  return /^5\.(?:1\.|2\.[^3]|4\.[14]$)/.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced)
+}
