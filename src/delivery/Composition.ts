@@ -2,6 +2,8 @@ import { compile } from "html-to-text"
 import { Parser } from "htmlparser2"
 import MailComposer from "nodemailer/lib/mail-composer"
 import { Buffer } from "node:buffer"
+import { createPrivateKey, type KeyObject } from "node:crypto"
+import { type DkimSigner, signMessage } from "./dkim/DkimSignature.ts"
 import { type Composed, type Email, escapeHtml, headerFault, lineOf, type Mailbox, validateAddress } from "./Email.ts"
 
 // Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
@@ -153,7 +155,9 @@ const linkFault = (url: string | undefined): string | undefined =>
     : "must be ASCII without spaces and angle brackets"
 
 /** The first reason why an address, a name or a link cannot stand in a header. */
-const inputFault = ({ from, messageId, replyTo, to, trackingId, unsubscribe }: Email): string | undefined => {
+const inputFault = (
+  { feedbackId, from, messageId, replyTo, to, trackingId, unsubscribe }: Email,
+): string | undefined => {
   const faults: ReadonlyArray<readonly [name: string, fault: string | undefined]> = [
     ["from", validateAddress(from.email)],
     ["from_name", from.name === undefined ? undefined : headerFault(from.name)],
@@ -161,6 +165,7 @@ const inputFault = ({ from, messageId, replyTo, to, trackingId, unsubscribe }: E
     ["reply_to", replyTo === undefined ? undefined : validateAddress(replyTo)],
     ["message id", headerFault(messageId)],
     ["tracking id", headerFault(trackingId)],
+    ["feedback id", feedbackId === undefined ? undefined : headerFault(feedbackId)],
     ["unsubscribe link", linkFault(unsubscribe?.url)],
     ["unsubscribe address", linkFault(unsubscribe?.mailto)],
   ]
@@ -186,6 +191,24 @@ const headerLineFault = (bytes: Buffer): string | undefined => {
     start = end + 2
   }
 }
+
+/** Most private keys that are kept after they have been parsed. */
+const maxKeys = 100
+
+const parsedKeys = new Map<string, KeyObject>()
+
+/** The parsed private key, which takes longer to parse than to use for one message. */
+const keyOf = (pem: string): KeyObject => {
+  const known = parsedKeys.get(pem)
+  if (known !== undefined) return known
+  if (parsedKeys.size >= maxKeys) parsedKeys.clear()
+  const key = createPrivateKey(pem)
+  parsedKeys.set(pem, key)
+  return key
+}
+
+const signed = (bytes: Buffer, dkim: DkimSigner | undefined): Buffer =>
+  dkim === undefined ? bytes : signMessage(bytes, dkim, keyOf(dkim.privateKey))
 
 /** The parts of the body: CRLF line breaks, the preheader in its place, and plain text in any case. */
 const partsOf = ({ html, preheader, text }: Email) => {
@@ -223,6 +246,8 @@ export const compose = async (email: Email): Promise<Composition> => {
       ...(prepared === undefined ? {} : { Subject: { prepared: true, value: prepared } }),
       "X-Tracking-Id": email.trackingId,
       ...(unsubscribe === undefined ? {} : listHeaders(unsubscribe)),
+      ...(email.feedbackId === undefined ? {} : { "Feedback-ID": email.feedbackId }),
+      ...(email.isAutomatic === true ? { "Auto-Submitted": "auto-generated" } : {}),
     },
     ...parts,
     newline: "win",
@@ -233,5 +258,8 @@ export const compose = async (email: Email): Promise<Composition> => {
   const bytes = await node.build()
   const tooLong = headerLineFault(bytes)
   if (tooLong !== undefined) return { _tag: "faulty", reason: tooLong }
-  return { _tag: "composed", mail: { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes } }
+  return {
+    _tag: "composed",
+    mail: { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes: signed(bytes, email.dkim) },
+  }
 }

@@ -17,6 +17,8 @@ export interface Message {
   readonly formats: Readonly<Record<string, "text" | "html">>
   /** Where the recipient unsubscribes, and whether the template asks for that in the headers. Absent: no such link. */
   readonly unsubscribe?: { readonly url: string; readonly isListed: boolean }
+  /** True for transactional messages, by their priority. Default false. */
+  readonly isTransactional?: boolean
   /** 1 for the first attempt. */
   readonly attempt: number
   /** When it was queued; the same in every attempt. Unix milliseconds. */

@@ -1,4 +1,5 @@
 import { domainToASCII } from "node:url"
+import type { DkimSigner } from "./dkim/DkimSignature.ts"
 
 /** A mailbox with the name that mail programs show. */
 export interface Mailbox {
@@ -21,7 +22,13 @@ export interface Email {
   /** `X-Tracking-Id`. */
   readonly trackingId: string
   readonly unsubscribe?: { readonly url?: string | undefined; readonly mailto?: string | undefined } | undefined
+  /** `Feedback-ID`, as `feedbackIdOf` makes it. */
+  readonly feedbackId?: string | undefined
+  /** `Auto-Submitted: auto-generated`: programs do not answer such a message. Default false. */
+  readonly isAutomatic?: boolean | undefined
   readonly date: Date
+  /** Undefined: the message is not signed. */
+  readonly dkim?: DkimSigner | undefined
 }
 
 /** An e-mail in wire format, with its envelope. */

@@ -40,6 +40,7 @@ export interface TakenLane extends Lane {
 
 /** A message that is to be sent now. */
 export interface Claimed extends Message, Waiting {
+  readonly isTransactional: boolean
   /** Its last attempts were interrupted, perhaps by its own doing: nothing else is sent at the same time. */
   readonly isSuspect: boolean
   /** How long ago its first attempt failed; 0 if none has. Unit: milliseconds. */

@@ -4,7 +4,9 @@ import { domainToASCII } from "node:url"
 import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { Composer } from "../Composer.ts"
+import { DkimSigning } from "../dkim/DkimSigning.ts"
 import { type Composed, type Email, validateAddress } from "../Email.ts"
+import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
@@ -53,6 +55,14 @@ export const Settings = Schema.Struct({
     mailto: Schema.optionalKey(Address),
     one_click: Schema.optionalKey(Schema.Boolean),
   })),
+  /** The sender id at the end of `Feedback-ID`. Default: made from the organization's slug. */
+  sender_id: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) =>
+        isSenderId(text) ? undefined : "must be 5 to 15 letters, digits, dots, hyphens or underscores"
+      ),
+    ),
+  ),
   /** How this client names itself (EHLO). */
   client_name: Schema.optionalKey(Host),
   /** Sessions at once. Default 5. */
@@ -138,6 +148,8 @@ const emailOf = (settings: Settings, message: Message): Result.Result<Email, str
     messageId: messageIdOf(settings, message),
     trackingId: message.id,
     unsubscribe: unsubscribeOf(settings, message),
+    feedbackId: feedbackIdOf(message, settings.sender_id),
+    isAutomatic: message.isTransactional,
     date: new Date(message.queuedAt),
   })
 }
@@ -158,7 +170,9 @@ export const make = (
 ): Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer> =>
   Effect.gen(function* () {
     const guard = yield* AddressGuard
-    const compose = yield* (yield* Composer).forConnection
+    const composeSigned = yield* (yield* Composer).forConnection
+    const dkim = yield* DkimSigning
+    const compose = (email: Email) => composeSigned({ ...email, dkim })
     const { connections = 5, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
     const turns = yield* Semaphore.make(connections)

@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { Buffer } from "node:buffer"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
+import { keyRecordOf, makeKey } from "../../../src/delivery/dkim/DkimKey.ts"
+import { DkimSigning } from "../../../src/delivery/dkim/DkimSigning.ts"
+import { verifyDkim } from "../../support/dkimVerifier.ts"
 import { certificate } from "../../support/platformServers/Certificate.ts"
 import { read } from "../../support/platformServers/MimeReader.ts"
 import { type SmtpOptions, startSmtp } from "../../support/platformServers/SmtpReceiver.ts"
@@ -94,6 +98,69 @@ describe("Smtp", () => {
       yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
       yield* sendTo(connection, "accepted")
       assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [2, 2])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("signs messages so that the bytes which arrive verify, whatever their content", () =>
+    Effect.gen(function* () {
+      const key = yield* makeKey()
+      const signer = { domain: "shop.example", selector: "s1", privateKey: key.privateKey }
+      const { connection, receiver } = yield* Effect.provideService(
+        opened({}, { unsubscribe: { url: "https://shop.example/u?e={email}" } }),
+        DkimSigning,
+        signer,
+      )
+      const contents = [
+        { body: "<p>Hello</p>" },
+        { text: ".\r\n..\r\n. dots \t \r\nand trailing spaces  \r\n\r\n\r\n" },
+        { text: `${"long ".repeat(3_000)}\n${"x".repeat(5_000)}` },
+        { body: `<p>Grüße 😀 ${"ä".repeat(2_000)}</p>\n.\n`, text: "Grüße  \n.\n" },
+        { text: "" },
+      ]
+      for (const vars of contents) {
+        const formats = { body: "html" } as const
+        yield* sendTo(
+          connection,
+          "accepted",
+          message({ vars: { subject: "Grüße, Ada ", body: "<br>", ...vars }, formats }),
+        )
+      }
+      const record = keyRecordOf({ ...signer, publicKey: key.publicKey }).value
+      assert.strictEqual(receiver.mails.length, contents.length)
+      for (const { raw } of receiver.mails) {
+        const { names, ...verified } = verifyDkim(Buffer.from(raw, "latin1"), record)
+        assert.deepStrictEqual(verified, { result: "pass", domain: "shop.example", selector: "s1" })
+        assert.includeMembers([...names], ["list-unsubscribe", "list-unsubscribe-post", "feedback-id", "message-id"])
+      }
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("marks messages of transactional templates as automatic, and all messages for feedback loops", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({}, { sender_id: "acme-1" })
+      yield* sendTo(connection, "accepted", message({ isTransactional: true }))
+      yield* sendTo(connection, "accepted", message())
+      const headers = receiver.mails.map(({ raw }) => read(raw).headers)
+      assert.deepStrictEqual(headers.map((all) => all.get("auto-submitted")), ["auto-generated", undefined])
+      assert.deepStrictEqual(headers.map((all) => all.get("feedback-id")), [
+        "a:welcome:transactional:acme-1",
+        "a:welcome:bulk:acme-1",
+      ])
+      assert.isFalse(headers[0]!.has("dkim-signature"))
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("gives each attempt the Message-ID of the delivery, whatever the content says", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened({ faults: [{ at: "data" }] }, { from: "news@shöp.example" })
+      const vars = {
+        subject: "Hi\r\nMessage-ID: <mine@eve.example>",
+        body: "Message-ID: <mine@eve.example>",
+        "Message-ID": "<mine@eve.example>",
+        message_id: "<mine@eve.example>",
+      }
+      yield* sendTo(connection, "retry", message({ vars }))
+      yield* sendTo(connection, "accepted", message({ vars, attempt: 2 }))
+      const ids = receiver.mails.map(({ raw }) => [...raw.split("\r\n\r\n")[0]!.match(/^Message-ID: .*$/gim) ?? []])
+      const id = [`Message-ID: <${message().id}@xn--shp-tna.example>`]
+      assert.deepStrictEqual(ids, [id, id])
     }).pipe(Effect.provide(layerLoopback)))
 
   for (
