@@ -272,6 +272,21 @@ CREATE TABLE dispatch_lanes (
   PRIMARY KEY (org_slug)
 );
 
+CREATE TABLE dkim_keys (
+  org_slug text NOT NULL,
+  connection text NOT NULL,
+  selector text NOT NULL,
+  domain text NOT NULL,
+  private_key text NOT NULL,
+  public_key text NOT NULL,
+  bits integer NOT NULL,
+  signing boolean NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, connection, selector),
+  FOREIGN KEY (org_slug, connection) REFERENCES connections(org_slug, name) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX dkim_keys_signing ON public.dkim_keys USING btree (org_slug, connection) WHERE signing;
+
 CREATE TABLE erasures (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,

@@ -29,7 +29,9 @@ import { Deliveries } from "./delivery/Deliveries.ts"
 import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
 import { DeliveryRates } from "./delivery/DeliveryRates.ts"
 import * as Dispatcher from "./delivery/Dispatcher.ts"
+import { DkimKeys } from "./delivery/dkim/DkimKeys.ts"
 import { Outbox } from "./delivery/Outbox.ts"
+import { DnsRecords } from "./delivery/receivers/DnsRecords.ts"
 import { DecisionHistory } from "./events/DecisionHistory.ts"
 import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
@@ -130,6 +132,8 @@ const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => Addr
 const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
   Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
+  Layer.provideMerge(DkimKeys.layer),
+  Layer.provideMerge(DnsRecords.layer),
   Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer))),
   Layer.provideMerge(layerGuard),
 )

@@ -12,6 +12,7 @@ import {
   SchemaIssue,
 } from "effect"
 import { readFileSync } from "node:fs"
+import { isIP } from "node:net"
 import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
@@ -100,6 +101,27 @@ const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
     ),
     name,
   ).pipe(Config.withDefault(""), Config.map((text) => entriesOf(text).map((entry) => addressRangeOf(entry)!)))
+
+/** Whether a text is an address, or one with a port, such as `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
+const isNameServer = (text: string): boolean => {
+  const [, inner, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  if (port === undefined) return isIP(text) !== 0
+  return (inner === undefined ? isIP(plain!) === 4 : isIP(inner) === 6) && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+const nameServers = (name: string): Config.Config<ReadonlyArray<string>> =>
+  Config.schema(
+    Schema.String.check(Schema.makeFilter<string>((text) => {
+      const faulty = entriesOf(text).filter((entry) => !isNameServer(entry))
+      return faulty.length === 0
+        ? undefined
+        : `${
+          faulty.map((entry) => JSON.stringify(entry)).join(", ")
+        } is no address of a name server; write addresses ` +
+          "such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, with commas"
+    })),
+    name,
+  ).pipe(Config.withDefault(""), Config.map(entriesOf))
 
 /** Pairs such as `name=value,other=value`, percent-encoded; undefined for anything else. */
 const pairsOf = (text: string): Readonly<Record<string, string>> | undefined => {
@@ -245,6 +267,11 @@ const config = {
     Config.withDefault(""),
     Config.map(entriesOf),
   ),
+  /**
+   * `DNS_SERVERS`: name servers that are asked for SPF, DKIM and DMARC records, such as `10.0.0.2,[fd00::2]:5353`. Default:
+   * those of the system.
+   */
+  dnsServers: nameServers("DNS_SERVERS"),
   /**
    * `KEY_RATE_LIMIT`: limit of keys without one of their own, such as `1000/second`, or `none`. Default `5000/second`.
    */

@@ -14,6 +14,8 @@ import { Composer } from "./Composer.ts"
 import type { Connection } from "./Connection.ts"
 import type { Variables } from "./connections/Entry.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
+import { DkimSigning } from "./dkim/DkimSigning.ts"
+import { signerOf } from "./dkim/SigningKeys.ts"
 
 /** What an administrator enters. What is absent stays as it is; secrets are merged by name, the others replaced whole. */
 export const ConnectionChange = Schema.Struct({
@@ -299,6 +301,10 @@ export class Connections extends Context.Service<Connections, {
         const { platform, secrets, settings } = yield* found(org, name)
         const { clear, unreadable } = yield* opened(org, { name, secrets })
         if (unreadable.length > 0) return yield* new NotOpened({ reason: unreadable.join(" ") })
+        const signer = yield* Effect.mapError(
+          signerOf(sql, box, org, name),
+          ({ message }) => new NotOpened({ reason: message }),
+        )
         return yield* platforms[platform].make({ settings, secrets: clear }).pipe(
           Effect.mapError((faults) =>
             new NotOpened({
@@ -308,6 +314,7 @@ export class Connections extends Context.Service<Connections, {
           ),
           Effect.provideService(AddressGuard, guard),
           Effect.provideService(Composer, composer),
+          Effect.provideService(DkimSigning, signer),
         )
       })
 

@@ -87,6 +87,13 @@ export class ConnectionNotFound
   }
 }
 
+/** The connection has no DKIM key with this selector. */
+export class DkimKeyNotFound extends Schema.TaggedError<DkimKeyNotFound>()("DkimKeyNotFound", { id: Schema.String }) {
+  override get message() {
+    return `This connection has no DKIM key with the selector ${JSON.stringify(this.id)}.`
+  }
+}
+
 /** The organization has no such delivery. */
 export class DeliveryNotFound
   extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: Schema.String }) {

@@ -1,0 +1,68 @@
+import { Context, Duration, Effect, Layer } from "effect"
+import { Resolver } from "node:dns/promises"
+import { Settings } from "../../Settings.ts"
+
+/**
+ * The answer to a look-up.
+ *
+ *     found         the name has such records
+ *     none          no records were found; a name server that fails for this name alone looks the same
+ *     unavailable   DNS cannot be asked
+ */
+export type Answer =
+  | { readonly _tag: "found"; readonly texts: ReadonlyArray<string> }
+  | { readonly _tag: "none" }
+  | { readonly _tag: "unavailable"; readonly reason: string }
+
+/** Longest wait for one name, with one repetition. */
+const patience = Duration.seconds(5)
+
+/** Codes of an answer without records. Deno gives the same code when a name server fails or refuses to answer. */
+const isEmpty = (code: string | undefined): boolean => code === "ENOTFOUND" || code === "ENODATA"
+
+const reasonOf = (error: unknown): string => String((error as { readonly code?: string }).code ?? "it failed")
+
+/**
+ * Looks a name up. After an answer without records it asks for the name servers of the root, which every working name server
+ * knows: without them, the empty answer says nothing about the name.
+ */
+const lookUp = async (resolver: Resolver, name: string): Promise<Answer> => {
+  try {
+    return { _tag: "found", texts: (await resolver.resolveTxt(name)).map((parts) => parts.join("")) }
+  } catch (error) {
+    if (!isEmpty(reasonOf(error))) return { _tag: "unavailable", reason: reasonOf(error) }
+  }
+  try {
+    await resolver.resolveNs(".")
+    return { _tag: "none" }
+  } catch {
+    return { _tag: "unavailable", reason: "the name server does not even know the root of DNS" }
+  }
+}
+
+/** Looks up TXT records at the name servers of `DNS_SERVERS`, or at those of the system. */
+export class DnsRecords extends Context.Service<DnsRecords, {
+  /** The TXT records of a name, the strings of each joined. Never fails, and takes at most 5 seconds. */
+  readonly txt: (name: string) => Effect.Effect<Answer>
+}>()("parlance/delivery/receivers/DnsRecords") {
+  static readonly layer = Layer.effect(
+    DnsRecords,
+    Effect.gen(function* () {
+      const { dnsServers } = yield* Settings
+
+      const txt = Effect.fn("DnsRecords.txt")((name: string) =>
+        Effect.callback<Answer>((resume) => {
+          const resolver = new Resolver({ timeout: 2_000, tries: 2 })
+          if (dnsServers.length > 0) resolver.setServers(dnsServers)
+          void lookUp(resolver, name).then((answer) => resume(Effect.succeed(answer)))
+          return Effect.sync(() => resolver.cancel())
+        }).pipe(Effect.timeoutOrElse({
+          duration: patience,
+          orElse: () => Effect.succeed<Answer>({ _tag: "unavailable", reason: "no name server answered in 5 seconds" }),
+        }))
+      )
+
+      return DnsRecords.of({ txt })
+    }),
+  )
+}
