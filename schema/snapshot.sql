@@ -794,6 +794,15 @@ CREATE TABLE templates (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE test_messages (
+  id text NOT NULL,
+  org_slug text NOT NULL,
+  sent_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX test_messages_by_time ON public.test_messages USING btree (org_slug, sent_at);
+
 CREATE TABLE timing_tallies (
   org_slug text NOT NULL,
   template_id text NOT NULL,

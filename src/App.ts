@@ -32,6 +32,7 @@ import * as Dispatcher from "./delivery/Dispatcher.ts"
 import { DkimKeys } from "./delivery/dkim/DkimKeys.ts"
 import { Outbox } from "./delivery/Outbox.ts"
 import { DnsRecords } from "./delivery/receivers/DnsRecords.ts"
+import { TestMessages } from "./delivery/receivers/TestMessages.ts"
 import { DecisionHistory } from "./events/DecisionHistory.ts"
 import { Inbox } from "./events/Inbox.ts"
 import { Intake } from "./events/Intake.ts"
@@ -51,6 +52,7 @@ import { ServedApi } from "./http/Api.ts"
 import { Drain } from "./http/Drain.ts"
 import * as Envelope from "./http/Envelope.ts"
 import * as DelayRoutes from "./http/DelayRoutes.ts"
+import * as DeliverabilityRoutes from "./http/DeliverabilityRoutes.ts"
 import * as DeliverRoutes from "./http/DeliverRoutes.ts"
 import * as DeliveriesRoutes from "./http/DeliveriesRoutes.ts"
 import * as DeliveryRoutes from "./http/DeliveryRoutes.ts"
@@ -152,13 +154,12 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
 /** Everything but HTTP, over a migrated store. */
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
-    layerDelivery,
+    TestMessages.layer.pipe(Layer.provideMerge(layerDelivery), Layer.provideMerge(Previews.layer)),
     Intake.layer,
     Rebuild.layer,
     DecisionHistory.layer,
     EventHistory.layer,
     Stories.layer,
-    Previews.layer,
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,
@@ -240,6 +241,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     WebhooksManagementRoutes.layer,
     StoriesRoutes.layer,
     DeliveryRoutes.layer,
+    DeliverabilityRoutes.layer,
     SuppressionsRoutes.layer,
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,

@@ -2,10 +2,13 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ConnectionChange } from "../delivery/Connections.ts"
 import { platforms } from "../delivery/connections/Platforms.ts"
-import { ManagementClient } from "./Connection.ts"
+import { TestMessageAsk } from "../delivery/receivers/TestMessages.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { dkimCommand } from "./DkimCommand.ts"
 import { decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
+import { testMessageText } from "./TestMessageText.ts"
 
 const name = Argument.String("name").pipe(Argument.withDescription("What you call the connection, such as main"))
 
@@ -85,23 +88,68 @@ const set = Command.make(
   }]),
 )
 
+const tried = Effect.fnUntraced(function* (connection: string) {
+  const client = yield* ManagementClient
+  const result = yield* client.delivery.testConnection({ params: { org: yield* organization, connection } })
+  yield* print(
+    result,
+    [
+      `${result.ok ? "It works" : "It does not work"}: ${result.detail}`,
+      ...result.warnings.map((warning) => `Warning: ${warning}`),
+    ].join("\n"),
+  )
+  return result.ok
+})
+
+const triedWithMessage = Effect.fnUntraced(function* (connection: string, payload: TestMessageAsk) {
+  const client = yield* ManagementClient
+  const params = { org: yield* organization, connection }
+  const result = yield* client.deliverability.sendTestMessage({ params, payload })
+  yield* print(result, testMessageText(result))
+  return result.ok
+})
+
 const test = Command.make(
   "test",
-  { name },
-  Effect.fnUntraced(function* ({ name }) {
-    const client = yield* ManagementClient
-    const result = yield* client.delivery.testConnection({ params: { org: yield* organization, connection: name } })
-    yield* print(
-      result,
-      [
-        `${result.ok ? "It works" : "It does not work"}: ${result.detail}`,
-        ...result.warnings.map((warning) => `Warning: ${warning}`),
-      ].join("\n"),
+  {
+    name,
+    to: Flag.String("to").pipe(
+      Flag.withDescription("Send a test message to this address, and tell what receivers will miss"),
+      Flag.optional,
+    ),
+    template: Flag.String("template").pipe(
+      Flag.withDescription("With --to: send the content of this template"),
+      Flag.optional,
+    ),
+    variant: Flag.String("variant").pipe(
+      Flag.withDescription("With --template: of this variant; the first that is switched on unless given"),
+      Flag.optional,
+    ),
+    fields: Flag.String("fields").pipe(
+      Flag.withDescription("With --template: values for its placeholders, as JSON"),
+      Flag.optional,
+    ),
+  },
+  Effect.fnUntraced(function* ({ fields, name, template, to, variant }) {
+    if (Option.isNone(to) && [template, variant, fields].some(Option.isSome)) {
+      return yield* new CommandFailed({ message: "--template, --variant and --fields need --to" })
+    }
+    const works = Option.isNone(to) ? yield* tried(name) : yield* triedWithMessage(
+      name,
+      yield* decodeInput(TestMessageAsk, {
+        to: to.value,
+        ...(Option.isSome(template) ? { template_id: template.value } : {}),
+        ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),
+        ...(Option.isSome(fields) ? { fields: yield* readJson("--fields", fields.value) } : {}),
+      }),
     )
-    if (!result.ok) process.exitCode = 1
+    if (!works) process.exitCode = 1
   }),
 ).pipe(
-  Command.withDescription("Try credentials and settings, without sending anything; exits with 1 if they do not work"),
+  Command.withDescription(
+    "Try credentials and settings, without sending anything unless --to is given; exits with 1 if they do not work",
+  ),
+  Command.withExamples([{ command: "parlance connection test main --to me@example.com --template welcome" }]),
 )
 
 const switched = (
@@ -158,5 +206,5 @@ const remove = Command.make(
 /** `parlance connection …` */
 export const connectionCommand = Command.make("connection").pipe(
   Command.withDescription("Where deliveries leave through"),
-  Command.withSubcommands([list, set, test, pause, resume, disable, remove]),
+  Command.withSubcommands([list, set, test, dkimCommand, pause, resume, disable, remove]),
 )

@@ -1,6 +1,8 @@
 import type { Duration, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { Segment } from "../domain/Source.ts"
+import type { NotComposed } from "./Composer.ts"
+import type { Composed } from "./Email.ts"
 
 /** One rendered message that is due, addressed to one person. */
 export interface Message {
@@ -96,6 +98,8 @@ export interface Connection {
    */
   readonly send: (message: Message, giveUp?: Effect.Effect<void>) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
+  /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */
+  readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>
   /** Messages that may be under way at once. */
   readonly concurrency: number
   /** How recipient domains share them. Undefined: the platform does not let one recipient delay another. */

@@ -21,6 +21,7 @@ import { AdminRequired } from "./AdminRequired.ts"
 import { CustomEventsBody } from "./CustomEventsBody.ts"
 import { DelayGroup } from "./DelayApi.ts"
 import { DeliverBody } from "./DeliverWire.ts"
+import { DeliverabilityGroup } from "./DeliverabilityApi.ts"
 import { DeliveriesGroup, DeliveryGroup } from "./DeliveryApi.ts"
 import { finished } from "./FinishedDocument.ts"
 import { GenerateTrace } from "./GenerateTrace.ts"
@@ -463,6 +464,7 @@ const servedGroups = [
   WebhooksManagementGroup,
   StoriesGroup,
   DeliveryGroup,
+  DeliverabilityGroup,
   SuppressionsGroup,
   AccountsGroup,
   SecondFactorGroup,

@@ -195,6 +195,17 @@ export class ConnectionNotFound extends HttpApiError.Problem<ConnectionNotFound>
   ),
 ) {}
 
+/** 404: the connection has no such DKIM key. */
+export class DkimKeyNotFound extends HttpApiError.Problem<DkimKeyNotFound>()(
+  "DkimKeyNotFound",
+  declare(
+    "dkim-key-not-found",
+    404,
+    "There is no such DKIM key",
+    "The keys of a connection are listed by `parlance connection dkim list`, by their selector.",
+  ),
+) {}
+
 /** 404: the organization has no such delivery. */
 export class DeliveryNotFound extends HttpApiError.Problem<DeliveryNotFound>()(
   "DeliveryNotFound",
@@ -358,6 +369,18 @@ export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
     "Too many attempts",
     "Try again after the seconds in Retry-After. For a password: an administrator can make a link to choose a new one " +
       "(`parlance account reset`). For the admin token: check the value of ADMIN_TOKEN that you send.",
+  ),
+) {}
+
+/** 429: the organization has sent too many test messages. */
+export class TooManyTestMessages extends HttpApiError.Problem<TooManyTestMessages>()(
+  "TooManyTestMessages",
+  declare(
+    "too-many-test-messages",
+    429,
+    "Too many test messages",
+    "No test message was sent. Try again after the seconds in Retry-After. An organization can send 10 test messages in an " +
+      "hour and 30 in a day; for more, use Deliver.",
   ),
 ) {}
 

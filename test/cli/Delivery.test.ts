@@ -43,7 +43,12 @@ describe("parlance connection and deliver", () => {
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
-        const env = { ...(yield* embeddedEnvironment), OUTBOUND_ALLOW: "127.0.0.1/32" }
+        const env = {
+          ...(yield* embeddedEnvironment),
+          OUTBOUND_ALLOW: "127.0.0.1/32",
+          // Nobody answers there.
+          DNS_SERVERS: "127.0.0.1:9",
+        }
         yield* during(env, makeOrg("acme"))
         const { fails, json, text } = commands(env)
         assert.include(yield* text(["connection", "list"]), "parlance connection set")
@@ -68,6 +73,17 @@ describe("parlance connection and deliver", () => {
           yield* fails(["connection", "test", "mail"]),
           /Warning: Deliver cannot send the variant cart \/ bare/,
         )
+        const made = yield* text(["connection", "dkim", "make", "mail", "--selector", "s1"])
+        assert.include(made, "s1._domainkey.example.com")
+        assert.match(made, /Zone: {3}s1\._domainkey\.example\.com\. TXT "v=DKIM1; k=rsa; p=[^"]+" "[^"]+"/)
+        assert.include(yield* fails(["connection", "dkim", "sign", "mail", "s1"]), "DNS is not available here")
+        const signs = yield* text(["connection", "dkim", "sign", "mail", "s1", "--unchecked"])
+        assert.include(signs, "mail signs with s1 of example.com")
+        assert.isTrue((yield* json(["connection", "dkim", "list", "mail"]))[0].signing)
+        const tested = yield* fails(["connection", "test", "mail", "--to", "ada@example.com"])
+        assert.match(tested, /It does not work.*\nunknown {2}spf: .*DNS is not available here/)
+        assert.include(yield* fails(["connection", "test", "mail", "--template", "cart"]), "need --to")
+        assert.include(yield* text(["connection", "dkim", "remove", "mail", "s1"]), "Removed the key s1")
         yield* text(["connection", "remove", "mail"])
         assert.include(yield* text(["connection", "pause", "main"]), "resume")
         assert.isTrue((yield* json(["connection", "list"]))[0].paused)

@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
-import { Composer } from "../Composer.ts"
+import { Composer, NotComposed } from "../Composer.ts"
 import { DkimSigning } from "../dkim/DkimSigning.ts"
 import { type Composed, type Email, validateAddress } from "../Email.ts"
 import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
@@ -170,9 +170,8 @@ export const make = (
 ): Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer> =>
   Effect.gen(function* () {
     const guard = yield* AddressGuard
-    const composeSigned = yield* (yield* Composer).forConnection
+    const compose = yield* (yield* Composer).forConnection
     const dkim = yield* DkimSigning
-    const compose = (email: Email) => composeSigned({ ...email, dkim })
     const { connections = 5, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
     const turns = yield* Semaphore.make(connections)
@@ -273,19 +272,24 @@ export const make = (
       )
     }
 
+    const composeMessage = (message: Message) => {
+      const email = emailOf(settings, message)
+      return Result.isFailure(email)
+        ? Effect.fail(new NotComposed({ final: true, reason: `The message ${email.failure}` }))
+        : compose({ ...email.success, dkim })
+    }
+
     return {
-      send: (message, giveUp = Effect.never) => {
-        const email = emailOf(settings, message)
-        if (Result.isFailure(email)) return Effect.succeed(unfit(`The message ${email.failure}`))
-        return Effect.matchEffect(compose(email.success), {
+      compose: composeMessage,
+      send: (message, giveUp = Effect.never) =>
+        Effect.matchEffect(composeMessage(message), {
           onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
               sent(mail, giveUp),
               (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
             ),
-        })
-      },
+        }),
       test: Effect.matchEffect(line, {
         onFailure: (fault) => {
           const sorted = sortFault(fault, secrets)

@@ -79,6 +79,12 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
       hint: "For all templates, in place of an address above. Without it, templates choose.",
       further: true,
     },
+    sender_id: {
+      label: "Sender id in Feedback-ID",
+      hint:
+        "5 to 15 characters, by which Gmail's Postmaster Tools group complaints. Made from the organization unless set.",
+      further: true,
+    },
     client_name: { label: "Own name (EHLO)", hint: "How this service names itself to the server.", further: true },
     connections: { label: "Sessions at once", hint: "1 to 20; 5 unless set.", further: true },
     domain_share: {

@@ -372,6 +372,21 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 </dl>
               </Card>
             )}
+          {setup.platform === "smtp"
+            ? (
+              <Card title="Receivers">
+                <div class="stack">
+                  <p>
+                    Sign messages with DKIM, and send a test message that shows what receivers miss: records in DNS, an
+                    unsubscribe header, plain text.
+                  </p>
+                  <div class="buttons">
+                    <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
+                  </div>
+                </div>
+              </Card>
+            )
+            : null}
           {can("deleteConnection")
             ? (
               <Card title="Remove">

@@ -21,6 +21,7 @@ import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
 import * as ConnectionPages from "./ConnectionPages.tsx"
+import * as ReceiverPages from "./ReceiverPages.tsx"
 import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
 import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
@@ -335,4 +336,4 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   ])
 }))
 
-export const layer = Layer.mergeAll(pages, ConnectionPages.layer, MessageFrame.layer)
+export const layer = Layer.mergeAll(pages, ConnectionPages.layer, ReceiverPages.layer, MessageFrame.layer)

@@ -1,0 +1,14 @@
+import { zoneLineOf } from "../delivery/dkim/DkimKey.ts"
+import type { TestMessageResult } from "../http/DeliverabilityApi.ts"
+
+const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown: "unknown " } as const
+
+/** The result of a test message for people: what the server said, and a line for each finding. */
+export const testMessageText = ({ detail, findings, ok }: TestMessageResult): string =>
+  [
+    `${ok ? "It works" : "It does not work"}: ${detail}`,
+    ...findings.flatMap(({ check, detail, record, status }) => [
+      `${marks[status]} ${check}: ${detail}`,
+      ...(record === null ? [] : [`          ${zoneLineOf(record)}`]),
+    ]),
+  ].join("\n")

@@ -1,0 +1,383 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { DkimKeys, type DkimKeyView } from "../../../delivery/dkim/DkimKeys.ts"
+import type { DnsRecord } from "../../../delivery/dkim/DkimKey.ts"
+import { Connections } from "../../../delivery/Connections.ts"
+import type { Check, Finding } from "../../../delivery/receivers/Findings.ts"
+import { type TestMessageResult, TestMessages } from "../../../delivery/receivers/TestMessages.ts"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { isStorable } from "../../../domain/Attributes.ts"
+import { Views } from "../../../templates/Views.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Field, SelectField } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+
+const checkNames: { readonly [check in Check]: string } = {
+  spf: "SPF",
+  dkim: "DKIM",
+  dmarc: "DMARC",
+  alignment: "Alignment",
+  unsubscribe: "Unsubscribe header",
+  "plain-text": "Plain text",
+  encryption: "Encryption",
+}
+
+const badgeKinds = { ok: "good", missing: "warn", wrong: "bad", unknown: "plain" } as const
+
+const labels = {
+  to: "Send to",
+  template_id: "Content",
+  domain: "Domain",
+  selector: "Selector",
+  private_key: "Private key",
+}
+
+/** Templates that a test message can show. */
+const maxTemplates = 200
+
+const RecordFacts = ({ record }: { readonly record: DnsRecord }) => (
+  <dl class="facts">
+    <dt>Name</dt>
+    <dd>
+      <code>{record.name}</code>
+    </dd>
+    <dt>Type</dt>
+    <dd>{record.type}</dd>
+    <dt>Value</dt>
+    <dd>
+      <code>{record.value}</code>
+    </dd>
+  </dl>
+)
+
+const FindingCell = ({ finding: { detail, record } }: { readonly finding: Finding }) => (
+  <div class="stack">
+    <p>{detail}</p>
+    {record === null ? null : <RecordFacts record={record} />}
+  </div>
+)
+
+const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
+  <>
+    <Note kind={result.ok ? "good" : "bad"} live>
+      <b>{result.ok ? "The test message was sent." : "The test message was not sent."}</b> {result.detail}
+    </Note>
+    <Card kind="flush">
+      <Table
+        caption="What receivers look at"
+        headings={["Check", "Result", "Details"]}
+        rows={result.findings.map((finding) => [
+          checkNames[finding.check],
+          <Badge kind={badgeKinds[finding.status]}>{finding.status}</Badge>,
+          <FindingCell finding={finding} />,
+        ])}
+      />
+    </Card>
+  </>
+)
+
+const KeyState = ({ signing }: { readonly signing: boolean }) =>
+  signing ? <Badge kind="good">signing</Badge> : <Badge>not signing</Badge>
+
+/** A key with its record and, for those who may change it, its buttons. */
+const KeyCard = ({ at, csrf, dkimKey, mayChange }: {
+  readonly dkimKey: DkimKeyView
+  readonly at: string
+  readonly csrf: string
+  readonly mayChange: boolean
+}) => {
+  const { bits, domain, isSigning, record, selector } = dkimKey
+  return (
+    <Card title={`DKIM key ${selector}`} lead={`RSA with ${bits} bits for ${domain}`}>
+      <div class="stack">
+        <div>
+          <KeyState signing={isSigning} />
+        </div>
+        <RecordFacts record={record} />
+        {mayChange
+          ? (
+            <div class="buttons">
+              <Form action={`${at}/dkim/${selector}`} csrf={csrf} inline>
+                <input type="hidden" name="signing" value={isSigning ? "no" : "yes"} />
+                <Submit
+                  kind={isSigning ? "plain" : "primary"}
+                  label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+                >
+                  {isSigning ? "Stop signing" : "Sign with this key"}
+                </Submit>
+              </Form>
+              {isSigning ? null : (
+                <Form action={`${at}/dkim/${selector}`} csrf={csrf} inline>
+                  <input type="hidden" name="signing" value="yes" />
+                  <input type="hidden" name="unchecked" value="yes" />
+                  <Submit kind="plain" label={`Sign without a look-up: ${selector}`}>
+                    Sign without a look-up
+                  </Submit>
+                </Form>
+              )}
+              <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
+            </div>
+          )
+          : null}
+      </div>
+    </Card>
+  )
+}
+
+const pathOf = ({ org }: Visit, name: string) => `/console/o/${org.slug}/connections/${name}/receivers`
+
+const named = ({ params }: Visit, name: "connection" | "selector") => {
+  const text = params[name] ?? ""
+  return isStorable(text) ? text : ""
+}
+
+/** What receivers see of a connection: its signatures, and a test message with what was found. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const connections = yield* Connections
+  const keys = yield* DkimKeys
+  const tests = yield* TestMessages
+  const views = yield* Views
+
+  const TestForm = ({ at, faults, sent, visit }: {
+    readonly visit: Visit
+    readonly at: string
+    readonly sent: Fields
+    readonly faults: ReadonlyArray<Fault>
+  }) => {
+    const templates = [...views.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
+    return (
+      <Card title="Test message" lead="A real message, with a look at what receivers look at. It counts in no result.">
+        <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
+          <Field
+            name="to"
+            label={labels.to}
+            type="email"
+            value={sent["to"] ?? visit.session.account.email}
+            faults={faults}
+            hint="10 messages in an hour and 30 in a day. Addresses on the suppression list get none."
+          />
+          <SelectField
+            name="template_id"
+            label={labels.template_id}
+            value={sent["template_id"] ?? ""}
+            faults={faults}
+            hint="The first variant of a template that is switched on, without values for its placeholders."
+            options={[
+              ["", "A short text about the test"],
+              ...templates.slice(0, maxTemplates).map(({ id }) =>
+                [id, id] as const
+              ),
+            ]}
+          />
+          <div>
+            <Submit>Send test message</Submit>
+          </div>
+        </Form>
+      </Card>
+    )
+  }
+
+  const NewKey = ({ at, faults, sent, visit }: {
+    readonly visit: Visit
+    readonly at: string
+    readonly sent: Fields
+    readonly faults: ReadonlyArray<Fault>
+  }) => (
+    <Card
+      title="New DKIM key"
+      lead="With a signature, receivers can tell that a message is yours. The key signs once its record is published."
+    >
+      <Form action={`${at}/dkim`} csrf={visit.session.csrfToken}>
+        <Field
+          name="domain"
+          label={`${labels.domain} (optional)`}
+          required={false}
+          value={sent["domain"] ?? ""}
+          faults={faults}
+          hint="The domain of the sender unless set."
+        />
+        <Field
+          name="selector"
+          label={`${labels.selector} (optional)`}
+          required={false}
+          value={sent["selector"] ?? ""}
+          faults={faults}
+          hint="The name of the key below the domain. One is chosen unless set."
+        />
+        <Field
+          name="private_key"
+          type="password"
+          autocomplete="new-password"
+          label={`${labels.private_key} (optional)`}
+          required={false}
+          faults={faults}
+          hint="RSA in PEM form, to import a key. It is stored encrypted and never shown again. A new key is made unless set."
+        />
+        <div>
+          <Submit>Make key</Submit>
+        </div>
+      </Form>
+    </Card>
+  )
+
+  const show = Effect.fnUntraced(function* (
+    visit: Visit,
+    sent: Fields = {},
+    faults: ReadonlyArray<Fault> = [],
+    result?: TestMessageResult,
+  ) {
+    const { can, org, session } = visit
+    const { name, platform } = yield* connections.get(org.slug, named(visit, "connection"))
+    const at = pathOf(visit, name)
+    const all = yield* keys.list(org.slug, name)
+    const head = (
+      <PageHead
+        title="Receivers"
+        back={{ href: `/console/o/${org.slug}/connections/${name}`, label: name }}
+        lead="Signatures of this connection, and what receivers miss in its messages."
+      />
+    )
+    if (platform !== "smtp") {
+      return {
+        title: "Receivers",
+        body: (
+          <>
+            {head}
+            <Note>
+              The platform of this connection composes and signs messages itself. Only SMTP connections do that here.
+            </Note>
+          </>
+        ),
+      }
+    }
+    return {
+      title: "Receivers",
+      body: (
+        <>
+          {head}
+          <ErrorSummary faults={faults} labels={labels} />
+          {result === undefined ? null : <TestResult result={result} />}
+          {can("sendTestMessage") ? <TestForm visit={visit} at={at} sent={sent} faults={faults} /> : null}
+          {all.map((one) => (
+            <KeyCard dkimKey={one} at={at} csrf={session.csrfToken} mayChange={can("updateDkimKey")} />
+          ))}
+          {all.length === 0 ? <Note>This connection has no DKIM key: it does not sign messages.</Note> : null}
+          {can("createDkimKey") ? <NewKey visit={visit} at={at} sent={sent} faults={faults} /> : null}
+        </>
+      ),
+    }
+  })
+
+  const given = (sent: Fields, name: string) => {
+    const text = (sent[name] ?? "").trim()
+    return text === "" ? {} : { [name]: text }
+  }
+
+  yield* router.addAll([
+    page("/console/o/:org/connections/:connection/receivers", "listDkimKeys", (visit) => show(visit)),
+    action(
+      "/console/o/:org/connections/:connection/receivers/test-message",
+      "sendTestMessage",
+      Effect.fnUntraced(function* (visit, sent) {
+        const result = yield* tests.send(visit.org.slug, named(visit, "connection"), {
+          to: (sent["to"] ?? "").trim(),
+          ...given(sent, "template_id"),
+        }).pipe(
+          Effect.catchTags({
+            TestRecipientSuppressed: ({ message }) =>
+              new InvalidInput({ faults: [{ pointer: "/to", detail: message }] }),
+            TooManyTestMessages: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
+            NotRendered: ({ faults }) =>
+              new InvalidInput({
+                faults: faults.map(({ detail, variable }) => ({
+                  pointer: "/template_id",
+                  detail: `${variable}: ${detail}`,
+                })),
+              }),
+          }),
+        )
+        return yield* show(visit, sent, [], result)
+      }),
+      show,
+    ),
+    action(
+      "/console/o/:org/connections/:connection/receivers/dkim",
+      "createDkimKey",
+      Effect.fnUntraced(function* (visit, sent) {
+        const name = named(visit, "connection")
+        const input = { ...given(sent, "domain"), ...given(sent, "selector"), ...given(sent, "private_key") }
+        yield* keys.add(visit.org.slug, name, input)
+        return { to: pathOf(visit, name), done: "dkim-key-added" }
+      }),
+      show,
+    ),
+    action(
+      "/console/o/:org/connections/:connection/receivers/dkim/:selector",
+      "updateDkimKey",
+      Effect.fnUntraced(function* (visit, sent) {
+        const name = named(visit, "connection")
+        const signing = sent["signing"] === "yes"
+        yield* keys.change(visit.org.slug, name, named(visit, "selector"), {
+          signing,
+          unchecked: sent["unchecked"] === "yes",
+        }).pipe(
+          Effect.catchTag("DkimKeyNotPublished", ({ detail }) =>
+            new InvalidInput({
+              faults: [{
+                pointer: "",
+                detail: `${detail} Nothing was changed. Publish the record, and try again when name servers have it.`,
+              }],
+            })),
+        )
+        return { to: pathOf(visit, name), done: signing ? "dkim-key-signing" : "dkim-key-stopped" }
+      }),
+      show,
+    ),
+    page(
+      "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
+      "deleteDkimKey",
+      Effect.fnUntraced(function* (visit) {
+        const { name } = yield* connections.get(visit.org.slug, named(visit, "connection"))
+        const selector = named(visit, "selector")
+        const at = pathOf(visit, name)
+        return {
+          title: `Remove ${selector}`,
+          body: (
+            <>
+              <PageHead title={`Remove the DKIM key ${selector}?`} back={{ href: at, label: "Receivers" }} />
+              <Confirm
+                action={`${at}/dkim/${encodeURIComponent(selector)}/remove`}
+                csrf={visit.session.csrfToken}
+                back={at}
+                button="Remove the key"
+              >
+                <p>
+                  The private key is deleted, and a connection that signs with it sends unsigned. Leave the record in
+                  DNS for some days, for messages that are under way.
+                </p>
+              </Confirm>
+            </>
+          ),
+        }
+      }),
+    ),
+    action(
+      "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
+      "deleteDkimKey",
+      Effect.fnUntraced(function* (visit) {
+        const name = named(visit, "connection")
+        yield* keys.remove(visit.org.slug, name, named(visit, "selector"))
+        return { to: pathOf(visit, name), done: "dkim-key-removed" }
+      }),
+    ),
+  ])
+}))

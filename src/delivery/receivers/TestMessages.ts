@@ -1,0 +1,308 @@
+import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { domainToASCII } from "node:url"
+import type { NotRendered } from "../../decisions/Outcome.ts"
+import { Previews } from "../../decisions/Previews.ts"
+import {
+  type ChecksBusy,
+  type ConnectionNotFound,
+  type Fault,
+  InvalidInput,
+  TemplateNotFound,
+  type VariantNotFound,
+} from "../../domain/Errors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { reasonTexts, suppressionFor, SuppressionReason } from "../../suppressions/Suppression.ts"
+import { Suppressions } from "../../suppressions/Suppressions.ts"
+import { Views } from "../../templates/Views.ts"
+import { Tracking } from "../../tracking/Tracking.ts"
+import type { Connection, Message, SendResult, TestResult } from "../Connection.ts"
+import { Connections, type ConnectionSetup } from "../Connections.ts"
+import { DkimKeys, senderDomainOf } from "../dkim/DkimKeys.ts"
+import { type Composed, validateAddress } from "../Email.ts"
+import { DnsRecords } from "./DnsRecords.ts"
+import { type Finding, findingsOf } from "./Findings.ts"
+
+/** A test message to send. */
+export const TestMessageAsk = Schema.Struct({
+  /** The address to send it to. */
+  to: Schema.String,
+  /** A template whose content to send. Default: a short text about the test. */
+  template_id: Schema.optionalKey(Schema.String),
+  /** One of its variants. Default: the first one by id that is switched on. */
+  copy_id: Schema.optionalKey(Schema.String),
+  /** Values for its placeholders. Default `{}`. */
+  fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+})
+export type TestMessageAsk = typeof TestMessageAsk.Type
+
+/** The result of a test message. */
+export interface TestMessageResult extends TestResult {
+  /** The Message-ID of the message that was sent, without angle brackets; null where none was. */
+  readonly messageId: string | null
+  readonly findings: ReadonlyArray<Finding>
+}
+
+/** The address is on the suppression list; nothing was sent. */
+export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSuppressed>()("TestRecipientSuppressed", {
+  reason: SuppressionReason,
+  suppressedAt: Schema.Date,
+}) {
+  override get message() {
+    return `The recipient ${reasonTexts[this.reason]} on ${
+      this.suppressedAt.toISOString().slice(0, 10)
+    }. No test message ` +
+      "was sent. Choose another address, or remove this one from the suppression list."
+  }
+}
+
+/** Test messages of an organization in any hour, and in any day. */
+export const limits = { hour: 10, day: 30 } as const
+
+/** The organization has sent too many test messages; nothing was sent. */
+export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>()("TooManyTestMessages", {
+  retryAfterSeconds: Schema.Int,
+}) {
+  override get message() {
+    const minutes = Math.ceil(this.retryAfterSeconds / 60)
+    return `An organization can send ${limits.hour} test messages in an hour and ${limits.day} in a day. No test message ` +
+      `was sent. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`
+  }
+}
+
+/** How long composing and the mail server may take. */
+const patience = Duration.seconds(35)
+
+/** Most parent domains that are asked for a DMARC policy. */
+const maxParents = 8
+
+const ownContent = (org: string, connection: string): Pick<Message, "formats" | "vars"> => ({
+  vars: {
+    subject: `Test message of the connection ${connection}`,
+    body: `<p>This is a test message of the connection <b>${connection}</b> of the organization <b>${org}</b>.</p>` +
+      "<p>An administrator sent it to see what receivers think of its messages. No answer is needed.</p>",
+  },
+  formats: { subject: "text", body: "html" },
+})
+
+/** Domains to ask for a DMARC policy: the sender's and its parents, without the top level. */
+const policyDomains = (domain: string): ReadonlyArray<string> => {
+  const labels = domain.split(".")
+  return labels.slice(0, -1).map((_, at) => labels.slice(at).join(".")).slice(0, maxParents)
+}
+
+const resultOf = (result: SendResult, to: string): TestResult & { readonly messageId: string | null } => {
+  switch (result._tag) {
+    case "accepted":
+      return {
+        ok: true,
+        detail: `The mail server accepted a test message to ${to}. Look whether it arrives, and in which folder.`,
+        messageId: result.messageId ?? null,
+      }
+    case "slow-down":
+    case "retry":
+    case "refused":
+    case "unfit":
+    case "broken":
+      return { ok: false, detail: result.reason, messageId: null }
+  }
+}
+
+interface Attempt {
+  readonly result: TestResult & { readonly messageId: string | null }
+  readonly mail: Composed | undefined
+}
+
+const notSent = (detail: string, mail?: Composed): Attempt => ({ result: { ok: false, detail, messageId: null }, mail })
+
+/** Composes and sends a message. Returns it as it was sent, where it could be composed. */
+const attemptOf = (connection: Connection, message: Message): Effect.Effect<Attempt> => {
+  if (connection.compose === undefined) return Effect.succeed(notSent("The platform composes messages itself"))
+  return Effect.matchEffect(connection.compose(message), {
+    onFailure: ({ reason }) => Effect.succeed(notSent(reason)),
+    onSuccess: (mail) =>
+      Effect.map(connection.send(message), (result) => ({ result: resultOf(result, message.email), mail })),
+  })
+}
+
+/**
+ * Real messages to an address of choice, which show whether a connection works and what receivers will miss in its messages.
+ * They belong to no delivery and no decision, so nothing is learned from them and no result counts them. They do not count
+ * for the ceiling of a second either; their number is limited instead.
+ */
+export class TestMessages extends Context.Service<TestMessages, {
+  /** Sends a test message through a connection that may be paused or disabled. An attempt that fails counts as well. */
+  readonly send: (
+    org: OrgSlug,
+    connection: string,
+    ask: TestMessageAsk,
+  ) => Effect.Effect<
+    TestMessageResult,
+    | ConnectionNotFound
+    | InvalidInput
+    | TemplateNotFound
+    | VariantNotFound
+    | NotRendered
+    | ChecksBusy
+    | TestRecipientSuppressed
+    | TooManyTestMessages
+  >
+}>()("parlance/delivery/receivers/TestMessages") {
+  static readonly layer = Layer.effect(
+    TestMessages,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const connections = yield* Connections
+      const dkimKeys = yield* DkimKeys
+      const dns = yield* DnsRecords
+      const previews = yield* Previews
+      const suppressions = yield* Suppressions
+      const tracking = yield* Tracking
+      const views = yield* Views
+
+      /** Counts a message before it is sent, or fails. Messages of all nodes take turns. */
+      const reserve = (org: OrgSlug, id: string) =>
+        sql.withTransaction(Effect.gen(function* () {
+          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          yield* sql`
+            DELETE FROM test_messages t WHERE t.org_slug = ${org} AND t.sent_at <= now() - interval '1 day'`
+          // Ages in seconds, the youngest first.
+          const ages = (yield* sql<{ age: number }>`
+            SELECT extract(epoch FROM now() - t.sent_at)::float8 AS age FROM test_messages t
+            WHERE t.org_slug = ${org} ORDER BY t.sent_at DESC`).map(({ age }) => age)
+          const wait = Math.max(
+            3_600 - (ages[limits.hour - 1] ?? 3_600),
+            86_400 - (ages[limits.day - 1] ?? 86_400),
+          )
+          if (wait > 0) return yield* new TooManyTestMessages({ retryAfterSeconds: Math.ceil(wait) })
+          yield* sql`INSERT INTO test_messages (id, org_slug, sent_at) VALUES (${id}, ${org}, now())`
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
+
+      const checkRecipient = Effect.fnUntraced(function* (org: OrgSlug, to: string) {
+        const found = suppressionFor(yield* suppressions.find(org, to), false)
+        if (found !== undefined) {
+          return yield* new TestRecipientSuppressed({ reason: found.reason, suppressedAt: found.suppressedAt })
+        }
+      })
+
+      const contentOf = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        connection: string,
+        { copy_id, fields = {}, template_id }: TestMessageAsk,
+        unsubscribeUrl: string,
+      ): Effect.fn.Return<
+        Pick<Message, "copyId" | "formats" | "templateId" | "vars">,
+        TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy
+      > {
+        if (template_id === undefined) {
+          return { ...ownContent(org, connection), templateId: "parlance-test", copyId: "test" }
+        }
+        const view = views.template(org, template_id)
+        if (view === undefined) return yield* new TemplateNotFound({ id: template_id })
+        const copyId = copy_id ?? view.variants.find(({ active }) => active)?.id
+        if (copyId === undefined) {
+          return yield* new InvalidInput({
+            faults: [{ pointer: "/template_id", detail: "has no variant that is switched on: name one in `copy_id`" }],
+          })
+        }
+        const { vars = {} } = yield* previews.preview(org, template_id, {
+          vars: undefined,
+          formats: undefined,
+          copyId,
+          fields: { unsubscribe_url: unsubscribeUrl, ...fields },
+          attrs: new Map(),
+        })
+        return { templateId: template_id, copyId, vars, formats: view.variantsById.get(copyId as never)?.formats ?? {} }
+      })
+
+      const messageOf = Effect.fnUntraced(function* (org: OrgSlug, connection: string, ask: TestMessageAsk) {
+        const id = SecureRandom.uuidV7Unsafe()
+        const url = (yield* Effect.orDie(tracking.unsubscribeUrls(org)))(id)
+        const content = yield* contentOf(org, connection, ask, url)
+        const view = views.template(org, content.templateId)
+        return {
+          ...content,
+          id,
+          org,
+          email: ask.to,
+          unsubscribe: { url, isListed: view?.listUnsubscribe ?? false },
+          isTransactional: view?.ignoresUnsubscribes ?? false,
+          attempt: 1,
+          queuedAt: clock.currentTimeMillisUnsafe(),
+        } satisfies Message
+      })
+
+      /** The first policy from the domain upwards, and the domains without one before it. */
+      const lookUpPolicy = Effect.fnUntraced(function* (domain: string) {
+        const answers = []
+        for (const one of policyDomains(domain)) {
+          const answer = yield* dns.txt(`_dmarc.${one}`)
+          answers.push({ domain: one, answer })
+          if (answer._tag === "unavailable") break
+          if (answer._tag === "found" && answer.texts.some((text) => /^\s*v\s*=\s*dmarc1/i.test(text))) break
+        }
+        return answers
+      })
+
+      const lookUp = Effect.fnUntraced(
+        function* (org: OrgSlug, { name, settings }: ConnectionSetup, returnDomain: string) {
+          const fromDomain = senderDomainOf(settings)
+          const keys = yield* dkimKeys.list(org, name)
+          const key = keys.find(({ isSigning }) => isSigning)
+          const { dmarc, published, spf } = yield* Effect.all({
+            spf: dns.txt(returnDomain),
+            dmarc: lookUpPolicy(fromDomain),
+            published: key === undefined ? Effect.succeed(undefined) : dkimKeys.check(key),
+          }, { concurrency: "unbounded" })
+          const signing = key === undefined || published === undefined ? undefined : { key, published }
+          return { fromDomain, returnDomain, spf, dmarc, signing, idle: keys.find(({ isSigning }) => !isSigning) }
+        },
+      )
+
+      const attempt = (org: OrgSlug, name: string, message: Message) =>
+        connections.open(org, name).pipe(
+          Effect.flatMap((connection) => attemptOf(connection, message)),
+          Effect.scoped,
+          Effect.timeoutOrElse({
+            duration: patience,
+            orElse: () => Effect.succeed(notSent(`The mail server did not answer within ${Duration.format(patience)}`)),
+          }),
+          Effect.catchTag("NotOpened", ({ reason }) => Effect.succeed(notSent(reason))),
+        )
+
+      const send = Effect.fn("TestMessages.send")(function* (org: OrgSlug, connection: string, ask: TestMessageAsk) {
+        const setup = yield* connections.get(org, connection)
+        const address = validateAddress(ask.to)
+        const faults: ReadonlyArray<Fault> = [
+          ...(setup.platform === "smtp" ? [] : [{
+            pointer: "connection",
+            detail: `is of the platform ${setup.platform}: only SMTP connections send test messages`,
+          }]),
+          ...(address === undefined ? [] : [{ pointer: "/to", detail: address }]),
+          ...(ask.copy_id !== undefined && ask.template_id === undefined
+            ? [{ pointer: "/template_id", detail: "is required with `copy_id`" }]
+            : []),
+        ]
+        if (faults.length > 0) return yield* new InvalidInput({ faults })
+        yield* checkRecipient(org, ask.to)
+        const message = yield* messageOf(org, connection, ask)
+        yield* reserve(org, message.id)
+        const { mail, result } = yield* attempt(org, connection, message)
+        const fromDomain = senderDomainOf(setup.settings)
+        const returnPath = mail?.from ?? `a@${fromDomain}`
+        const facts = yield* lookUp(org, setup, domainToASCII(returnPath.slice(returnPath.lastIndexOf("@") + 1)))
+        const findings = findingsOf({
+          ...facts,
+          mail,
+          isTransactional: message.isTransactional,
+          isEncrypted: setup.settings["tls"] !== "none",
+        })
+        return { ...result, findings } satisfies TestMessageResult
+      })
+
+      return TestMessages.of({ send })
+    }),
+  )
+}

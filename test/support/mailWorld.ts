@@ -1,0 +1,29 @@
+import { Effect } from "effect"
+import { startDns } from "./dnsServer.ts"
+import { certificate } from "./platformServers/Certificate.ts"
+import { startSmtp } from "./platformServers/SmtpReceiver.ts"
+import { startInProcess } from "./service.ts"
+import { temporaryEnvironment } from "./stores.ts"
+
+/** A service with a mail server and a name server of its own, all on this machine. */
+export const mailWorld = Effect.gen(function* () {
+  const mail = yield* Effect.acquireRelease(
+    Effect.promise(() => startSmtp()),
+    (server) => Effect.promise(server.close),
+  )
+  const dns = yield* Effect.acquireRelease(
+    Effect.promise(() => startDns()),
+    (server) => Effect.promise(server.close),
+  )
+  const service = yield* startInProcess(temporaryEnvironment, {
+    SECRET_KEY: "5e".repeat(32),
+    OUTBOUND_ALLOW: "127.0.0.1/32",
+    DNS_SERVERS: dns.address,
+  })
+  /** An SMTP connection to the mail server, with the sender `news@DOMAIN`. */
+  const connection = (domain: string) => ({
+    platform: "smtp",
+    settings: { host: "localhost", port: mail.port, ca: certificate, from: `news@${domain}` },
+  })
+  return { service, mail, dns, connection }
+})
