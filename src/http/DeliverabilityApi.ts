@@ -5,7 +5,7 @@ import { TestMessageAsk } from "../delivery/receivers/TestMessages.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 import * as Problems from "./Problems.ts"
 
-// The part of the management API for signatures, and for what receivers think of messages.
+// The part of the management API for signatures and test messages.
 
 const path = { org: Schema.String, connection: Schema.String }
 const keyPath = { ...path, selector: Schema.String }
@@ -32,13 +32,13 @@ export const DkimKey = Schema.Struct({
 })
 export type DkimKey = typeof DkimKey.Type
 
-/** One thing that receivers look at. */
+/** One check that receivers make. */
 export const Finding = Schema.Struct({
   check: Schema.Literals(["spf", "dkim", "dmarc", "alignment", "unsubscribe", "plain-text", "encryption"]),
   status: Schema.Literals(["ok", "missing", "wrong", "unknown"]).annotate({
     description: "`unknown` where this service cannot tell, for example because DNS is not available",
   }),
-  detail: Schema.String.annotate({ description: "What was found and what to do, for people" }),
+  detail: Schema.String.annotate({ description: "The finding and its remedy, in sentences" }),
   record: Schema.NullOr(Record).annotate({ description: "The DNS record to publish; null where there is none" }),
 })
 
@@ -107,7 +107,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       ],
     }).annotate(OpenApi.Summary, "Sends a test message").annotate(
       OpenApi.Description,
-      "Sends a real message through an SMTP connection to `to`, and looks at what receivers look at: SPF, DKIM and DMARC " +
+      "Sends a real message through an SMTP connection to `to`, and makes the checks that receivers make: SPF, DKIM and DMARC " +
         "records, alignment with the sender's domain, List-Unsubscribe, the plain-text part, and encryption. `template_id` " +
         "sends the content of a template (`copy_id`: of one variant), rendered with `fields`. The message counts in no " +
         "result. 10 in an hour and 30 in a day for an organization; addresses on the suppression list are refused.",

@@ -4,7 +4,7 @@ import type { SecretBox } from "../../auth/SecretBox.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import type { DkimSigner } from "./DkimSignature.ts"
 
-/** What the private key of a selector is sealed for: it cannot be used in another place. */
+/** The purpose that binds a sealed private key to its selector, so that it cannot be used in another place. */
 export const purposeOf = (org: string, connection: string, selector: string): string =>
   `dkim ${org}/${connection}/${selector}`
 

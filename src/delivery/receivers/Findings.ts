@@ -5,21 +5,21 @@ import type { Composed } from "../Email.ts"
 import type { Answer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
 
-/** What a receiver looks at. */
+/** A check that receivers make. */
 export type Check = "spf" | "dkim" | "dmarc" | "alignment" | "unsubscribe" | "plain-text" | "encryption"
 
-/** One thing that receivers look at, and whether a message has it. */
+/** The result of a check. */
 export interface Finding {
   readonly check: Check
   /** `unknown`: this service cannot tell, for example because DNS is not available. */
   readonly status: "ok" | "missing" | "wrong" | "unknown"
-  /** A few sentences for people: what was found, and what to do. */
+  /** The finding and its remedy, in a few sentences. */
   readonly detail: string
   /** The DNS record to publish; null where there is nothing to publish. */
   readonly record: DnsRecord | null
 }
 
-/** What findings are made from. */
+/** The facts that findings are made from. */
 export interface Facts {
   /** The domain of the sender's address, ASCII. */
   readonly fromDomain: string
@@ -249,7 +249,7 @@ const contentFindings = ({ isTransactional, mail }: Facts): ReadonlyArray<Findin
   ]
 }
 
-/** What receivers look at in messages of a connection, in the order in which it is shown. */
+/** Makes all checks, in the order in which they are shown. */
 export const findingsOf = (facts: Facts): ReadonlyArray<Finding> => [
   spfFinding(facts),
   dkimFinding(facts),

@@ -127,7 +127,7 @@ const attemptOf = (connection: Connection, message: Message): Effect.Effect<Atte
 }
 
 /**
- * Real messages to an address of choice, which show whether a connection works and what receivers will miss in its messages.
+ * Real messages to an address of choice, which show whether a connection works and which checks of receivers it fails.
  * They belong to no delivery and no decision, so nothing is learned from them and no result counts them. They do not count
  * for the ceiling of a second either; their number is limited instead.
  */

@@ -72,7 +72,7 @@ const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
     </Note>
     <Card kind="flush">
       <Table
-        caption="What receivers look at"
+        caption="Checks by receivers"
         headings={["Check", "Result", "Details"]}
         rows={result.findings.map((finding) => [
           checkNames[finding.check],
@@ -139,7 +139,7 @@ const named = ({ params }: Visit, name: "connection" | "selector") => {
   return isStorable(text) ? text : ""
 }
 
-/** What receivers see of a connection: its signatures, and a test message with what was found. */
+/** The page of a connection with its signatures, and with a test message and its findings. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const connections = yield* Connections
@@ -155,7 +155,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   }) => {
     const templates = [...views.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
     return (
-      <Card title="Test message" lead="A real message, with a look at what receivers look at. It counts in no result.">
+      <Card title="Test message" lead="A real message, with the checks that receivers make. It counts in no result.">
         <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
           <Field
             name="to"
@@ -243,7 +243,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       <PageHead
         title="Receivers"
         back={{ href: `/console/o/${org.slug}/connections/${name}`, label: name }}
-        lead="Signatures of this connection, and what receivers miss in its messages."
+        lead="Signatures of this connection, and test messages with the checks that receivers make."
       />
     )
     if (platform !== "smtp") {
