@@ -101,6 +101,7 @@ const resultOf = (result: SendResult, to: string): TestResult & { readonly messa
         messageId: result.messageId ?? null,
       }
     case "slow-down":
+    case "yielded":
     case "retry":
     case "refused":
     case "unfit":
