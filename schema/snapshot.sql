@@ -90,6 +90,28 @@ CREATE TABLE bandit_states (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE bulk_actions (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  kind text NOT NULL,
+  filter json NOT NULL,
+  requested_by text NOT NULL,
+  requested_at timestamp with time zone NOT NULL,
+  idempotency_key text,
+  digest text,
+  state text NOT NULL,
+  matched bigint NOT NULL,
+  changed bigint NOT NULL DEFAULT 0,
+  position text NOT NULL DEFAULT ''::text,
+  attempts integer NOT NULL DEFAULT 0,
+  reason text,
+  worked_at timestamp with time zone NOT NULL,
+  finished_at timestamp with time zone,
+  PRIMARY KEY (org_slug, id)
+);
+CREATE UNIQUE INDEX bulk_actions_by_key ON public.bulk_actions USING btree (org_slug, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX bulk_actions_running ON public.bulk_actions USING btree (worked_at) WHERE (state = 'running'::text);
+
 CREATE TABLE cluster_nodes (
   address text NOT NULL,
   session text NOT NULL,

@@ -25,6 +25,7 @@ import { Settling } from "./delay/Settling.ts"
 import { AddressGuard } from "./delivery/AddressGuard.ts"
 import { Composer } from "./delivery/Composer.ts"
 import { Connections } from "./delivery/Connections.ts"
+import { BulkActions } from "./delivery/BulkActions.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
 import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
 import { DeliveryRates } from "./delivery/DeliveryRates.ts"
@@ -131,7 +132,7 @@ const layerLearning = (layerActors: LayerActors) =>
 const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => AddressGuard.layer(outboundAllow)))
 
 /** What is sent: the queue, and the ways out of it. */
-const layerDelivery = Layer.mergeAll(Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
+const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
   Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
   Layer.provideMerge(DkimKeys.layer),
@@ -223,6 +224,7 @@ export const layerJobs = Layer.mergeAll(
   Expired.layerRunning,
   Dispatcher.layer,
   DeliveryRates.layerRunning,
+  BulkActions.layerRunning,
   Settling.layerRunning,
   Retention.layerRunning,
   Erasures.layerRunning,

@@ -3,13 +3,12 @@ import { SqlClient } from "effect/sql"
 import { DeliveryFixed, DeliveryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { type Delivery, type DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
+import { type DeliveryFilter, matching } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./Outbox.ts"
 
 /** Which deliveries to list. */
-export interface Listing {
-  readonly state: DeliveryState | undefined
-  readonly email: string | undefined
+export interface Listing extends DeliveryFilter {
   /** The id of the last one of the page before. */
   readonly before: string | undefined
   readonly limit: number
@@ -34,6 +33,24 @@ const notRetried: { readonly [state in DeliveryState]?: string } = {
   failed: "belonged to a person who has been erased; there is nothing left to send.",
 }
 
+/** The assignments that queue a failed delivery again; its retry horizon starts anew. */
+export const queuedAgain = (sql: SqlClient.SqlClient) =>
+  sql`state = 'queued', due_at = now(), attempts = 0, interruptions = 0, first_failed_at = NULL, finished_at = NULL,
+    fence = NULL`
+
+/** The assignments that cancel a queued delivery for a person. */
+export const cancelledByHand = (sql: SqlClient.SqlClient) =>
+  sql`state = 'cancelled', reason = 'Cancelled before it left', finished_at = now()`
+
+/** How the deliveries of an organization ended lately. */
+export interface RecentEnds {
+  /** The full hour about 24 hours ago from which on they are counted. */
+  readonly since: Date
+  readonly sent: number
+  /** Deliveries that failed and were not queued again. */
+  readonly failed: number
+}
+
 /** What is queued, on its way and gone, for people to look at and to change. */
 export class Deliveries extends Context.Service<Deliveries, {
   /** The latest first. */
@@ -44,6 +61,8 @@ export class Deliveries extends Context.Service<Deliveries, {
   /** Queues a failed message again; its retry horizon starts anew. */
   readonly retry: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
+  /** How deliveries ended in the last 24 hours. */
+  readonly recentEnds: (org: OrgSlug) => Effect.Effect<RecentEnds>
 }>()("parlance/delivery/Deliveries") {
   static readonly layer = Layer.effect(
     Deliveries,
@@ -56,12 +75,10 @@ export class Deliveries extends Context.Service<Deliveries, {
         CASE WHEN d.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority, d.due_at, d.queued_at, d.expires_at,
         d.attempts, d.connection, d.message_id, d.reason, d.finished_at`
 
-      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, email, limit, state }: Listing) =>
+      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, limit, ...filter }: Listing) =>
         Effect.orDie(sql<Delivery>`
           SELECT ${columns} FROM deliveries d
-          WHERE d.org_slug = ${org}
-            AND ${state === undefined ? sql`TRUE` : sql`d.state = ${state}`}
-            AND ${email === undefined ? sql`TRUE` : sql`d.email = ${email}`}
+          WHERE d.org_slug = ${org} AND ${matching(sql, filter)}
             AND ${before === undefined ? sql`TRUE` : sql`d.id < ${before}`}
           ORDER BY d.id DESC LIMIT ${limit}`)
       )
@@ -86,7 +103,7 @@ export class Deliveries extends Context.Service<Deliveries, {
           const reason = notCancelled[found.state]
           if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
           const [after] = yield* sql<Delivery>`
-            UPDATE deliveries d SET state = 'cancelled', reason = 'Cancelled before it left', finished_at = now()
+            UPDATE deliveries d SET ${cancelledByHand(sql)}
             WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
           yield* sql`
             INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
@@ -107,8 +124,7 @@ export class Deliveries extends Context.Service<Deliveries, {
             : undefined
           if (reason !== undefined) return yield* new DeliveryFixed({ id, reason })
           const [after] = yield* sql<Delivery>`
-            UPDATE deliveries d SET state = 'queued', due_at = now(), attempts = 0, interruptions = 0,
-              first_failed_at = NULL, finished_at = NULL, fence = NULL
+            UPDATE deliveries d SET ${queuedAgain(sql)}
             WHERE d.org_slug = ${org} AND d.id = ${id} RETURNING ${columns}`
           yield* sql`
             UPDATE delivery_counts c SET count = c.count - 1
@@ -143,7 +159,17 @@ export class Deliveries extends Context.Service<Deliveries, {
         return row!
       }, Effect.orDie)
 
-      return Deliveries.of({ list, get, cancel, retry, summary })
+      const recentEnds = Effect.fn("Deliveries.recentEnds")(function* (org: OrgSlug) {
+        const [row] = yield* sql<RecentEnds>`
+          SELECT s.since, COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0)::float8 AS sent,
+            COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0)::float8 AS failed
+          FROM (SELECT date_bin('1 hour', now() - interval '24 hours', 'epoch') AS since) s
+          LEFT JOIN delivery_counts n ON n.org_slug = ${org} AND n.hour >= s.since
+          GROUP BY s.since`
+        return row!
+      }, Effect.orDie)
+
+      return Deliveries.of({ list, get, cancel, retry, summary, recentEnds })
     }),
   )
 }

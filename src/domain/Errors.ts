@@ -110,6 +110,24 @@ export class DeliveryFixed
   }
 }
 
+/** There is no bulk action by that id. */
+export class BulkActionNotFound
+  extends Schema.TaggedError<BulkActionNotFound>()("BulkActionNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no bulk action ${JSON.stringify(this.id)} here. Actions are kept for 90 days.`
+  }
+}
+
+/** The idempotency key belongs to a bulk action of another kind or with another filter. Nothing was changed. */
+export class BulkKeyReused extends Schema.TaggedError<BulkKeyReused>()("BulkKeyReused", { key: Schema.String }) {
+  override get message() {
+    return `The Idempotency-Key ${
+      JSON.stringify(this.key)
+    } belongs to another bulk action. Nothing was changed: send ` +
+      "this request with another key."
+  }
+}
+
 /** Too many checks of templates, previews and mappings wait for each other. */
 export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {}) {
   override get message() {

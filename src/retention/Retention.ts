@@ -20,7 +20,7 @@ import {
 /** Received bodies that were not understood are kept at least so long, for somebody to look at. Unit: days. */
 const notUnderstoodDays = 90
 
-/** Messages that have been sent, failed or cancelled. Unit: days. */
+/** Messages that have been sent, failed or cancelled, and bulk actions on them. Unit: days. */
 const deliveryDays = 90
 
 /** Soft bounces of an address that no message has been sent to since. Unit: days. */
@@ -81,6 +81,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
       retained(`${deliveryDays}`)
     }`,
   ],
+  ["bulk_actions", `t.finished_at < ${retained(`${deliveryDays}`)}`],
   ["soft_bounces", `t.last_at < ${retained(`${softBounceDays}`)}`],
   ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],
 ]

@@ -1,0 +1,273 @@
+import { Context, Duration, Effect, Fiber, Layer, Queue, Schedule } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { hash } from "node:crypto"
+import { BulkActionNotFound, BulkKeyReused } from "../domain/Errors.ts"
+import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { isByCircumstance, maxAttempts, reasonOf } from "../store/Attempts.ts"
+import { bounded, type BulkKind, type BulkPreview, changing, countMatched, preview, stateOf } from "./BulkPreview.ts"
+import { cancelledByHand, countedAtMost, queuedAgain } from "./Deliveries.ts"
+import { type BulkFilter, type FilterMembers, filterOf, membersOf } from "./DeliveryFilter.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
+import { report } from "./Outbox.ts"
+
+/** A request for a bulk action. */
+export interface BulkAsk {
+  readonly kind: BulkKind
+  readonly filter: BulkFilter
+  /** Who asks, for people to see. */
+  readonly requestedBy: string
+  /** The same key with the same kind and filter is the same action. At most 255 characters. */
+  readonly idempotencyKey: string | undefined
+}
+
+/** A retry or cancellation of all deliveries that match a filter. */
+export interface BulkAction {
+  readonly id: string
+  readonly kind: BulkKind
+  readonly filter: BulkFilter
+  /** `running` until the last batch is done, or until three batches in a row have failed. */
+  readonly state: "running" | "done" | "failed"
+  /** Deliveries that matched when the action was requested. */
+  readonly matched: number
+  /** Deliveries changed so far. Fewer than `matched` in the end where some had changed by themselves. */
+  readonly changed: number
+  readonly requestedBy: string
+  readonly requestedAt: Date
+  readonly finishedAt: Date | null
+  /** Why the last batch failed; null where it did not. */
+  readonly reason: string | null
+}
+
+interface Row extends Omit<BulkAction, "filter"> {
+  readonly orgSlug: OrgSlug
+  readonly filter: FilterMembers
+  readonly digest: string | null
+  readonly position: string
+}
+
+/** Deliveries that one transaction looks at. It holds the locks of those that match for some 50 milliseconds. */
+const batchSize = 1_000
+
+/** How long a request waits for the end of its action before it is told that the action goes on. */
+const patience = Duration.seconds(5)
+
+/** How long a failed batch waits for its next attempt. */
+const retryPause = Duration.seconds(2)
+
+const digestOf = (kind: BulkKind, filter: BulkFilter): string =>
+  hash("sha256", JSON.stringify([kind, membersOf(filter)]))
+
+const toAction = ({ digest: _, filter, orgSlug: _org, position: _position, ...row }: Row): BulkAction => ({
+  ...row,
+  filter: filterOf(filter),
+})
+
+/**
+ * Retries or cancels all deliveries that match a filter. The action is stored first. Each batch is one transaction, with the
+ * number of changed deliveries and the position after it, so that any node goes on where a crash has stopped it and no
+ * delivery is changed twice.
+ *
+ *     running ──last batch done──► done
+ *        └──three failed batches in a row──► failed
+ *
+ * A message that is leaving stays as it is. A retried message whose recipient has been suppressed is cancelled by the
+ * dispatcher before its first attempt.
+ */
+export class BulkActions extends Context.Service<BulkActions, {
+  /** The effect that an action would have now. */
+  readonly preview: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<BulkPreview>
+  /** The number of deliveries that an action would change now; 50,000 stands for that or more. */
+  readonly count: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<number>
+  /** Stores an action and carries it out. Answers after 5 seconds even if it is not done; it then goes on. */
+  readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkAction, BulkKeyReused>
+  readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
+  /** Actions of the last 90 days, the latest first. */
+  readonly list: (org: OrgSlug, limit: number) => Effect.Effect<ReadonlyArray<BulkAction>>
+  /** Works on every action that runs until all have ended. */
+  readonly drain: Effect.Effect<void>
+}>()("parlance/delivery/BulkActions") {
+  static readonly layer = Layer.effect(
+    BulkActions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const queue = yield* DeliveryQueue
+      const scope = yield* Effect.scope
+
+      const columns = sql`b.org_slug, b.id, b.kind, b.filter, b.state, b.matched::float8 AS matched,
+        b.changed::float8 AS changed, b.position, b.digest, b.requested_by, b.requested_at, b.finished_at, b.reason`
+
+      /** Queues failed deliveries of a batch again, and takes them out of the counts. Answers their number. */
+      const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
+        const [row] = yield* sql<{ count: number }>`
+          WITH found AS MATERIALIZED (
+            SELECT d.id, d.finished_at FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE
+          ), updated AS (
+            UPDATE deliveries d SET ${queuedAgain(sql)} FROM found f
+            WHERE d.org_slug = ${org} AND d.id = f.id RETURNING f.finished_at
+          ), uncounted AS (
+            UPDATE delivery_counts c SET count = c.count - u.count
+            FROM (SELECT date_bin('1 hour', finished_at, 'epoch') AS hour, count(*) AS count FROM updated GROUP BY 1) u
+            WHERE c.org_slug = ${org} AND c.state = 'failed' AND c.hour = u.hour
+          )
+          SELECT count(*)::float8 AS count FROM updated`
+        return row!.count
+      })
+
+      /** Cancels queued deliveries of a batch. Answers their number. */
+      const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
+        const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
+          WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
+          UPDATE deliveries d SET ${cancelledByHand(sql)} FROM found f
+          WHERE d.org_slug = ${org} AND d.id = f.id RETURNING d.id, d.template_id`
+        if (cancelled.length === 0) return 0
+        yield* sql`
+          INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+          VALUES (${org}, date_bin('1 hour', now(), 'epoch'), 'cancelled', ${cancelled.length})
+          ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count`
+        yield* report(sql, org, cancelled.map((one) => ({ ...one, _tag: "cancelled" })))
+        return cancelled.length
+      })
+
+      /** Changes the matching ones of the next deliveries, inside the transaction that has locked the action. */
+      const advance = Effect.fnUntraced(function* ({ filter, id, kind, orgSlug: org, position }: Row) {
+        const [window] = yield* sql<{ last: string | null; count: number }>`
+          SELECT max(w.id) AS last, count(*)::int AS count FROM (
+            SELECT d.id FROM deliveries d WHERE d.org_slug = ${org} AND d.state = ${
+          stateOf[kind]
+        } AND d.id > ${position}
+            ORDER BY d.org_slug, d.state, d.id LIMIT ${batchSize}) w`
+        const { count, last } = window!
+        const batch = sql`${changing(sql, org, kind, filterOf(filter))} AND d.id > ${position} AND d.id <= ${last}`
+        const changed = last === null ? 0 : yield* kind === "retry" ? retry(org, batch) : cancel(org, batch)
+        const isLast = count < batchSize
+        yield* sql`
+          UPDATE bulk_actions b SET changed = b.changed + ${changed}::bigint, position = ${
+          last ?? position
+        }, attempts = 0,
+            reason = NULL, worked_at = now(), state = ${isLast ? "done" : "running"},
+            finished_at = CASE WHEN ${isLast}::boolean THEN now() END
+          WHERE b.org_slug = ${org} AND b.id = ${id}`
+        return { changed, isLast, kind, org }
+      })
+
+      /** Counts a failed batch. After the third in a row the action has failed. */
+      const fail = (org: OrgSlug, id: string, reason: string) =>
+        sql`
+          UPDATE bulk_actions b SET attempts = b.attempts + 1, reason = ${reason}, worked_at = now(),
+            state = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN 'failed' ELSE b.state END,
+            finished_at = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN now() END
+          WHERE b.org_slug = ${org} AND b.id = ${id} AND b.state = 'running'`.pipe(
+          Effect.andThen(Effect.logError("A batch of a bulk action failed", { org, reason })),
+          Effect.ignore,
+        )
+
+      /**
+       * One batch of an action that `locked` selects and locks; false when there is none to work on. A batch that fails
+       * changes nothing.
+       */
+      const work = (locked: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
+        Effect.suspend(() => {
+          let row: Row | undefined
+          const batch = Effect.gen(function* () {
+            row = (yield* locked)[0]
+            return row && (yield* advance(row))
+          })
+          return sql.withTransaction(batch).pipe(
+            Effect.map((done) => {
+              if (done?.kind === "retry" && done.changed > 0) Queue.offerUnsafe(queue.due, done.org)
+              return done !== undefined
+            }),
+            Effect.catchCause((cause) =>
+              row === undefined || isByCircumstance(cause)
+                ? Effect.failCause(cause)
+                : Effect.as(fail(row.orgSlug, row.id, reasonOf(cause)), true)
+            ),
+          )
+        })
+
+      const next = work(sql<Row>`
+        SELECT ${columns} FROM bulk_actions b WHERE b.state = 'running'
+        ORDER BY b.worked_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
+
+      /** Works on one action until it has ended, together with any node that works on it as well. */
+      const finish = (org: OrgSlug, id: string) =>
+        work(sql<Row>`
+          SELECT ${columns} FROM bulk_actions b
+          WHERE b.org_slug = ${org} AND b.id = ${id} AND b.state = 'running' FOR UPDATE`).pipe(
+          Effect.repeat({ while: (isRunning) => isRunning }),
+          Effect.retry(Schedule.spaced(retryPause)),
+        )
+
+      const find = (org: OrgSlug, condition: ReturnType<typeof changing>) =>
+        Effect.map(
+          sql<Row>`SELECT ${columns} FROM bulk_actions b WHERE b.org_slug = ${org} AND ${condition}`,
+          ([row]) => row,
+        )
+
+      const get = Effect.fn("BulkActions.get")(function* (org: OrgSlug, id: string) {
+        const row = yield* Effect.orDie(find(org, sql`b.id = ${id}`))
+        return row === undefined ? yield* new BulkActionNotFound({ id }) : toAction(row)
+      })
+
+      /** Stores an action; answers the earlier one with the same idempotency key. */
+      const store = Effect.fnUntraced(function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkAsk) {
+        const earlier = idempotencyKey === undefined
+          ? undefined
+          : yield* find(org, sql`b.idempotency_key = ${idempotencyKey}`)
+        if (earlier !== undefined) return earlier
+        const known = yield* bounded(sql, filter)
+        const matched = yield* countMatched(sql, org, kind, known)
+        const [made] = yield* sql<Row>`
+          INSERT INTO bulk_actions AS b (org_slug, id, kind, filter, requested_by, requested_at, idempotency_key, digest,
+            state, matched, worked_at)
+          VALUES (${org}, ${SecureRandom.uuidV7Unsafe()}, ${kind}, ${JSON.stringify(membersOf(known))}::text::json,
+            ${requestedBy.slice(0, 400)}, now(), ${idempotencyKey ?? null}, ${digestOf(kind, filter)}, 'running',
+            ${matched}::bigint, now())
+          ON CONFLICT (org_slug, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+          RETURNING ${columns}`
+        return made ?? (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!
+      })
+
+      const start = Effect.fn("BulkActions.start")(function* (org: OrgSlug, ask: BulkAsk) {
+        const row = (yield* Effect.orDie(store(org, ask)))!
+        if (ask.idempotencyKey !== undefined && row.digest !== digestOf(ask.kind, ask.filter)) {
+          return yield* new BulkKeyReused({ key: ask.idempotencyKey })
+        }
+        if (row.state === "running") {
+          const fiber = yield* Effect.forkIn(finish(org, row.id), scope)
+          yield* Effect.timeoutOption(Fiber.await(fiber), patience)
+        }
+        return toAction((yield* Effect.orDie(find(org, sql`b.id = ${row.id}`)))!)
+      })
+
+      const list = Effect.fn("BulkActions.list")((org: OrgSlug, limit: number) =>
+        Effect.map(
+          Effect.orDie(sql<Row>`
+            SELECT ${columns} FROM bulk_actions b WHERE b.org_slug = ${org} ORDER BY b.id DESC LIMIT ${limit}`),
+          (rows) => rows.map(toAction),
+        )
+      )
+
+      return BulkActions.of({
+        count: (org, kind, filter) => Effect.orDie(countMatched(sql, org, kind, filter, countedAtMost)),
+        preview: (org, kind, filter) => Effect.orDie(preview(sql, org, kind, filter)),
+        start,
+        get,
+        list,
+        drain: Effect.asVoid(Effect.orDie(Effect.repeat(next, { while: (found) => found }))),
+      })
+    }),
+  )
+
+  /** Goes on with actions whose node has ended. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(BulkActions, ({ drain }) =>
+      drain.pipe(
+        Effect.catchCause((cause) => Effect.logWarning("Bulk actions could not be carried out, they wait", cause)),
+        Effect.repeat(Schedule.spaced("2 seconds")),
+        Effect.forkScoped,
+      )),
+  )
+}

@@ -1,0 +1,145 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { DeliveryState } from "./Delivery.ts"
+import { type BulkFilter, matching } from "./DeliveryFilter.ts"
+import { reasonPattern } from "./ReasonPattern.ts"
+
+/** The change that a bulk action makes to each delivery that matches its filter. */
+export type BulkKind = "retry" | "cancel"
+
+/** The state of the deliveries that an action of a kind changes. */
+export const stateOf: { readonly [kind in BulkKind]: DeliveryState } = { retry: "failed", cancel: "queued" }
+
+/** A value and the number of deliveries that have it. */
+export interface Share<A> {
+  readonly value: A
+  readonly count: number
+}
+
+/** The composition of the deliveries that match a filter: the most frequent values, at most ten of each kind. */
+export interface Composition {
+  /** The latest deliveries that were looked at; all of them unless more match. */
+  readonly sampled: number
+  /** Those of them whose recipient is suppressed, so that a retry cancels them. */
+  readonly suppressed: number
+  /** Patterns of reasons: see `reasonPattern`. Null for deliveries without a reason. */
+  readonly reasons: ReadonlyArray<Share<string | null>>
+  readonly templates: ReadonlyArray<Share<string>>
+  readonly connections: ReadonlyArray<Share<string | null>>
+}
+
+/** The effect that an action would have now. */
+export interface BulkPreview {
+  readonly kind: BulkKind
+  /** With the upper time bound that keeps what happens after the preview out of the action. */
+  readonly filter: BulkFilter & { readonly until: Date }
+  readonly matched: number
+  /** Deliveries that fit the filter and stay as they are, because their content was erased with their recipient. */
+  readonly erased: number
+  /** Deliveries that fit the filter and stay as they are, because it is too late to send them. */
+  readonly expired: number
+  readonly composition: Composition
+}
+
+/** The latest deliveries that a composition is made of, at most. */
+const sampledAtMost = 10_000
+
+/** Values of each kind that a composition lists. */
+const listedAtMost = 10
+
+/** Deliveries that have reason, template and connection in common. */
+export interface Group {
+  readonly reason: string | null
+  readonly templateId: string
+  readonly connection: string | null
+  readonly count: number
+  readonly suppressed: number
+}
+
+const sharesOf = <A>(groups: ReadonlyArray<Group>, valueOf: (group: Group) => A): ReadonlyArray<Share<A>> => {
+  const counts = new Map<A, number>()
+  for (const group of groups) {
+    const value = valueOf(group)
+    counts.set(value, (counts.get(value) ?? 0) + group.count)
+  }
+  return [...counts].map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || (String(a.value) < String(b.value) ? -1 : 1))
+    .slice(0, listedAtMost)
+}
+
+/** The composition of deliveries in groups. */
+export const composition = (groups: ReadonlyArray<Group>): Composition => ({
+  sampled: groups.reduce((sum, { count }) => sum + count, 0),
+  suppressed: groups.reduce((sum, { suppressed }) => sum + suppressed, 0),
+  reasons: sharesOf(groups, ({ reason }) => reason === null ? null : reasonPattern(reason)),
+  templates: sharesOf(groups, ({ templateId }) => templateId),
+  connections: sharesOf(groups, ({ connection }) => connection),
+})
+
+/** Whether it is too late to send a delivery `d`. */
+const isExpired = (sql: SqlClient.SqlClient) => sql`COALESCE(d.expires_at <= now(), FALSE)`
+
+/** The deliveries `d` that an action changes. Without an address there is nothing left to send. */
+export const changing = (sql: SqlClient.SqlClient, org: OrgSlug, kind: BulkKind, filter: BulkFilter) =>
+  sql`d.org_slug = ${org} AND ${matching(sql, { ...filter, state: stateOf[kind] })} AND ${
+    kind === "retry" ? sql`d.email IS NOT NULL AND NOT ${isExpired(sql)}` : sql`TRUE`
+  }`
+
+/**
+ * The filter with an upper time bound: that of the filter, but not later than now by the clock of the store. Deliveries that
+ * fail, or are queued, from then on do not match.
+ */
+export const bounded = (sql: SqlClient.SqlClient, filter: BulkFilter) =>
+  Effect.map(
+    // The next full millisecond, as a Date holds no fractions of it.
+    sql<{ now: Date }>`SELECT date_trunc('milliseconds', now()) + interval '1 millisecond' AS now`,
+    ([row]) => ({ ...filter, until: filter.until !== undefined && filter.until < row!.now ? filter.until : row!.now }),
+  )
+
+/** The number of deliveries that an action would change now, counted up to `most`. */
+export const countMatched = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  kind: BulkKind,
+  filter: BulkFilter,
+  most?: number,
+) =>
+  Effect.map(
+    sql<{ count: number }>`
+      SELECT count(*)::float8 AS count FROM (
+        SELECT FROM deliveries d WHERE ${changing(sql, org, kind, filter)} LIMIT ${most ?? null}::bigint) q`,
+    ([row]) => row!.count,
+  )
+
+/** Finds the effect that an action would have now. Reads every delivery that matches, about a second for a million of them. */
+export const preview = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  kind: BulkKind,
+  asked: BulkFilter,
+): Effect.fn.Return<BulkPreview, SqlError> {
+  const filter = yield* bounded(sql, asked)
+  const isLate = kind === "retry" ? isExpired(sql) : sql`FALSE`
+  const [counts] = yield* sql<{ matched: number; erased: number; expired: number }>`
+    SELECT count(*) FILTER (WHERE d.email IS NOT NULL AND NOT ${isLate})::float8 AS matched,
+      count(*) FILTER (WHERE d.email IS NULL)::float8 AS erased,
+      count(*) FILTER (WHERE d.email IS NOT NULL AND ${isLate})::float8 AS expired
+    FROM deliveries d WHERE d.org_slug = ${org} AND ${matching(sql, { ...filter, state: stateOf[kind] })}`
+  const groups = yield* sql<Group>`
+    SELECT g.reason, g.template_id, g.connection, count(*)::float8 AS count,
+      count(*) FILTER (WHERE ${kind === "retry" ? isSuppressed(sql) : sql`FALSE`})::float8 AS suppressed
+    FROM (SELECT d.org_slug, d.address_key, d.template_id, d.connection, left(d.reason, 400) AS reason
+      FROM deliveries d WHERE ${changing(sql, org, kind, filter)} ORDER BY d.id DESC LIMIT ${sampledAtMost}) g
+    GROUP BY g.reason, g.template_id, g.connection`
+  return { kind, filter, ...counts!, composition: composition(groups) }
+})
+
+/** Whether the suppression list keeps a message `g` from its recipient. */
+const isSuppressed = (sql: SqlClient.SqlClient) =>
+  sql`EXISTS (SELECT 1 FROM suppressions s
+    JOIN organizations o ON o.slug = s.org_slug AND o.suppression
+    LEFT JOIN templates t ON t.org_slug = s.org_slug AND t.id = g.template_id
+    WHERE s.org_slug = g.org_slug AND s.address_key = g.address_key
+      AND NOT (s.reason = 'unsubscribe' AND COALESCE(t.ignore_unsubscribes, FALSE)))`

@@ -1,0 +1,123 @@
+import { Result, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { isStorable } from "../domain/Attributes.ts"
+import type { Fault } from "../domain/Errors.ts"
+import { fromIssue } from "../domain/Faults.ts"
+import type { DeliveryState } from "./Delivery.ts"
+import { containing } from "./ReasonPattern.ts"
+
+/** Which deliveries are meant: those that fit every member. */
+export interface DeliveryFilter {
+  readonly state?: DeliveryState | undefined
+  readonly email?: string | undefined
+  readonly templateId?: string | undefined
+  readonly connection?: string | undefined
+  /** Text that the reason contains, in upper or lower case. `…` in it stands for any characters. */
+  readonly reason?: string | undefined
+  /** Bounds of the time at which the delivery ended, or at which it was queued if it has not ended: from `since`, before `until`. */
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+}
+
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+
+const Instant = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    instant.test(text) && !Number.isNaN(Date.parse(text))
+      ? undefined
+      : "must be an ISO 8601 time with an offset, such as 2026-05-04T09:30:00Z"
+  ),
+)
+
+const textOf = (most: number) =>
+  Schema.String.check(
+    Schema.makeFilter<string>((text) =>
+      text.length > 0 && text.length <= most && isStorable(text)
+        ? undefined
+        : `must have 1 to ${most} characters, without NUL or lone surrogates`
+    ),
+  )
+
+/** The members of a filter on the wire, without the state. */
+export const filterMembers = {
+  since: Schema.optionalKey(Instant).annotate({
+    description:
+      "Only deliveries that ended at this time or later. A delivery that has not ended counts by the time at " +
+      "which it was queued",
+  }),
+  until: Schema.optionalKey(Instant).annotate({
+    description: "Only deliveries that ended before this time, or, if they have not ended, were queued before it",
+  }),
+  reason: Schema.optionalKey(textOf(400)).annotate({
+    description:
+      "Only deliveries whose reason contains this text, in upper or lower case. `…` stands for any characters",
+  }),
+  template_id: Schema.optionalKey(textOf(400)).annotate({ description: "Only messages of this template" }),
+  connection: Schema.optionalKey(textOf(400)).annotate({
+    description:
+      "Only deliveries that this connection carried or tried to carry. Messages that were never tried have none",
+  }),
+  email: Schema.optionalKey(textOf(400)).annotate({ description: "Only messages to this address" }),
+}
+
+const Members = Schema.Struct(filterMembers)
+
+/** A filter on the wire, without the state. */
+export type FilterMembers = typeof Members.Type
+
+/** A filter without the state. */
+export type BulkFilter = Omit<DeliveryFilter, "state">
+
+const dateOf = (text: string | undefined) => text === undefined ? undefined : new Date(text)
+
+/** The filter that members on the wire stand for. */
+export const filterOf = ({ connection, email, reason, since, template_id, until }: FilterMembers): BulkFilter => ({
+  email,
+  templateId: template_id,
+  connection,
+  reason,
+  since: dateOf(since),
+  until: dateOf(until),
+})
+
+/** A filter as it stands on the wire. */
+export const membersOf = ({ connection, email, reason, since, templateId, until }: BulkFilter): FilterMembers => ({
+  ...(since === undefined ? {} : { since: since.toISOString() }),
+  ...(until === undefined ? {} : { until: until.toISOString() }),
+  ...(reason === undefined ? {} : { reason }),
+  ...(templateId === undefined ? {} : { template_id: templateId }),
+  ...(connection === undefined ? {} : { connection }),
+  ...(email === undefined ? {} : { email }),
+})
+
+/**
+ * A decoder that refuses members that the schema does not name, with every fault. A misspelled member of a filter would
+ * otherwise widen it to more deliveries.
+ */
+export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  return (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> =>
+    Result.mapError(decode(input), (error) =>
+      fromIssue(error.issue).map(({ detail, pointer }) => ({
+        pointer,
+        detail: detail.startsWith("Expected no excess property") ? "is no member of this request" : detail,
+      })))
+}
+
+/** Decodes the members of a filter, without the state. */
+export const decodeMembers = strictDecoder(Members)
+
+/** The condition that deliveries `d` of an organization fit a filter. */
+export const matching = (
+  sql: SqlClient.SqlClient,
+  { connection, email, reason, since, state, templateId, until }: DeliveryFilter,
+) =>
+  sql.and([
+    ...(state === undefined ? [] : [sql`d.state = ${state}`]),
+    ...(email === undefined ? [] : [sql`d.email = ${email}`]),
+    ...(templateId === undefined ? [] : [sql`d.template_id = ${templateId}`]),
+    ...(connection === undefined ? [] : [sql`d.connection = ${connection}`]),
+    ...(reason === undefined ? [] : [sql`d.reason ILIKE ${containing(reason)}`]),
+    ...(since === undefined ? [] : [sql`COALESCE(d.finished_at, d.queued_at) >= ${since}`]),
+    ...(until === undefined ? [] : [sql`COALESCE(d.finished_at, d.queued_at) < ${until}`]),
+  ])
