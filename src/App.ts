@@ -56,6 +56,7 @@ import * as DelayRoutes from "./http/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "./http/DeliverabilityRoutes.ts"
 import * as DeliverRoutes from "./http/DeliverRoutes.ts"
 import * as DeliveriesRoutes from "./http/DeliveriesRoutes.ts"
+import * as BulkActionsRoutes from "./http/BulkActionsRoutes.ts"
 import * as DeliveryRoutes from "./http/DeliveryRoutes.ts"
 import * as GenerateRoutes from "./http/GenerateRoutes.ts"
 import * as LearningRoutes from "./http/LearningRoutes.ts"
@@ -244,6 +245,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     StoriesRoutes.layer,
     DeliveryRoutes.layer,
     DeliverabilityRoutes.layer,
+    BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,

@@ -54,6 +54,11 @@ export const note = (body: unknown): Effect.Effect<void> =>
     return Effect.void
   })
 
+const nothing = Symbol("nothing")
+
+/** Says that the management request that is being handled changes nothing, so that it is not recorded. */
+export const noteNothing: Effect.Effect<void> = note(nothing)
+
 const maxText = 300
 const maxMembers = 40
 
@@ -167,6 +172,8 @@ export class Audit extends Context.Service<Audit, {
     action: string,
     org?: string,
   ) => Effect.Effect<void>
+  /** Records what the holder of an API key did in its organization. Never fails. */
+  readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `before`. */
   readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
 }>()("parlance/accounts/Audit") {
@@ -207,11 +214,18 @@ export class Audit extends Context.Service<Audit, {
           insert({ actor: email, accountId: id, org }, [{ action, subject: email, details: {}, changes: null }]),
       )
 
+      const recordOfKey = Effect.fn("Audit.recordOfKey")(
+        (keyId: string, action: string, org: string, details: unknown) =>
+          insert({ actor: `API key ${keyId}`, accountId: undefined, org }, [
+            { action, subject: "", details: fit(details), changes: null },
+          ]),
+      )
+
       const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, trail }: Change) {
         const rule = policy[endpoint]
         // What the policy does not know is recorded by its name: nothing that changes something goes unseen.
         const action = rule === undefined ? endpoint : rule.action
-        if (action === undefined) return
+        if (action === undefined || body === nothing) return
         const asked = body !== null && typeof body === "object" && !Array.isArray(body)
           ? body as Readonly<Record<string, unknown>>
           : {}
@@ -256,7 +270,7 @@ export class Audit extends Context.Service<Audit, {
         return rows.map(addressedOf)
       })
 
-      return Audit.of({ record, recordEntry, list })
+      return Audit.of({ record, recordEntry, recordOfKey, list })
     }),
   )
 }

@@ -86,6 +86,10 @@ export const policy: Readonly<Record<string, Rule>> = {
   getDelivery: reads("viewer"),
   cancelDelivery: writes("editor", "delivery cancelled"),
   retryDelivery: writes("editor", "delivery retried"),
+  retryDeliveries: writes("editor", "deliveries retried"),
+  cancelDeliveries: writes("editor", "deliveries cancelled"),
+  listBulkActions: reads("viewer"),
+  getBulkAction: reads("viewer"),
   // Suppressions
   listSuppressions: reads("viewer"),
   findSuppression: reads("viewer"),

@@ -1,11 +1,15 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Delivery } from "../http/DeliveryApi.ts"
-import { ManagementClient } from "./Connection.ts"
+import { bulk, bulkFlags, filterFlags, membersGiven } from "./BulkDeliver.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
-const ids = Argument.String("id").pipe(Argument.withDescription("Ids of deliveries"), Argument.variadic({ min: 1 }))
+const ids = Argument.String("id").pipe(
+  Argument.withDescription("Ids of deliveries; without them, the flags say which"),
+  Argument.variadic({ min: 0 }),
+)
 
 const describe = (deliveries: ReadonlyArray<Delivery>) =>
   table(
@@ -27,17 +31,17 @@ const list = Command.make(
   "list",
   {
     state: Flag.String("state").pipe(Flag.withDescription("queued, sending, sent, failed or cancelled"), Flag.optional),
-    email: Flag.String("email").pipe(Flag.withDescription("Only to this address"), Flag.optional),
+    ...filterFlags,
     limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 500"), Flag.withDefault(50)),
   },
-  Effect.fnUntraced(function* ({ email, limit, state }) {
+  Effect.fnUntraced(function* ({ limit, state, ...given }) {
     const client = yield* ManagementClient
     const { deliveries } = yield* client.delivery.listDeliveries({
       params: { org: yield* organization },
       query: {
         limit: String(limit),
         ...(Option.isSome(state) ? { state: state.value } : {}),
-        ...(Option.isSome(email) ? { email: email.value } : {}),
+        ...membersGiven(given),
       },
     })
     yield* print(deliveries, deliveries.length === 0 ? "There are no such deliveries" : describe(deliveries))
@@ -58,13 +62,17 @@ const show = Command.make(
 
 const each = (
   command: "cancelDelivery" | "retryDelivery",
-  name: string,
+  name: "cancel" | "retry",
   description: string,
 ) =>
   Command.make(
     name,
-    { ids },
-    Effect.fnUntraced(function* ({ ids }) {
+    { ids, ...bulkFlags },
+    Effect.fnUntraced(function* ({ ids, ...flags }) {
+      if (ids.length === 0) return yield* bulk(name, flags)
+      if (flags.all || Object.keys(membersGiven(flags)).length > 0) {
+        return yield* new CommandFailed({ message: "Give either ids of deliveries or flags that select them." })
+      }
       const client = yield* ManagementClient
       const org = yield* organization
       const changed: Array<Delivery> = []
@@ -131,8 +139,8 @@ export const deliverCommand = Command.make("deliver").pipe(
   Command.withSubcommands([
     list,
     show,
-    each("cancelDelivery", "cancel", "Keep queued messages from leaving"),
-    each("retryDelivery", "retry", "Queue failed messages again"),
+    each("cancelDelivery", "cancel", "Keep queued messages from leaving: by their ids, or all that flags select"),
+    each("retryDelivery", "retry", "Queue failed messages again: by their ids, or all that flags select"),
     status,
     rates,
   ]),

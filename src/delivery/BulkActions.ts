@@ -40,6 +40,12 @@ export interface BulkAction {
   readonly reason: string | null
 }
 
+/** The answer to a request for an action. */
+export interface BulkStarted extends BulkAction {
+  /** An earlier request with the same idempotency key has started it. */
+  readonly isRepetition: boolean
+}
+
 interface Row extends Omit<BulkAction, "filter"> {
   readonly orgSlug: OrgSlug
   readonly filter: FilterMembers
@@ -81,7 +87,7 @@ export class BulkActions extends Context.Service<BulkActions, {
   /** The number of deliveries that an action would change now; 50,000 stands for that or more. */
   readonly count: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<number>
   /** Stores an action and carries it out. Answers after 5 seconds even if it is not done; it then goes on. */
-  readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkAction, BulkKeyReused>
+  readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkStarted, BulkKeyReused>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
   /** Actions of the last 90 days, the latest first. */
   readonly list: (org: OrgSlug, limit: number) => Effect.Effect<ReadonlyArray<BulkAction>>
@@ -216,7 +222,7 @@ export class BulkActions extends Context.Service<BulkActions, {
         const earlier = idempotencyKey === undefined
           ? undefined
           : yield* find(org, sql`b.idempotency_key = ${idempotencyKey}`)
-        if (earlier !== undefined) return earlier
+        if (earlier !== undefined) return { row: earlier, isRepetition: true }
         const known = yield* bounded(sql, filter)
         const matched = yield* countMatched(sql, org, kind, known)
         const [made] = yield* sql<Row>`
@@ -227,11 +233,12 @@ export class BulkActions extends Context.Service<BulkActions, {
             ${matched}::bigint, now())
           ON CONFLICT (org_slug, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
           RETURNING ${columns}`
-        return made ?? (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!
+        if (made !== undefined) return { row: made, isRepetition: false }
+        return { row: (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!, isRepetition: true }
       })
 
       const start = Effect.fn("BulkActions.start")(function* (org: OrgSlug, ask: BulkAsk) {
-        const row = (yield* Effect.orDie(store(org, ask)))!
+        const { isRepetition, row } = yield* Effect.orDie(store(org, ask))
         if (ask.idempotencyKey !== undefined && row.digest !== digestOf(ask.kind, ask.filter)) {
           return yield* new BulkKeyReused({ key: ask.idempotencyKey })
         }
@@ -239,7 +246,7 @@ export class BulkActions extends Context.Service<BulkActions, {
           const fiber = yield* Effect.forkIn(finish(org, row.id), scope)
           yield* Effect.timeoutOption(Fiber.await(fiber), patience)
         }
-        return toAction((yield* Effect.orDie(find(org, sql`b.id = ${row.id}`)))!)
+        return { ...toAction((yield* Effect.orDie(find(org, sql`b.id = ${row.id}`)))!), isRepetition }
       })
 
       const list = Effect.fn("BulkActions.list")((org: OrgSlug, limit: number) =>

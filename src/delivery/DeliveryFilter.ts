@@ -38,26 +38,27 @@ const textOf = (most: number) =>
     ),
   )
 
+/** What each member of a filter on the wire means. */
+export const filterDescriptions = {
+  since:
+    "Only deliveries that ended at this time or later (ISO 8601). One that has not ended counts by the time at which " +
+    "it was queued",
+  until: "Only deliveries that ended before this time, or, if they have not ended, were queued before it",
+  reason: "Only deliveries whose reason contains this text, in upper or lower case. `…` stands for any characters",
+  template_id: "Only messages of this template",
+  connection:
+    "Only deliveries that this connection carried or tried to carry. Messages that were never tried have none",
+  email: "Only messages to this address",
+}
+
 /** The members of a filter on the wire, without the state. */
 export const filterMembers = {
-  since: Schema.optionalKey(Instant).annotate({
-    description:
-      "Only deliveries that ended at this time or later. A delivery that has not ended counts by the time at " +
-      "which it was queued",
-  }),
-  until: Schema.optionalKey(Instant).annotate({
-    description: "Only deliveries that ended before this time, or, if they have not ended, were queued before it",
-  }),
-  reason: Schema.optionalKey(textOf(400)).annotate({
-    description:
-      "Only deliveries whose reason contains this text, in upper or lower case. `…` stands for any characters",
-  }),
-  template_id: Schema.optionalKey(textOf(400)).annotate({ description: "Only messages of this template" }),
-  connection: Schema.optionalKey(textOf(400)).annotate({
-    description:
-      "Only deliveries that this connection carried or tried to carry. Messages that were never tried have none",
-  }),
-  email: Schema.optionalKey(textOf(400)).annotate({ description: "Only messages to this address" }),
+  since: Schema.optionalKey(Instant).annotate({ description: filterDescriptions.since }),
+  until: Schema.optionalKey(Instant).annotate({ description: filterDescriptions.until }),
+  reason: Schema.optionalKey(textOf(400)).annotate({ description: filterDescriptions.reason }),
+  template_id: Schema.optionalKey(textOf(400)).annotate({ description: filterDescriptions.template_id }),
+  connection: Schema.optionalKey(textOf(400)).annotate({ description: filterDescriptions.connection }),
+  email: Schema.optionalKey(textOf(400)).annotate({ description: filterDescriptions.email }),
 }
 
 const Members = Schema.Struct(filterMembers)

@@ -18,6 +18,7 @@ import { Quota, Usage } from "../domain/Usage.ts"
 import { Verdict } from "../events/Verdicts.ts"
 import { AccountsGroup } from "./AccountsApi.ts"
 import { AdminRequired } from "./AdminRequired.ts"
+import { BulkActionsGroup } from "./BulkActionsApi.ts"
 import { CustomEventsBody } from "./CustomEventsBody.ts"
 import { DelayGroup } from "./DelayApi.ts"
 import { DeliverBody } from "./DeliverWire.ts"
@@ -465,6 +466,7 @@ const servedGroups = [
   StoriesGroup,
   DeliveryGroup,
   DeliverabilityGroup,
+  BulkActionsGroup,
   SuppressionsGroup,
   AccountsGroup,
   SecondFactorGroup,

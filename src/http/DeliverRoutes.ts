@@ -20,7 +20,7 @@ import {
 import { invalid, toProblems } from "./Requests.ts"
 
 /** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
-const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
+export const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
 
 const ok = { status: "ok" }
 

@@ -2,7 +2,9 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectionChange } from "../delivery/Connections.ts"
 import { DeliveryState, Priority } from "../delivery/Delivery.ts"
+import { filterDescriptions } from "../delivery/DeliveryFilter.ts"
 import { AdminRequired } from "./AdminRequired.ts"
+import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import * as Problems from "./Problems.ts"
 
 // The part of the management API for managed delivery: the ways out, and what is on its way.
@@ -108,8 +110,17 @@ export const DeliverySeries = Schema.Struct({
 })
 export type DeliverySeries = typeof DeliverySeries.Type
 
+/** Plain text here, as the handler lists every fault of the query. */
+const inQuery = (name: keyof typeof filterDescriptions) =>
+  Schema.optionalKey(Schema.String).annotate({ description: filterDescriptions[name] })
+
 const listQuery = {
   state: Schema.optionalKey(Schema.String).annotate({ description: "Only these" }),
+  since: inQuery("since"),
+  until: inQuery("until"),
+  reason: inQuery("reason"),
+  template_id: inQuery("template_id"),
+  connection: inQuery("connection"),
   email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
   cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
@@ -148,6 +159,17 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
       "A message that is cancelled already stays so. The key needs the scope `deliver`.",
+    ),
+    HttpApiEndpoint.post("cancelAllOwn", "/api/deliveries/cancel/:org", {
+      params: path,
+      headers: bulkHeaders,
+      payload: BulkCancelBody,
+      success: BulkResult,
+      error: [...Problems.ofBody, ...keyProblems, Problems.IdempotencyKeyReused],
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
+      OpenApi.Description,
+      "As `cancelDeliveries` of the management API. The same request with the same `Idempotency-Key` answers the progress of " +
+        "an action that is running. The key needs the scope `deliver`.",
     ),
   )
   .annotate(OpenApi.Description, "Deliveries") {}

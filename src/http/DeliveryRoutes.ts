@@ -8,6 +8,7 @@ import { ConnectionChange, Connections, type ConnectionSetup } from "../delivery
 import { testConnection } from "../delivery/testConnection.ts"
 import { Deliveries } from "../delivery/Deliveries.ts"
 import { type Delivery, type DeliveryDetail, DeliveryState } from "../delivery/Delivery.ts"
+import { decodeMembers, type FilterMembers, filterOf } from "../delivery/DeliveryFilter.ts"
 import { DeliveryRates } from "../delivery/DeliveryRates.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
@@ -39,6 +40,18 @@ export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
   finished_at: delivery.finishedAt?.toISOString() ?? null,
 })
 
+/** Members of a filter that a query may have beside the state and the address. */
+const filterNames = ["since", "until", "reason", "template_id", "connection"] as const
+
+const membersIn = (asked: URLSearchParams): Result.Result<FilterMembers, ReadonlyArray<Fault>> =>
+  Result.mapError(
+    decodeMembers(Object.fromEntries(filterNames.flatMap((name) => {
+      const text = asked.get(name)
+      return text === null ? [] : [[name, text]]
+    }))),
+    (faults) => faults.map(({ detail, pointer }) => ({ pointer: pointer.slice(1), detail })),
+  )
+
 /** The page of deliveries that a request's query asks for. */
 export const listDeliveries = Effect.fnUntraced(function* (
   deliveries: Deliveries["Service"],
@@ -58,8 +71,11 @@ export const listDeliveries = Effect.fnUntraced(function* (
   if (before !== undefined && !isStorable(before)) {
     faults.push({ pointer: "cursor", detail: "must be the `next` of a page" })
   }
-  if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+  const members = membersIn(asked)
+  if (Result.isFailure(members)) faults.push(...members.failure)
+  if (Result.isFailure(limit) || Result.isFailure(members) || faults.length > 0) return yield* invalid(faults)
   const found = yield* deliveries.list(org, {
+    ...filterOf(members.success),
     state: state as DeliveryState | undefined,
     email,
     before,

@@ -217,6 +217,17 @@ export class DeliveryNotFound extends HttpApiError.Problem<DeliveryNotFound>()(
   ),
 ) {}
 
+/** 404: there is no bulk action by that id. */
+export class BulkActionNotFound extends HttpApiError.Problem<BulkActionNotFound>()(
+  "BulkActionNotFound",
+  declare(
+    "bulk-action-not-found",
+    404,
+    "There is no such bulk action",
+    "Bulk actions are listed by GET /console/api/organizations/ORG/bulk-actions, by their id.",
+  ),
+) {}
+
 /** 405: the path exists, the method does not. The header `Allow` names those that do. */
 export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
   "MethodNotAllowed",
@@ -258,8 +269,8 @@ export class IdempotencyKeyReused extends HttpApiError.Problem<IdempotencyKeyReu
     "idempotency-key-reused",
     409,
     "The idempotency key belongs to another request",
-    "For 24 hours a key stands for one message: the same key with the same body gives the first answer again. Send another " +
-      "message under another key.",
+    "For 24 hours a key stands for one message: the same key with the same body gives the first answer again. For 90 days " +
+      "it stands for one bulk action. Send another request under another key.",
   ),
 ) {}
 

@@ -153,6 +153,8 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.DkimKeyNotFound ? Problems.DkimKeyNotFound
   : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
   : E extends Errors.DeliveryFixed ? Problems.DeliveryFixed
+  : E extends Errors.BulkActionNotFound ? Problems.BulkActionNotFound
+  : E extends Errors.BulkKeyReused ? Problems.IdempotencyKeyReused
   : E extends NoSecretKey | SecretFileFaulty ? Problems.Unprocessable
   : E extends Errors.AlreadyExists ? Problems.Conflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
@@ -173,6 +175,8 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.DkimKeyNotFound) return new Problems.DkimKeyNotFound({ detail: error.message })
   if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })
   if (error instanceof Errors.DeliveryFixed) return new Problems.DeliveryFixed({ detail: error.message })
+  if (error instanceof Errors.BulkActionNotFound) return new Problems.BulkActionNotFound({ detail: error.message })
+  if (error instanceof Errors.BulkKeyReused) return new Problems.IdempotencyKeyReused({ detail: error.message })
   if (error instanceof NoSecretKey || error instanceof SecretFileFaulty) {
     return new Problems.Unprocessable({ detail: error.message })
   }

@@ -128,6 +128,24 @@ describe("parlance connection and deliver", () => {
         assert.strictEqual((yield* json(["deliver", "retry", second!]))[0].state, "queued")
         assert.include(yield* fails(["deliver", "retry", first!]), "cancelled")
         assert.include(yield* fails(["deliver", "show", "none"]), "none")
+        // The second is queued again.
+        assert.include(yield* fails(["deliver", "cancel"]), "--all")
+        assert.include(yield* fails(["deliver", "cancel", second!, "--all"]), "either ids")
+        assert.include(yield* fails(["deliver", "cancel", "--since", "yesterday"]), "since")
+        const preview = yield* text(["deliver", "cancel", "--template", "t"])
+        assert.include(preview, "1 message would be cancelled.")
+        const [, until = ""] = /--until (\S+) --yes/.exec(preview)!
+        assert.lengthOf(yield* json(["deliver", "list", "--state", "queued", "--until", until]), 1)
+        assert.match(
+          yield* text(["deliver", "cancel", "--template", "t", "--until", until, "--yes"]),
+          /1 of 1 message /,
+        )
+        assert.lengthOf(yield* json(["deliver", "list", "--state", "queued"]), 0)
+        assert.deepInclude(yield* json(["deliver", "retry", "--all", "--yes"]), {
+          kind: "retry",
+          matched: 0,
+          changed: 0,
+        })
       })),
     600_000,
   )

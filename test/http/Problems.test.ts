@@ -17,6 +17,7 @@ const problems = {
   "connection-not-found": 404,
   "dkim-key-not-found": 404,
   "delivery-not-found": 404,
+  "bulk-action-not-found": 404,
   "suppression-not-found": 404,
   "erasure-not-found": 404,
   "account-not-found": 404,

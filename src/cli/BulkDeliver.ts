@@ -1,0 +1,107 @@
+import { Effect, Option } from "effect"
+import { Flag } from "effect/cli"
+import { filterDescriptions, type FilterMembers } from "../delivery/DeliveryFilter.ts"
+import type { BulkAction, BulkResult } from "../http/BulkActionsApi.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { organization, print } from "./Root.ts"
+import { table } from "./Table.ts"
+
+const text = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description.replaceAll("`", "")), Flag.optional)
+
+/** The flags that narrow a command to some deliveries, beside their state. */
+export const filterFlags = {
+  since: text("since", filterDescriptions.since),
+  until: text("until", filterDescriptions.until),
+  reason: text("reason", filterDescriptions.reason),
+  template: text("template", filterDescriptions.template_id),
+  connection: text("connection", filterDescriptions.connection),
+  email: text("email", filterDescriptions.email),
+}
+
+type Given = { readonly [name in keyof typeof filterFlags]: Option.Option<string> }
+
+/** The members of the flags that are given. */
+export const membersGiven = ({ template, ...given }: Given): FilterMembers =>
+  Object.fromEntries(
+    Object.entries({ ...given, template_id: template }).flatMap(([name, value]) =>
+      Option.isSome(value) ? [[name, value.value]] : []
+    ),
+  )
+
+/** The flags of a command on many deliveries. */
+export const bulkFlags = {
+  ...filterFlags,
+  all: Flag.Boolean("all").pipe(
+    Flag.withDescription("All deliveries that the other flags leave, of any time and reason"),
+    Flag.withDefault(false),
+  ),
+  yes: Flag.Boolean("yes").pipe(
+    Flag.withDescription("Carry it out; without this the command shows a preview"),
+    Flag.withDefault(false),
+  ),
+}
+
+const words = {
+  retry: { does: "would be queued again", done: "Queued again" },
+  cancel: { does: "would be cancelled", done: "Cancelled" },
+} as const
+
+const shares = (heading: string, values: ReadonlyArray<{ readonly value: string | null; readonly count: number }>) =>
+  values.length === 0 ? [] : [table([heading, "messages"], values.map(({ count, value }) => [value, count]))]
+
+const messages = (count: number) => `${count} ${count === 1 ? "message" : "messages"}`
+
+const describePreview = (kind: keyof typeof words, { matched, preview, until }: BulkResult) => {
+  const { connections, erased, reasons, sampled, suppressed, templates } = preview!
+  return [
+    `${messages(matched)} ${words[kind].does}.`,
+    ...(erased === 0 ? [] : [`${messages(erased)} of erased people stay as they are.`]),
+    ...(suppressed === 0
+      ? []
+      : [`${messages(suppressed)} will be cancelled instead of sent, as the recipient is suppressed.`]),
+    ...(sampled < matched ? [`The tables are about the latest ${sampled}.`] : []),
+    ...(kind === "retry" ? shares("reason", reasons) : []),
+    ...shares("template", templates),
+    ...(kind === "retry" ? shares("connection", connections) : []),
+    `Nothing was changed. To carry it out, repeat the command with --until ${until} --yes`,
+  ].join("\n\n")
+}
+
+const describeAction = ({ changed, id, kind, matched }: BulkAction) =>
+  `${words[kind].done}: ${changed} of ${messages(matched)} (bulk action ${id})` +
+  (changed < matched ? "\n\nThe others were sent or changed meanwhile." : "")
+
+/** Shows a preview of a bulk action, or carries it out and waits for its end. */
+export const bulk = Effect.fnUntraced(function* (
+  kind: keyof typeof words,
+  { all, yes, ...given }: Given & { readonly all: boolean; readonly yes: boolean },
+) {
+  const members = membersGiven(given)
+  if (!all && Object.keys(members).length === 0) {
+    return yield* new CommandFailed({
+      message: `Name the deliveries: give ids, or flags such as --reason and --since, or --all for ` +
+        `${kind === "retry" ? "everything that has failed" : "everything that is queued"}.`,
+    })
+  }
+  const client = yield* ManagementClient
+  const org = yield* organization
+  const { action, ...preview } = yield* client.bulkActions[kind === "retry" ? "retryDeliveries" : "cancelDeliveries"]({
+    params: { org },
+    headers: {},
+    payload: { ...members, dry_run: !yes },
+  })
+  if (action === null) return yield* print(preview, describePreview(kind, { action, ...preview }))
+  let current = action
+  while (current.state === "running") {
+    yield* Effect.sleep("1 second")
+    current = yield* client.bulkActions.getBulkAction({ params: { org, action: current.id } })
+  }
+  if (current.state === "failed") {
+    return yield* new CommandFailed({
+      message: `Stopped after ${current.changed} of ${messages(current.matched)}: ${current.reason ?? "unknown"}. ` +
+        "Repeat the command to go on with the others.",
+    })
+  }
+  yield* print(current, describeAction(current))
+})
