@@ -262,6 +262,7 @@ CREATE INDEX deliveries_due ON public.deliveries USING btree (org_slug, due_at, 
 CREATE INDEX deliveries_due_by_domain ON public.deliveries USING btree (org_slug, split_part(address_key, '@'::text, '-1'::integer), is_transactional, due_at, id) WHERE ((state = 'queued'::text) AND (address_key IS NOT NULL));
 CREATE INDEX deliveries_due_by_priority ON public.deliveries USING btree (org_slug, is_transactional, due_at, id) WHERE (state = 'queued'::text);
 CREATE INDEX deliveries_expiring ON public.deliveries USING btree (expires_at) WHERE ((state = 'queued'::text) AND (expires_at IS NOT NULL));
+CREATE INDEX deliveries_failed ON public.deliveries USING btree (org_slug, finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX deliveries_queued_by_address ON public.deliveries USING btree (org_slug, address_key) WHERE ((state = 'queued'::text) AND (address_key IS NOT NULL));
 CREATE INDEX deliveries_sending ON public.deliveries USING btree (org_slug, fence) WHERE (state = 'sending'::text);
 

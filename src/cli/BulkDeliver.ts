@@ -53,10 +53,11 @@ const shares = (heading: string, values: ReadonlyArray<{ readonly value: string 
 const messages = (count: number) => `${count} ${count === 1 ? "message" : "messages"}`
 
 const describePreview = (kind: keyof typeof words, { matched, preview, until }: BulkResult) => {
-  const { connections, erased, reasons, sampled, suppressed, templates } = preview!
+  const { connections, erased, expired, reasons, sampled, suppressed, templates } = preview!
   return [
     `${messages(matched)} ${words[kind].does}.`,
     ...(erased === 0 ? [] : [`${messages(erased)} of erased people stay as they are.`]),
+    ...(expired === 0 ? [] : [`${messages(expired)} that expired stay as they are.`]),
     ...(suppressed === 0
       ? []
       : [`${messages(suppressed)} will be cancelled instead of sent, as the recipient is suppressed.`]),

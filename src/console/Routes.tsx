@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
 import { type Actor, may, roleIn } from "../accounts/Actor.ts"
-import { Audit } from "../accounts/Audit.ts"
+import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
 import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
@@ -297,14 +297,14 @@ export class Console extends Context.Service<Console, {
           }
 
           const trail = emptyTrail()
+          const { _csrf: _, ...sent } = fields
+          const asked: { body: unknown } = { body: sent }
           return yield* run(visit, fields).pipe(
             Effect.provideService(ChangeTrail, trail),
+            Effect.provideService(AuditNote, asked),
             Effect.flatMap((outcome) =>
               Effect.gen(function* () {
-                if (isWrite) {
-                  const { _csrf: _, ...body } = fields
-                  yield* audit.record({ actor, endpoint, params, body, trail })
-                }
+                if (isWrite) yield* audit.record({ actor, endpoint, params, body: asked.body, trail })
                 return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
               })
             ),

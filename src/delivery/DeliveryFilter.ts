@@ -23,9 +23,9 @@ const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}
 
 const Instant = Schema.String.check(
   Schema.makeFilter<string>((text) =>
-    instant.test(text) && !Number.isNaN(Date.parse(text))
+    instant.test(text) && Date.parse(text) >= 0
       ? undefined
-      : "must be an ISO 8601 time with an offset, such as 2026-05-04T09:30:00Z"
+      : "must be an ISO 8601 time from 1970 on with an offset, such as 2026-05-04T09:30:00Z"
   ),
 )
 
@@ -108,6 +108,12 @@ export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schem
 /** Decodes the members of a filter, without the state. */
 export const decodeMembers = strictDecoder(Members)
 
+/** The time that a filter is about. Of one state it is a column, for which there may be an index. */
+const timeOf = (sql: SqlClient.SqlClient, state: DeliveryState | undefined) =>
+  sql.literal(
+    state === "failed" ? "d.finished_at" : state === "queued" ? "d.queued_at" : "COALESCE(d.finished_at, d.queued_at)",
+  )
+
 /** The condition that deliveries `d` of an organization fit a filter. */
 export const matching = (
   sql: SqlClient.SqlClient,
@@ -119,6 +125,6 @@ export const matching = (
     ...(templateId === undefined ? [] : [sql`d.template_id = ${templateId}`]),
     ...(connection === undefined ? [] : [sql`d.connection = ${connection}`]),
     ...(reason === undefined ? [] : [sql`d.reason ILIKE ${containing(reason)}`]),
-    ...(since === undefined ? [] : [sql`COALESCE(d.finished_at, d.queued_at) >= ${since}`]),
-    ...(until === undefined ? [] : [sql`COALESCE(d.finished_at, d.queued_at) < ${until}`]),
+    ...(since === undefined ? [] : [sql`${timeOf(sql, state)} >= ${since}`]),
+    ...(until === undefined ? [] : [sql`${timeOf(sql, state)} < ${until}`]),
   ])

@@ -53,6 +53,9 @@ export const BulkPreview = Schema.Struct({
   erased: Schema.Int.annotate({
     description: "Failed deliveries that match and cannot be retried, because they belonged to people who were erased",
   }),
+  expired: Schema.Int.annotate({
+    description: "Failed deliveries that match and cannot be retried, because their messages have expired",
+  }),
   sampled: Schema.Int.annotate({
     description: "The latest deliveries that the members below are about, at most 10,000",
   }),
@@ -103,7 +106,7 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
       error: errors,
     }).annotate(OpenApi.Summary, "Retries all failed messages that match a filter").annotate(
       OpenApi.Description,
-      `Queues failed messages again, with all their attempts. ${how}`,
+      `Queues failed messages again. Their attempts start anew. ${how}`,
     ),
     HttpApiEndpoint.post("cancelDeliveries", "/organizations/:org/deliveries/cancel", {
       params: path,

@@ -34,11 +34,11 @@ export const bulkActionToWire = (action: BulkAction): BulkActionWire => ({
   reason: action.reason,
 })
 
-const previewToWire = ({ composition, erased, filter, matched }: BulkPreview): BulkResult => ({
+const previewToWire = ({ composition, erased, expired, filter, matched }: BulkPreview): BulkResult => ({
   matched,
   changed: 0,
   until: filter.until.toISOString(),
-  preview: { erased, ...composition },
+  preview: { erased, expired, ...composition },
   action: null,
 })
 

@@ -7,6 +7,7 @@ import * as Sfmc from "../../src/delivery/connections/Sfmc.ts"
 import * as Smtp from "../../src/delivery/connections/Smtp.ts"
 import * as Webhook from "../../src/delivery/connections/Webhook.ts"
 import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
+import { failureTroubles } from "../../src/console/pages/OverviewPage.tsx"
 import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
 import { startWebhook, webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { aroundTests } from "../support/aroundTests.ts"
@@ -52,6 +53,21 @@ it("reads from a form the settings that it was filled with", () => {
     settingsFrom(other, Object.fromEntries(other.map((field) => [field.name, textIn(field, tracked)]))),
     tracked,
   )
+})
+
+it("tells of failed messages from a share of 1 %, and as bad from 10 % and 10 messages", () => {
+  const since = new Date("2026-11-22T09:00:00Z")
+  const told = (failed: number, sent: number) =>
+    failureTroubles({ since, failed, sent }, "/console/o/a/deliveries").map(({ kind, title }) => `${kind} ${title}`)
+  assert.deepStrictEqual(told(0, 100), [])
+  assert.deepStrictEqual(told(0, 0), [])
+  assert.deepStrictEqual(told(9, 991), [])
+  assert.deepStrictEqual(told(10, 890), ["warn 10 of 900 messages failed"])
+  assert.deepStrictEqual(told(9, 0), ["warn 9 of 9 messages failed"])
+  assert.deepStrictEqual(told(47, 95), ["bad 47 of 142 messages failed"])
+  const [trouble] = failureTroubles({ since, failed: 47, sent: 95 }, "/console/o/a/deliveries")
+  assert.strictEqual(trouble!.href, "/console/o/a/deliveries?state=failed&since=2026-11-22T09:00:00.000Z")
+  assert.include(trouble!.detail, "33 %")
 })
 
 describe("Delivery in the console", () => {
@@ -259,6 +275,71 @@ describe("Delivery in the console", () => {
     }
     const { text } = await viewer.get("/console/o/queue/connections/main")
     assert.notMatch(text, /<form method="post" action="\/console\/o/)
+  })
+
+  it("retries and cancels all messages that a filter leaves, by editors and not by viewers, once for each preview", async () => {
+    const manage = managed(service)
+    const org = await furnish(service, "bulk")
+    await connect(service, "bulk", "http://127.0.0.1:9/")
+    const at = "/console/o/bulk/deliveries"
+    const viewer = await signedIn(service, "bulk-viewer@example.com", ["bulk", "viewer"])
+    const editor = await signedIn(service, "bulk-editor@example.com", ["bulk", "editor"])
+    for (let n = 0; n < 3; n++) {
+      await org.post("/api/deliver/bulk", { template_id: "welcome", email: `p${n}@example.com` })
+    }
+    const summary = () => manage("GET", "/organizations/bulk/delivery-summary")
+    await waitUntil("all have failed", async () => (await summary()).failed === 3)
+    await manage("PUT", "/organizations/bulk/connections/main", { paused: true })
+    const overview = await viewer.get("/console/o/bulk")
+    assert.include(overview.text, "3 of 3 messages failed")
+    const [, since] = /deliveries\?state=failed&amp;since=([^"]+)"/.exec(overview.text)!
+    const failed = `${at}?state=failed&since=${since}`
+    assert.include((await editor.get(failed)).text, "Retry all 3")
+    assert.notInclude((await viewer.get(failed)).text, "Retry all")
+    assert.notInclude((await editor.get(at)).text, "Retry all")
+    assert.notInclude((await editor.get(`${at}?state=failed&reason=nothing+of+the+kind`)).text, "Retry all")
+    assert.include((await editor.get(`${at}?state=failed&template_id=welcome&connection=main`)).text, "Retry all 3")
+    // On the clocks of the organization, as a form sends it.
+    assert.include((await editor.get(`${at}?state=failed&until=2020-06-01T12:00`)).text, "Nothing matches")
+    const faulty = await editor.get(`${at}?state=failed&since=2026-02-31T00:00`)
+    assert.include(faulty.text, 'id="since-error"')
+    assert.notInclude(faulty.text, "Retry all")
+    assert.strictEqual((await editor.get(`${at}/-/retry?since=2026-02-31T00:00`)).status, 400)
+    for (const kind of ["retry", "cancel"]) {
+      assert.strictEqual((await viewer.get(`${at}/-/${kind}`)).status, 403)
+      assert.strictEqual((await viewer.post(`${at}/-/${kind}`)).status, 403)
+      assert.strictEqual((await editor.post(`${at}/-/${kind}`, { reason: "", template: "welcome" })).status, 400)
+    }
+    const preview = await editor.get(`${at}/-/retry?since=${since}`)
+    assert.include(preview.text, "Retry 3 messages?")
+    const fields = Object.fromEntries(
+      [...preview.text.matchAll(/type="hidden" name="(since|until|key)" value="([^"]*)"/g)].map(([, name, value]) => [
+        name!,
+        value!,
+      ]),
+    )
+    assert.hasAllKeys(fields, ["since", "until", "key"])
+    assert.strictEqual((await summary()).failed, 3, "asking changes nothing")
+    const [first, second] = await Promise.all([
+      editor.post(`${at}/-/retry`, fields),
+      editor.post(`${at}/-/retry`, fields),
+    ])
+    assert.strictEqual(first.status, 303, first.text)
+    assert.strictEqual(first.location, second.location)
+    assert.include((await viewer.get(first.location)).text, "3 messages have been queued again.")
+    assert.deepInclude(await summary(), { failed: 0 })
+    assert.notInclude((await viewer.get("/console/o/bulk")).text, "messages failed")
+    const { entries } = await manage("GET", "/organizations/bulk/audit")
+    const retried = entries.filter(({ action }: { action: string }) => action === "deliveries retried")
+    assert.strictEqual(retried.length, 1)
+    assert.deepInclude(retried[0], { actor: "bulk-editor@example.com" })
+    assert.deepInclude(retried[0].details, { since: fields["since"], until: fields["until"], matched: 3 })
+    assert.include((await editor.get(`${at}?state=queued`)).text, "Cancel all 3")
+    assert.include((await editor.get(`${at}/-/cancel?email=p1@example.com`)).text, "Cancel 1 message")
+    const cancelled = await editor.post(`${at}/-/cancel`, { email: "p1@example.com" })
+    assert.include((await editor.get(cancelled.location)).text, "1 message has been cancelled.")
+    assert.deepInclude(await summary(), { cancelled: 1 })
+    assert.strictEqual((await editor.get(`${at}/-/actions/nothing`)).status, 404)
   })
 
   it("breaks on no form that is filled with nonsense", async () => {

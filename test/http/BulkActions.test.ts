@@ -36,7 +36,7 @@ suiteOnSending("Bulk actions", (bench) => {
     const preview = await org.manage("POST", "/deliveries/retry", { dry_run: true, reason: "MAINTENANCE" })
     assert.strictEqual(preview.status, 200, preview.text)
     assert.deepInclude(preview.json, { matched: 7, changed: 0, action: null })
-    assert.deepInclude(preview.json.preview, { erased: 0, sampled: 7, suppressed: 0 })
+    assert.deepInclude(preview.json.preview, { erased: 0, expired: 0, sampled: 7, suppressed: 0 })
     assert.deepStrictEqual(preview.json.preview.connections, [{ value: "main", count: 7 }])
     const [{ count, value }] = preview.json.preview.reasons
     assert.strictEqual(count, 7)

@@ -5,7 +5,8 @@ import { HttpRouter } from "effect/http"
 import type { ComponentChildren } from "preact"
 import { Keys } from "../../auth/Keys.ts"
 import { Connections } from "../../delivery/Connections.ts"
-import { Deliveries } from "../../delivery/Deliveries.ts"
+import { type BulkAction, BulkActions } from "../../delivery/BulkActions.ts"
+import { Deliveries, type RecentEnds } from "../../delivery/Deliveries.ts"
 import { formatBytes } from "../../domain/Bytes.ts"
 import { platforms } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
@@ -26,6 +27,7 @@ import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { Console, type View, type Visit } from "../Routes.tsx"
+import { actionPath, isStopped } from "./delivery/BulkPages.tsx"
 import { Sparkline } from "./templates/Sparkline.tsx"
 
 /** Templates in the table. */
@@ -113,6 +115,42 @@ const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
     }]
 }
 
+/** Failed shares of the messages that ended in the last 24 hours: from the first on they are shown, from the second on as bad. */
+const failedShares = { warn: 0.01, bad: 0.1 }
+
+/** Failed messages from which on a share is bad: of a few messages one says little. */
+const manyFailed = 10
+
+/** A notice that many of the messages that ended in the last 24 hours have failed. */
+export const failureTroubles = (
+  { failed, sent, since }: RecentEnds,
+  deliveries: string,
+): ReadonlyArray<Trouble> => {
+  const share = failed / Math.max(1, failed + sent)
+  if (failed === 0 || share < failedShares.warn) return []
+  return [{
+    kind: share >= failedShares.bad && failed >= manyFailed ? "bad" : "warn",
+    what: "delivery",
+    href: `${deliveries}?state=failed&since=${since.toISOString()}`,
+    title: `${count(failed)} of ${count(failed + sent)} messages failed`,
+    detail:
+      `That is ${share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} % of those that ended in the last ` +
+      "24 hours. The list says why. Once the cause is mended, retry all of them there.",
+  }]
+}
+
+/** A notice for each bulk action that has stopped in the last 24 hours. */
+const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number, pathOf: (id: string) => string) =>
+  actions
+    .filter((one) => isStopped(one, now))
+    .map(({ changed, id, kind, matched, reason }): Trouble => ({
+      kind: "bad",
+      what: "delivery",
+      href: pathOf(id),
+      title: `${kind === "retry" ? "Retrying" : "Cancelling"} ${count(matched)} messages has stopped`,
+      detail: `It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
+    }))
+
 const quoted = (ids: ReadonlyArray<string>) =>
   ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
 
@@ -121,6 +159,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const arrivals = yield* Arrivals
   const connections = yield* Connections
+  const bulk = yield* BulkActions
   const deliveries = yield* Deliveries
   const index = yield* TemplateIndex
   const keys = yield* Keys
@@ -142,6 +181,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const ways = yield* connections.list(org.slug)
     const setups = yield* sources.list(org.slug)
     const queue = yield* deliveries.summary(org.slug)
+    const ends = yield* deliveries.recentEnds(org.slug)
+    const actions = yield* bulk.list(org.slug, 20)
     const stopped = yield* learning.stopped(org.slug)
     const usage = yield* quota.usage(org.slug)
 
@@ -205,6 +246,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           detail: `The oldest has been due for ${ages(queue.oldestDueSeconds)}.`,
         }]
         : []),
+      ...failureTroubles(ends, `${base}/deliveries`),
+      ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
       ...stopped.map(({ reason, templateId }): Trouble => ({
         kind: "bad",
         what: "learning",

@@ -2,16 +2,19 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Layer, Result } from "effect"
 import { HttpRouter } from "effect/http"
+import { BulkActions } from "../../../delivery/BulkActions.ts"
+import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
-import { Deliveries } from "../../../delivery/Deliveries.ts"
-import { DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
+import { countedAtMost, Deliveries } from "../../../delivery/Deliveries.ts"
+import { type DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
 import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../http/Requests.ts"
+import { Views } from "../../../templates/Views.ts"
+import { count } from "../../charts/Numbers.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Field, SelectField } from "../../components/Field.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
@@ -20,16 +23,22 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
+import { actionPath, bulkPath, isStopped } from "./BulkPages.tsx"
+import * as BulkPages from "./BulkPages.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
+import { type AskedFilter, FilterForm, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
 import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
 
 const pageSize = 25
 
-const isState = (text: string): text is DeliveryState =>
-  (DeliveryState.literals as ReadonlyArray<string>).includes(text)
+/** The bulk action that there is for deliveries in a state. */
+const bulkOf: { readonly [state in DeliveryState]?: BulkKind } = { failed: "retry", queued: "cancel" }
+
+/** Templates that the field of the filter offers. */
+const offeredTemplates = 200
 
 /** Deliveries: what is queued, on its way and gone. */
 const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
@@ -37,41 +46,52 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const connections = yield* Connections
   const deliveries = yield* Deliveries
   const rates = yield* DeliveryRates
+  const bulk = yield* BulkActions
+  const views = yield* Views
+
+  /** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
+  const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filter }: AskedFilter) {
+    const kind = filter.state === undefined ? undefined : bulkOf[filter.state]
+    if (kind === undefined || faults.length > 0) return undefined
+    if (!can(kind === "retry" ? "retryDeliveries" : "cancelDeliveries")) return undefined
+    const found = yield* bulk.count(org.slug, kind, filter)
+    return found === 0 ? undefined : { kind, count: found }
+  })
 
   const list = Effect.fnUntraced(function* (visit: Visit) {
     const { org, query } = visit
     const at = deliveriesPath(org.slug)
-    const askedState = query.get("state") ?? ""
-    const state = isState(askedState) ? askedState : undefined
-    const askedEmail = (query.get("email") ?? "").trim().slice(0, 400)
-    const email = askedEmail !== "" && isStorable(askedEmail) ? askedEmail : undefined
+    const filtered = filterIn(query, org.time_zone)
     const askedBefore = query.get("before") ?? ""
     const before = askedBefore !== "" && isStorable(askedBefore) ? askedBefore : undefined
     const summary = yield* deliveries.summary(org.slug)
-    const found = yield* deliveries.list(org.slug, { state, email, before, limit: pageSize + 1 })
+    const isFaulty = filtered.faults.length > 0
+    const found = isFaulty ? [] : yield* deliveries.list(org.slug, { ...filtered.filter, before, limit: pageSize + 1 })
+    const forAll = yield* bulkFor(visit, filtered)
+    const now = yield* Clock.currentTimeMillis
+    const unfinished = (yield* bulk.list(org.slug, 5)).filter((one) => one.state === "running" || isStopped(one, now))
+    // Each look for a text in reasons may read all deliveries of a state.
+    const isLive = filtered.filter.reason === undefined
     const shown = found.slice(0, pageSize)
     const asked = hoursOf(query)
     const hours = Result.isSuccess(asked) ? asked.success : 1
     const { cancelled, failed, queued, scheduled, sending, sent } = summary
     // Whoever looks for a message wants the list; how the queue does is seen on the first page of all.
-    const isPictured = state === undefined && email === undefined && before === undefined &&
+    const isFiltered = filtered.query.size > 0 || isFaulty
+    const isPictured = !isFiltered && before === undefined &&
       cancelled + failed + queued + scheduled + sending + sent > 0
     const series = isPictured ? yield* rates.series(org.slug, hours) : undefined
-    const filter = new URLSearchParams({
-      ...(state === undefined ? {} : { state }),
-      ...(email === undefined ? {} : { email }),
-    })
-    const isFiltered = state !== undefined || email !== undefined
+    const filter = filtered.query
     const active = connections.active(org.slug)
     return {
       title: "Deliveries",
-      live: true,
+      live: isLive,
       body: (
         <>
           <PageHead
             title="Deliveries"
             lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
-            actions={<Live />}
+            actions={isLive ? <Live /> : undefined}
           />
           {active === undefined
             ? (
@@ -90,28 +110,46 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               </Note>
             )
             : null}
+          {unfinished.map((one) => (
+            <Note kind={one.state === "failed" ? "bad" : "plain"}>
+              <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
+              {one.state === "failed" ? " stopped before its end." : ` goes on: ${one.changed} are done.`}
+            </Note>
+          ))}
           <SummaryCard summary={summary} />
           {series !== undefined ? <Pictures series={series} path={at} zone={org.time_zone} /> : null}
           <Card kind="flush">
-            <form method="get" action={at} class="filters" role="search" aria-label="Filter deliveries">
-              <SelectField
-                name="state"
-                label="State"
-                value={state ?? ""}
-                options={[["", "All"], ...DeliveryState.literals.map((one) => [one, one] as const)]}
-              />
-              <Field name="email" label="Address" type="email" required={false} value={email ?? ""} />
-              <button type="submit" class="button">Filter</button>
-              {isFiltered ? <a class="button" href={at}>Show all</a> : null}
-            </form>
+            <FilterForm
+              asked={filtered}
+              at={at}
+              connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
+              templates={[...views.templates(org.slug).keys()].slice(0, offeredTemplates)}
+              query={query}
+              zone={org.time_zone}
+            />
             <div data-live="deliveries">
+              {forAll === undefined ? null : (
+                <div class="bulk-bar">
+                  <p>
+                    {messagesOf(forAll.count)}
+                    {forAll.count < countedAtMost ? "" : " or more"}
+                    {forAll.kind === "retry" ? " can be retried" : " can be cancelled"}
+                  </p>
+                  <a
+                    class={forAll.kind === "retry" ? "button primary" : "button danger"}
+                    href={`${bulkPath(org.slug, forAll.kind)}?${filter}`}
+                  >
+                    {verbs[forAll.kind]} all{forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}
+                  </a>
+                </div>
+              )}
               {shown.length === 0
                 ? (
                   <Empty
                     title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
                   >
                     {isFiltered || before !== undefined
-                      ? "Choose another state, or leave the address empty."
+                      ? "Change the filter, or show all."
                       : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
                   </Empty>
                 )
@@ -147,7 +185,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               />
             </div>
           </Card>
-          <LiveScript />
+          {isLive ? <LiveScript /> : null}
         </>
       ),
     }
@@ -336,4 +374,4 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   ])
 }))
 
-export const layer = Layer.mergeAll(pages, ConnectionPages.layer, ReceiverPages.layer, MessageFrame.layer)
+export const layer = Layer.mergeAll(pages, BulkPages.layer, ConnectionPages.layer, ReceiverPages.layer, MessageFrame.layer)

@@ -1,0 +1,249 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpRouter } from "effect/http"
+import type { ComponentChildren } from "preact"
+import { nameOf } from "../../../accounts/Actor.ts"
+import { note, noteNothing } from "../../../accounts/Audit.ts"
+import { type BulkAction, BulkActions } from "../../../delivery/BulkActions.ts"
+import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
+import { decodeMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
+import { InvalidInput } from "../../../domain/Errors.ts"
+import { bulkDetails } from "../../../http/BulkActionsRoutes.ts"
+import { count } from "../../charts/Numbers.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { Live, LiveScript } from "../../components/Live.tsx"
+import { Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { FilterFacts, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
+import { deliveriesPath } from "./DeliveryViews.tsx"
+
+/** Where a bulk action is asked for, and where it is seen. */
+export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${deliveriesPath(org)}/-/${kind}`
+export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
+
+/** Whether an action has stopped before its end in the last 24 hours. */
+export const isStopped = ({ finishedAt, state }: BulkAction, now: number) =>
+  state === "failed" && (finishedAt?.getTime() ?? 0) > now - 86_400_000
+
+const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as const
+
+const effects: { readonly [kind in BulkKind]: ComponentChildren } = {
+  retry:
+    "They are queued again. Their attempts start anew. Where an attempt was taken without an answer, a message may " +
+    "arrive twice.",
+  cancel:
+    "They do not leave any more, and cannot be queued again. A message that is leaving at this moment is not cancelled.",
+}
+
+/** The values of one kind that messages have, each with the way to the preview for it alone. */
+const Shares = ({ caption, heading, hrefOf, shares }: {
+  readonly caption: string
+  readonly heading: string
+  readonly shares: ReadonlyArray<Share<string | null>>
+  readonly hrefOf: (value: string) => string
+}) =>
+  shares.length === 0 ? null : (
+    <Card kind="flush">
+      <Table
+        caption={caption}
+        headings={[heading, "Messages", "[Narrow]"]}
+        rows={shares.map(({ count: many, value }) => [
+          value ?? <span class="muted">none</span>,
+          { content: count(many), kind: "nowrap" as const },
+          {
+            content: value === null || value === "" || shares.length === 1
+              ? null
+              : <a href={hrefOf(value)} aria-label={`Only ${value}`}>Only these</a>,
+            kind: "actions" as const,
+          },
+        ])}
+      />
+    </Card>
+  )
+
+const previewView = ({ org, session }: Visit, preview: BulkPreview, key: string) => {
+  const { composition, erased, expired, filter, kind, matched } = preview
+  const { connections, reasons, sampled, suppressed, templates } = composition
+  const members = membersOf(filter)
+  const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...members })}`
+  const narrowed = (name: string) => (value: string) =>
+    `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...members, [name]: value })}`
+  const which = sampled < matched ? `of the latest ${count(sampled)} messages` : "of the messages"
+  const title = `${verbs[kind]} ${messagesOf(matched)}?`
+  return {
+    title,
+    body: (
+      <>
+        <PageHead title={title} back={{ href: back, label: "Deliveries" }} />
+        {matched === 0
+          ? (
+            <Note kind="warn">
+              No {stateOf[kind]} message matches the filter now, so there is nothing to {kind}.{" "}
+              <a href={deliveriesPath(org.slug)}>See all deliveries</a>.
+            </Note>
+          )
+          : (
+            <Card kind="danger">
+              <div class="stack">
+                <p>
+                  <b>{messagesOf(matched)}</b> {matched === 1 ? "matches" : "match"} this filter. {effects[kind]}
+                </p>
+                {suppressed === 0 ? null : (
+                  <p>
+                    {count(suppressed)} {which} {suppressed === 1 ? "goes" : "go"}{" "}
+                    to suppressed addresses and will be cancelled instead of sent.
+                  </p>
+                )}
+                {erased === 0 ? null : <p>{messagesOf(erased)} of erased people stay as they are.</p>}
+                {expired === 0 ? null : <p>{messagesOf(expired)} that expired stay as they are.</p>}
+                <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
+                <Form action={bulkPath(org.slug, kind)} csrf={session.csrfToken}>
+                  {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+                  <input type="hidden" name="key" value={key} />
+                  <div class="buttons">
+                    <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
+                    <a class="button" href={back}>Keep them as they are</a>
+                  </div>
+                </Form>
+              </div>
+            </Card>
+          )}
+        {kind === "retry"
+          ? <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
+          : null}
+        <Shares
+          caption={`Templates ${which}`}
+          heading="Template"
+          shares={templates}
+          hrefOf={narrowed("template_id")}
+        />
+        {kind === "retry"
+          ? (
+            <Shares
+              caption={`Connections ${which}`}
+              heading="Connection"
+              shares={connections}
+              hrefOf={narrowed("connection")}
+            />
+          )
+          : null}
+      </>
+    ),
+  }
+}
+
+const done: { readonly [kind in BulkKind]: string } = { retry: "queued again", cancel: "cancelled" }
+
+/** How far an action has come, in a sentence. */
+export const Progress = ({ action }: { readonly action: BulkAction }) => {
+  const { changed, kind, matched, reason, state } = action
+  if (state === "running") {
+    return (
+      <Note live>
+        {count(changed)} of {messagesOf(matched)} {changed === 1 ? "has" : "have"} been{" "}
+        {done[kind]}. The others follow, also if you leave this page.
+      </Note>
+    )
+  }
+  if (state === "failed") {
+    return (
+      <Note kind="bad" live>
+        Stopped after {count(changed)} of {messagesOf(matched)}: {reason ?? "unknown"}. The others are as they were.
+      </Note>
+    )
+  }
+  return (
+    <Note kind="good" live>
+      {messagesOf(changed)} {changed === 1 ? "has" : "have"} been {done[kind]}.
+      {changed < matched ? ` The other ${count(matched - changed)} had been sent or changed meanwhile.` : ""}
+    </Note>
+  )
+}
+
+/** Retrying and cancelling many messages: the preview, the action, and how far it has come. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const bulk = yield* BulkActions
+
+  const preview = (kind: BulkKind) =>
+    Effect.fnUntraced(function* (visit: Visit) {
+      const { faults, filter } = filterIn(visit.query, visit.org.time_zone)
+      if (faults.length > 0) return yield* new InvalidInput({ faults })
+      const found = yield* bulk.preview(visit.org.slug, kind, filter)
+      return previewView(visit, found, SecureRandom.uuidV7Unsafe())
+    })
+
+  const start = (kind: BulkKind) =>
+    Effect.fnUntraced(function* (visit: Visit, { _csrf, key = "", ...sent }: Fields) {
+      const filter = filterOf(yield* decoded(decodeMembers(sent)))
+      const started = yield* bulk.start(visit.org.slug, {
+        kind,
+        filter,
+        requestedBy: nameOf(visit.actor),
+        idempotencyKey: /^[\x20-\x7e]{1,255}$/.test(key) ? key : undefined,
+      })
+      yield* started.isRepetition ? noteNothing : note(bulkDetails(started))
+      return { to: actionPath(visit.org.slug, started.id) }
+    })
+
+  const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
+    const found = yield* bulk.get(org.slug, params["action"] ?? "")
+    const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
+    const title = `${verbs[kind]} ${messagesOf(matched)}`
+    return {
+      title,
+      live: true,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
+            actions={state === "running" ? <Live /> : undefined}
+          />
+          <div class="stack" data-live="action">
+            <Progress action={found} />
+            <Card>
+              <dl class="facts">
+                <dt>Progress</dt>
+                <dd>
+                  <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>
+                </dd>
+                <dt>Requested</dt>
+                <dd>
+                  <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
+                </dd>
+                {finishedAt === null ? null : (
+                  <>
+                    <dt>Ended</dt>
+                    <dd>
+                      <Time at={finishedAt.toISOString()} zone={org.time_zone} />
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </Card>
+            <Card title="Filter">
+              <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
+            </Card>
+          </div>
+          <LiveScript />
+        </>
+      ),
+    }
+  })
+
+  yield* router.addAll([
+    ...(["retry", "cancel"] as const).flatMap((kind) => [
+      page(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], preview(kind)),
+      action(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], start(kind)),
+    ]),
+    page("/console/o/:org/deliveries/-/actions/:action", "getBulkAction", show),
+  ])
+}))

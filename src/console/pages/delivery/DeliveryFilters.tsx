@@ -1,0 +1,167 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Result } from "effect"
+import type { BulkKind } from "../../../delivery/BulkPreview.ts"
+import { DeliveryState } from "../../../delivery/Delivery.ts"
+import { decodeMembers, type DeliveryFilter, type FilterMembers, filterOf } from "../../../delivery/DeliveryFilter.ts"
+import type { Fault } from "../../../domain/Errors.ts"
+import * as LocalTime from "../../../templates/LocalTime.ts"
+import { count } from "../../charts/Numbers.ts"
+import { Field, SelectField } from "../../components/Field.tsx"
+import { Time } from "../../components/Time.tsx"
+
+/** A filter as the query of a page has it. */
+export interface AskedFilter {
+  readonly filter: DeliveryFilter
+  /** The members beside the state, as they go on to another page. */
+  readonly members: FilterMembers
+  readonly faults: ReadonlyArray<Fault>
+  /** The query that asks for the same. */
+  readonly query: URLSearchParams
+}
+
+const names = ["email", "template_id", "connection", "reason", "since", "until"] as const
+
+const isState = (text: string): text is DeliveryState =>
+  (DeliveryState.literals as ReadonlyArray<string>).includes(text)
+
+const local = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?$/
+
+/** A time on the clocks of a zone, as browsers send it, as a time with an offset. Other texts stay as they are. */
+const instantOf = (text: string, zone: string): string => {
+  const match = local.exec(text)
+  if (match === null) return text
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map((part) =>
+    Number(part ?? 0)
+  )
+  const at = Date.UTC(year, month - 1, day, hour, minute, second)
+  // A day that the month does not have.
+  if (new Date(at).getUTCDate() !== day) return text
+  return new Date(LocalTime.of(zone).instantOf(at)).toISOString()
+}
+
+const two = (value: number) => String(value).padStart(2, "0")
+
+/** A time as a field of a form shows it, on the clocks of a zone. */
+const inField = (at: Date | undefined, zone: string): string => {
+  if (at === undefined) return ""
+  const { day, hour, minute, month, year } = LocalTime.of(zone).at(at.getTime())
+  return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}`
+}
+
+/** A fault in the words of the form. */
+const inWords = ({ detail, pointer }: Fault): Fault => ({
+  pointer,
+  detail: pointer === "/since" || pointer === "/until" ? "must be a date and time from 1970 on" : detail,
+})
+
+/** The filter that a query asks for, with every fault. An empty value stands for none. */
+export const filterIn = (query: URLSearchParams, zone: string): AskedFilter => {
+  const given = names.flatMap((name) => {
+    const text = (query.get(name) ?? "").trim()
+    return text === "" ? [] : [[name, name === "since" || name === "until" ? instantOf(text, zone) : text] as const]
+  })
+  const decoded = decodeMembers(Object.fromEntries(given))
+  const askedState = query.get("state") ?? ""
+  const state = isState(askedState) ? askedState : undefined
+  const members = Result.isSuccess(decoded) ? decoded.success : {}
+  return {
+    filter: { ...filterOf(members), state },
+    members,
+    faults: Result.isSuccess(decoded) ? [] : decoded.failure.map(inWords),
+    query: new URLSearchParams([...(state === undefined ? [] : [["state", state]]), ...Object.entries(members)]),
+  }
+}
+
+/** The labels of the members. */
+export const filterLabels = {
+  email: "Address",
+  template_id: "Template",
+  connection: "Connection",
+  reason: "Reason contains",
+  since: "From",
+  until: "Until",
+} as const
+
+/** The form that filters the list. Fields that are seldom needed are folded until one of them is filled. */
+export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
+  readonly asked: AskedFilter
+  readonly at: string
+  readonly connections: ReadonlyArray<string>
+  readonly templates: ReadonlyArray<string>
+  /** The query of the page, with the typed text of fields that have faults. */
+  readonly query: URLSearchParams
+  readonly zone: string
+}) => {
+  const { faults, filter, members } = asked
+  const typed = (name: typeof names[number]) => (query.get(name) ?? "").trim().slice(0, 400)
+  const field = (
+    name: typeof names[number],
+    more: { readonly type?: "email"; readonly list?: ReadonlyArray<string> },
+  ) => <Field name={name} label={filterLabels[name]} required={false} value={typed(name)} faults={faults} {...more} />
+  const time = (name: "since" | "until") => (
+    <Field
+      name={name}
+      label={filterLabels[name]}
+      type="datetime-local"
+      required={false}
+      value={inField(filter[name], zone)}
+      faults={faults}
+    />
+  )
+  const { email: _, ...seldom } = members
+  const isOpen = Object.keys(seldom).length > 0 || faults.length > 0
+  return (
+    <form method="get" action={at} class="filters" role="search" aria-label="Filter deliveries">
+      <SelectField
+        name="state"
+        label="State"
+        value={filter.state ?? ""}
+        options={[["", "All"], ...DeliveryState.literals.map((one) => [one, one] as const)]}
+      />
+      {field("email", { type: "email" })}
+      <details open={isOpen}>
+        <summary>Template, connection, reason, time</summary>
+        <div class="more-filters">
+          {field("template_id", { list: templates })}
+          {field("connection", { list: connections })}
+          {field("reason", {})}
+          {time("since")}
+          {time("until")}
+        </div>
+        <p class="hint">
+          The time is that at which a message ended, or was queued if it has not ended ({zone}). In the reason, … stands
+          for any characters.
+        </p>
+      </details>
+      <div class="buttons">
+        <button type="submit" class="button">Filter</button>
+        {asked.query.size > 0 || faults.length > 0 ? <a class="button" href={at}>Show all</a> : null}
+      </div>
+    </form>
+  )
+}
+
+/** The verb of a bulk action on so many messages, for buttons and titles. */
+export const verbs: { readonly [kind in BulkKind]: string } = { retry: "Retry", cancel: "Cancel" }
+
+export const messagesOf = (many: number) => `${count(many)} ${many === 1 ? "message" : "messages"}`
+
+/** The members of a filter in words. */
+export const FilterFacts = ({ members, state, zone }: {
+  readonly members: FilterMembers
+  readonly state: DeliveryState
+  readonly zone: string
+}) => (
+  <dl class="facts">
+    <dt>State</dt>
+    <dd>{state}</dd>
+    {names.flatMap((name) => {
+      const value = members[name]
+      return value === undefined ? [] : [
+        <dt>{filterLabels[name]}</dt>,
+        <dd>{name === "since" || name === "until" ? <Time at={value} zone={zone} /> : value}</dd>,
+      ]
+    })}
+  </dl>
+)
