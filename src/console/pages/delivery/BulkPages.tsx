@@ -8,7 +8,7 @@ import { nameOf } from "../../../accounts/Actor.ts"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
 import { type BulkAction, BulkActions } from "../../../delivery/BulkActions.ts"
 import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
-import { decodeMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
+import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
 import { bulkDetails } from "../../../http/BulkActionsRoutes.ts"
 import { count } from "../../charts/Numbers.ts"
@@ -68,13 +68,14 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
     </Card>
   )
 
-const previewView = ({ org, session }: Visit, preview: BulkPreview, key: string) => {
+/** `asked` is the filter without the time bound of the preview, for links to other lists and previews. */
+const previewView = ({ org, session }: Visit, asked: FilterMembers, preview: BulkPreview, key: string) => {
   const { composition, erased, expired, filter, kind, matched } = preview
   const { connections, reasons, sampled, suppressed, templates } = composition
   const members = membersOf(filter)
-  const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...members })}`
+  const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...asked })}`
   const narrowed = (name: string) => (value: string) =>
-    `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...members, [name]: value })}`
+    `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...asked, [name]: value })}`
   const which = sampled < matched ? `of the latest ${count(sampled)} messages` : "of the messages"
   const title = `${verbs[kind]} ${messagesOf(matched)}?`
   return {
@@ -174,10 +175,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   const preview = (kind: BulkKind) =>
     Effect.fnUntraced(function* (visit: Visit) {
-      const { faults, filter } = filterIn(visit.query, visit.org.time_zone)
+      const { faults, filter, members } = filterIn(visit.query, visit.org.time_zone)
       if (faults.length > 0) return yield* new InvalidInput({ faults })
       const found = yield* bulk.preview(visit.org.slug, kind, filter)
-      return previewView(visit, found, SecureRandom.uuidV7Unsafe())
+      return previewView(visit, members, found, SecureRandom.uuidV7Unsafe())
     })
 
   const start = (kind: BulkKind) =>
