@@ -62,6 +62,23 @@ describe("Dispatcher with a platform that refuses everything", () => {
           }))
       }
 
+      for (
+        const [slug, replies] of [
+          ["alternating", ["554 5.7.1 Blocked", "554 5.6.0 Bad content"]],
+          ["unknown", ["550 5.1.1 No such user"]],
+        ] as const
+      ) {
+        it.effect(`pauses it after 50 messages, with ${replies.join(" and ")}`, () =>
+          Effect.gen(function* () {
+            yield* furnishSmtp(slug, (n) => ({ at: "recipient", reply: replies[n % replies.length]! }))
+            yield* enqueueMany(slug, 200)
+            yield* start(slug)
+            yield* untilBraked(slug)
+            assert.deepStrictEqual(yield* statesOf(slug), { failed: 50, queued: 150 })
+            assert.match((yield* setupOf(slug)).trouble!.reason, /^50 of the last \d+ messages were refused/)
+          }))
+      }
+
       it.effect("goes on when it is resumed, and pauses again while nothing has changed", () =>
         Effect.gen(function* () {
           let isBlocked = true
