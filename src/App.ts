@@ -52,6 +52,7 @@ import { AdminRequired } from "./http/AdminRequired.ts"
 import { ServedApi } from "./http/Api.ts"
 import { Drain } from "./http/Drain.ts"
 import * as Envelope from "./http/Envelope.ts"
+import { DirectRoutes } from "./http/DirectRoutes.ts"
 import * as DelayRoutes from "./http/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "./http/DeliverabilityRoutes.ts"
 import * as DeliverRoutes from "./http/DeliverRoutes.ts"
@@ -171,6 +172,7 @@ const servicesOver = (layerActors: LayerActors) =>
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
     LoadGate.layer,
+    DirectRoutes.layer,
     ClientConnections.layer,
     OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
     Drain.layer,

@@ -24,7 +24,7 @@ import { randomUUID } from "node:crypto"
 import { methodsOf, noteRequestId } from "./ApiPaths.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import { isOutage } from "../store/Outage.ts"
-import { currentSpan, spanOf, TraceShare } from "../telemetry/Tracing.ts"
+import { currentSpan, isTraced, spanOf, TraceShare } from "../telemetry/Tracing.ts"
 import { waitedMillis } from "./LoadGate.ts"
 import * as Problems from "./Problems.ts"
 import * as RateLimits from "./RateLimits.ts"
@@ -215,9 +215,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           ),
       })
       if (share === undefined) return answering
-      const given = spanOf(request.headers)
-      const isTraced = given === undefined ? random.nextDoubleUnsafe() < share : given.sampled
-      return isTraced ? inSpan(request, requestId, given, answering) : answering
+      return isTraced(request.source, request.headers, share, random)
+        ? inSpan(request, requestId, spanOf(request.headers), answering)
+        : answering
     })
 
   yield* router.addGlobalMiddleware(envelop)

@@ -4,6 +4,7 @@ import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { begin, end, type Work } from "../telemetry/LoopWork.ts"
 import { workNameOf } from "./ApiPaths.ts"
+import type { DirectRoutes } from "./DirectRoutes.ts"
 import { requestIdOf } from "./Envelope.ts"
 import { type Gate, type Kind, kindOf, lookMillis, tellWaited } from "./LoadGate.ts"
 import { Line } from "./Line.ts"
@@ -80,6 +81,14 @@ const bodyBytes = 128 * 1024
 
 const kinds = ["management", "webhook", "tracking", "api"] as const
 
+export interface Options {
+  /** How long a request waits and a connection is left unread at most, instead of the usual times. */
+  readonly waitMillis?: number
+  readonly restMillis?: number
+  /** Answers what it can of links in messages; what it does not goes to the listeners of the server. */
+  readonly respond?: DirectRoutes["Service"]["respond"]
+}
+
 interface Waiting extends Asked {
   readonly since: number
   readonly bytes: number
@@ -100,8 +109,9 @@ const heldBy = (request: IncomingMessage): number => {
 export const install = (
   server: Server,
   gate: Gate,
-  longest = { waitMillis, restMillis },
+  options: Options = {},
 ): { readonly busy: () => ReadonlySet<Socket> } => {
+  const longest = { waitMillis, restMillis, ...options }
   // Those that count as in work.
   const inWork = new Set<InWork>()
   const waiting = {
@@ -162,6 +172,7 @@ export const install = (
   }
 
   const serve = ({ event, kind, request, response }: Asked): void => {
+    if (kind === "tracking" && event === "request" && options.respond?.(request, response) === true) return
     if (kind !== "management") return void emit.call(server, event, request, response)
     const begun = performance.now()
     emit.call(server, event, request, response)

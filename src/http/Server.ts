@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { Settings } from "../Settings.ts"
 import * as Body from "./Body.ts"
 import { ClientConnections } from "./ClientConnections.ts"
+import { DirectRoutes } from "./DirectRoutes.ts"
 import { LoadGate } from "./LoadGate.ts"
 import * as LoadShedding from "./LoadShedding.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "./Problems.ts"
@@ -59,6 +60,7 @@ const refuse = (error: Error, socket: Duplex) => {
 /** The HTTP server of `HOST` and `PORT`, cutting slow clients and draining when its scope closes. */
 export const layerServer = Layer.unwrap(Effect.gen(function* () {
   const { gate } = yield* LoadGate
+  const { respond } = yield* DirectRoutes
   const connections = yield* ClientConnections
   const { headersTimeout, host, port, requestTimeout, shutdownTimeout } = yield* Settings
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
@@ -77,7 +79,7 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
-      const { busy } = LoadShedding.install(server, gate)
+      const { busy } = LoadShedding.install(server, gate, { respond })
       connections.install(server, busy)
       return server
     },

@@ -3,11 +3,12 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Buffer } from "node:buffer"
 import { isMachineClick, isMachineOpen } from "../tracking/Machines.ts"
 import { Reactions } from "../tracking/Reactions.ts"
-import { Targets } from "../tracking/Targets.ts"
+import { type Target, Targets } from "../tracking/Targets.ts"
 import type { Token, TokenKind } from "../tracking/Token.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import { laterPage, unknownLinkPage, unsubscribePage } from "../tracking/UnsubscribePage.ts"
 import * as Body from "./Body.ts"
+import { type DirectRoute, DirectRoutes } from "./DirectRoutes.ts"
 
 /** A transparent GIF of one pixel. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
@@ -16,6 +17,9 @@ const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA
 const maxFormBytes = 16 * 1024
 
 const fresh = { "cache-control": "no-store" }
+
+// Said outright: without it an empty response is sent in chunks, which takes another write.
+const noBody = { ...fresh, "content-length": "0" }
 
 // No search engine lists the page, and a site that it leads to does not learn the token.
 const common = { ...fresh, "x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer" }
@@ -32,7 +36,13 @@ const html = (text: string, status: number) =>
   })
 
 const pixel = HttpServerResponse.uint8Array(gif, { contentType: "image/gif", headers: fresh })
-const noPixel = HttpServerResponse.empty({ status: 404, headers: fresh })
+const directPixel = {
+  status: 200,
+  headers: { ...fresh, "content-type": "image/gif", "content-length": String(gif.length) },
+  body: gif,
+}
+const locationOf = ({ url }: Target) => ({ ...noBody, "referrer-policy": "no-referrer", location: url })
+const noPixel = HttpServerResponse.empty({ status: 404, headers: noBody })
 const unknownLink = html(unknownLinkPage, 404)
 const later = html(laterPage, 503)
 
@@ -41,6 +51,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const tracking = yield* Tracking
   const targets = yield* Targets
   const reactions = yield* Reactions
+  const direct = yield* DirectRoutes
 
   /** A route for genuine tokens. Others are not known here, and the store is not asked about them. */
   const route = <E, R>(
@@ -64,8 +75,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
-  const open = route("open", noPixel, ({ id, org }, { headers, method }) => {
-    if (method !== "HEAD") reactions.note({ org, id, event: "open", automated: isMachineOpen(headers) })
+  const noteOpen = ({ id, org }: Token, automated: boolean) => reactions.note({ org, id, event: "open", automated })
+
+  const noteClick = ({ id, org }: Token, { name }: Target, automated: boolean) =>
+    reactions.note({ org, id, event: "click", automated, link: name })
+
+  const open = route("open", noPixel, (token, { headers, method }) => {
+    if (method !== "HEAD") noteOpen(token, isMachineOpen(headers))
     return Effect.succeed(pixel)
   })
 
@@ -74,14 +90,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       onFailure: () => later,
       onSuccess: (target) => {
         if (target === undefined) return unknownLink
-        const { id, org } = token
-        if (method !== "HEAD") {
-          reactions.note({ org, id, event: "click", automated: isMachineClick(headers), link: target.name })
-        }
-        const location = { ...fresh, "referrer-policy": "no-referrer", location: target.url }
-        return HttpServerResponse.empty({ status: 302, headers: location })
+        if (method !== "HEAD") noteClick(token, target, isMachineClick(headers))
+        return HttpServerResponse.empty({ status: 302, headers: locationOf(target) })
       },
     }))
+
+  const openDirectly: DirectRoute = (path, headers) => {
+    const token = path.endsWith(".gif")
+      ? tracking.openKnown("open", path.slice("/o/".length, -".gif".length))
+      : undefined
+    if (token === undefined) return undefined
+    noteOpen(token, isMachineOpen(headers))
+    return directPixel
+  }
+
+  const clickDirectly: DirectRoute = (path, headers) => {
+    const token = tracking.openKnown("click", path.slice("/c/".length))
+    const target = token && targets.known(token)
+    if (target === undefined) return undefined
+    noteClick(token!, target, isMachineClick(headers))
+    return { status: 302, headers: locationOf(target) }
+  }
 
   const pageOf = (
     { org }: Token,
@@ -106,6 +135,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       }),
     ))
 
+  yield* direct.add("/o/", openDirectly)
+  yield* direct.add("/c/", clickDirectly)
   yield* router.add("GET", "/o/:token", open)
   yield* router.add("GET", "/c/:token", click)
   yield* router.add("GET", "/u/:token", ask)

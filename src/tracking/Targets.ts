@@ -26,9 +26,8 @@ const overhead = 100
 /** Shared targets that are read when the service starts, those used last first. */
 const readAtStart = 20_000
 
-/** A shared target in memory. */
-interface Shared {
-  readonly target: string
+/** A shared target in memory. The place of the tracking id is still in its address. */
+interface Shared extends Target {
   /** The last day on which the store has it as used, days since 1970. */
   readonly usedOn: number
 }
@@ -50,6 +49,8 @@ export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
  * from the store once.
  */
 export class Targets extends Context.Service<Targets, {
+  /** The target of a click token from memory; undefined if it is not there. */
+  readonly known: (token: Token) => Target | undefined
   /** The target of a click token; undefined if the message or its link is gone. Waits for the store only on a miss. */
   readonly find: (token: Token) => Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError>
   /** Stores shared targets that are not known to be stored as used today. Call it in the transaction of the messages. */
@@ -66,47 +67,52 @@ export class Targets extends Context.Service<Targets, {
       const own = new Recent<ReadonlyArray<string>>(memory)
 
       const keep = (org: string, key: string, target: string, usedOn: number) => {
-        const name = sharedKey(org, key)
-        shared.set(name, { target, usedOn }, name.length + target.length + overhead)
+        const place = sharedKey(org, key)
+        const name = target.replace(parameter, "").replaceAll(idPlace, "")
+        const kept: Shared = { url: target, name, usedOn }
+        shared.set(place, kept, place.length + target.length + name.length + overhead)
+        return kept
       }
 
       const keepOwn = (org: string, id: string, targets: ReadonlyArray<string>) =>
         own.set(sharedKey(org, id), targets, targets.reduce((sum, { length }) => sum + length + overhead, overhead))
 
-      const readShared = Effect.fnUntraced(function* (org: OrgSlug, key: string) {
-        const known = shared.get(sharedKey(org, key))
-        if (known !== undefined) return known.target
+      const sharedTarget = ({ name, url }: Shared, id: string): Target =>
+        url.includes(idPlace) ? { url: url.replaceAll(idPlace, id), name } : { url, name }
+
+      const ownTarget = (targets: ReadonlyArray<string>, number: number, id: string): Target | undefined => {
+        const url = targets[number]
+        return url === undefined ? undefined : { url: url.replaceAll(idPlace, id), name: `link ${number + 1}` }
+      }
+
+      const known = ({ id, link, org }: Token): Target | undefined => {
+        if (typeof link === "string") {
+          const found = shared.get(sharedKey(org, link))
+          return found && sharedTarget(found, id)
+        }
+        const targets = link === undefined ? undefined : own.get(sharedKey(org, id))
+        return targets && ownTarget(targets, link!, id)
+      }
+
+      const readShared = Effect.fnUntraced(function* (org: OrgSlug, key: string, id: string) {
         const [row] = yield* sql<{ target: string }>`
           SELECT l.target FROM tracked_links l WHERE l.org_slug = ${org} AND l.key = ${key}`.pipe(bounded(storeTimeout))
-        if (row !== undefined) keep(org, key, row.target, 0)
-        return row?.target
+        return row && sharedTarget(keep(org, key, row.target, 0), id)
       })
 
       const readOwn = Effect.fnUntraced(function* (org: OrgSlug, id: string, number: number) {
-        const known = own.get(sharedKey(org, id))
-        if (known !== undefined) return known[number]
         const [row] = yield* sql<{ links: ReadonlyArray<string> | null }>`
           SELECT d.links FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id}`.pipe(bounded(storeTimeout))
         if (row?.links == null) return undefined
         keepOwn(org, id, row.links)
-        return row.links[number]
+        return ownTarget(row.links, number, id)
       })
 
-      const find = ({ id, link, org }: Token): Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError> => {
-        if (link === undefined) return Effect.succeed(undefined)
-        return typeof link === "number"
-          ? Effect.map(
-            readOwn(org, id, link),
-            (target) =>
-              target === undefined ? undefined : { url: target.replaceAll(idPlace, id), name: `link ${link + 1}` },
-          )
-          : Effect.map(
-            readShared(org, link),
-            (target) =>
-              target === undefined
-                ? undefined
-                : { url: target.replaceAll(idPlace, id), name: target.replace(parameter, "").replaceAll(idPlace, "") },
-          )
+      const find = (token: Token): Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError> => {
+        const { id, link, org } = token
+        const target = known(token)
+        if (target !== undefined || link === undefined) return Effect.succeed(target)
+        return typeof link === "number" ? readOwn(org, id, link) : readShared(org, link, id)
       }
 
       const today = Effect.clockWith((clock) =>
@@ -154,7 +160,7 @@ export class Targets extends Context.Service<Targets, {
         Effect.forkScoped,
       )
 
-      return Targets.of({ find, save, remember })
+      return Targets.of({ known, find, save, remember })
     }),
   )
 }

@@ -49,6 +49,8 @@ export class Tracking extends Context.Service<Tracking, {
   readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
   /** The content of a genuine token; undefined for any other text. */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
+  /** The same from memory; undefined as well while the key is not there. */
+  readonly openKnown: (kind: TokenKind, text: string) => Token | undefined
   /** From memory; undefined for an organization that this node does not know. */
   readonly organization: (org: OrgSlug) => TrackedOrganization | undefined
 }>()("parlance/tracking/Tracking") {
@@ -119,7 +121,18 @@ export class Tracking extends Context.Service<Tracking, {
       const open = (kind: TokenKind, text: string) =>
         Effect.map(key.get, (secret) => readToken(secret, kind, text, orgsOf))
 
-      return Tracking.of({ forMessage, unsubscribeUrls, open, organization: (org) => organizations.get(org) })
+      const openKnown = (kind: TokenKind, text: string) => {
+        const secret = key.known()
+        return secret && readToken(secret, kind, text, orgsOf)
+      }
+
+      return Tracking.of({
+        forMessage,
+        unsubscribeUrls,
+        open,
+        openKnown,
+        organization: (org) => organizations.get(org),
+      })
     }),
   ).pipe(Layer.provide(TrackingKey.layer))
 }

@@ -11,6 +11,8 @@ import { type TokenKey, tokenKey } from "./Token.ts"
  */
 export class TrackingKey extends Context.Service<TrackingKey, {
   readonly get: Effect.Effect<TokenKey, SqlError>
+  /** The key where it is in memory. */
+  readonly known: () => TokenKey | undefined
 }>()("parlance/tracking/TrackingKey") {
   static readonly layer = Layer.effect(
     TrackingKey,
@@ -22,7 +24,7 @@ export class TrackingKey extends Context.Service<TrackingKey, {
 
       // So that a later outage finds it in memory. A store that only reads makes none, and needs none.
       yield* Effect.ignore(get)
-      return TrackingKey.of({ get })
+      return TrackingKey.of({ get, known: () => known })
     }),
   )
 }

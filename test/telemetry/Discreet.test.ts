@@ -3,6 +3,7 @@ import { ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
+import { DirectRoutes } from "../../src/http/DirectRoutes.ts"
 import * as Envelope from "../../src/http/Envelope.ts"
 import { ClientConnections } from "../../src/http/ClientConnections.ts"
 import { LoadGate } from "../../src/http/LoadGate.ts"
@@ -78,7 +79,7 @@ describe("Logs", () => {
       const context = yield* Layer.build(
         Server.serve(routes).pipe(
           Layer.provideMerge(Server.layerServer),
-          Layer.provide([LoadGate.layer, ClientConnections.layer]),
+          Layer.provide([LoadGate.layer, ClientConnections.layer, DirectRoutes.layer]),
           Layer.provide(layerSettings({ PORT: "0" })),
           Layer.provide(layer),
         ),

@@ -75,6 +75,25 @@ suiteOnTracking("Tracking", (bench) => {
     )
   })
 
+  it("answers a link the same, whether directly or through the router", async () => {
+    const shop = await bench.shop("direct")
+    const { clicks, pixels } = partsOf((await shop.send("ada@example.com")).raw)
+    for (const url of [clicks[0]!, pixels[0]!]) {
+      // A query is not part of what the direct route knows.
+      const answers = await Promise.all([get(url), get(`${url}?utm_source=x`)])
+      const [direct, routed] = answers.map(({ body, headers, status }) => {
+        const { date: _date, ["x-request-id"]: requestId, ...rest } = Object.fromEntries(headers)
+        assert.match(requestId!, /^[0-9a-f-]{36}$/)
+        return { status, body, headers: rest }
+      })
+      assert.deepStrictEqual(direct, routed)
+    }
+    await waitUntil("the events are stored", async () => {
+      await bench.takeIn()
+      return (await bench.events("direct")).length === 3
+    })
+  })
+
   it("counts an open and a click once, however often they come", async () => {
     const shop = await bench.shop("once")
     const { clicks, pixels } = partsOf((await shop.send("ada@example.com")).raw)
