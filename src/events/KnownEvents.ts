@@ -19,7 +19,11 @@ export interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
 /** How wrong the clock of a platform may be. Unit: days. */
 const toleranceDays = 7
 
-/** Finds those of some events that are in the store: one look-up by primary key for each. */
+/**
+ * Finds those of some events that are in the store: one look-up by primary key for each. Only that index has the order of
+ * `template_id`. Without it PostgreSQL takes the index by arrival for a partition that was empty when the plan was made, and
+ * skips through all events of the organization (version 18) until the partition is analyzed.
+ */
 export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventRef>) => {
   const rows = events.map(({ key, occurredAt, org, receivedAt, source }) => ({
     org_slug: org,
@@ -36,7 +40,7 @@ export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventR
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key
         AND e.received_at >= to_timestamp(r.since / 1000.0)
-      ORDER BY e.org_slug, e.source, e.event_key LIMIT 1) e`
+      ORDER BY e.org_slug, e.source, e.event_key, e.template_id LIMIT 1) e`
 }
 
 /** Events of a request whose look-up shares a statement with those of other requests; more are looked up apart. */
