@@ -1,6 +1,7 @@
 // Redirect and pixel under load: one process on one core, 64 connections from another process, next to what an empty Effect
-// route costs that is asked in the same way. Each message is opened or clicked once, so that every request is recorded, or
-// again and again, as scanners do.
+// route costs. All are measured in turns within one run, in several short rounds, since what a request costs changes with
+// whatever else the machine does. Each message is opened or clicked once, so that every request is recorded, or again and
+// again, as scanners do.
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as StoreFromSettings from "../src/store/StoreFromSettings.ts"
@@ -8,70 +9,136 @@ import { targetKey } from "../src/tracking/Token.ts"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { layerSettings } from "../test/support/settings.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
-import { cpuMicrosOf, type Measured, printTable, runLoad, type ServerProcess, startServer } from "./support/Bench.ts"
+import { loopMicrosOf, type Measured, printTable, runLoad, type ServerProcess, startServer } from "./support/Bench.ts"
 
 const quick = Deno.args.includes("--quick")
-const seconds = quick ? 2 : 6
+const seconds = quick ? 2 : 4
+const rounds = quick ? 2 : 3
 const baseline = "empty Effect route"
 const target = "https://shop.example/sale"
 const link = targetKey(target)
 
-/** Stores the target that is clicked; answers the key of tokens. */
+/** Messages that are asked for again and again. */
+const repeated = 100
+/** Messages of a load that opens or clicks each once, and of all loads. */
+const perLoad = 15_000 * seconds
+const messages = repeated + perLoad * (2 + 2 * 2 * rounds)
+
+/** Stores the target that is clicked and the decisions of the messages; answers the key of tokens. */
 const furnish = (environment: Readonly<Record<string, string>>) =>
   Effect.runPromise(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`
         INSERT INTO tracked_links (org_slug, key, target, used_on) VALUES ('bench', ${link}, ${target}, now()::date)`
+      yield* sql`
+        INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment,
+          policy, decided_at)
+        SELECT 'bench', md5(i::text)::uuid::text, 't', 'v1', 'u' || i, 'bandit', 0.5, '{"v0":0.5,"v1":0.5}',
+          'daypart=morning&weekend=weekday', 't:0', now()
+        FROM generate_series(0, ${messages}::int - 1) AS i`
+      yield* sql`ANALYZE decisions`
       const [row] = yield* sql<{ key: string }>`SELECT s.key FROM signing_keys s WHERE s.name = 'tracking'`
       return row!.key
     }).pipe(Effect.provide(StoreFromSettings.layerMigrated.pipe(Layer.provide(layerSettings(environment))))),
   )
 
-const measure = async (
-  name: string,
-  server: ServerProcess,
-  load: { readonly path?: string; readonly route: string; readonly secret: string; readonly messages: number },
-  rate = 0,
-): Promise<Measured> => {
-  const { path = "/", ...more } = load
-  const options = { ...more, url: `${server.url}${path}`, org: "bench", link, rate, connections: 64 }
-  const run = (seconds: number) =>
-    runLoad<Omit<Measured, "name" | "cpuMicros">>(name, "bench/support/trackingLoad.ts", { ...options, seconds })
-  await run(quick ? 2 : 4)
-  const before = cpuMicrosOf(server.pid)
-  const measured = await run(seconds)
-  return { name, ...measured, cpuMicros: (cpuMicrosOf(server.pid) - before) / measured.requests }
+interface Kind {
+  readonly name: string
+  readonly server: ServerProcess
+  readonly path: string
+  readonly route: "" | "c" | "o"
+  readonly secret: string
+  /** Whether each message is asked for once. */
+  readonly once: boolean
 }
 
-const closed: Array<Measured> = []
-const empty = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
-const nothing = { path: "/healthz", route: "", secret: "", messages: 1 }
-closed.push(await measure(baseline, empty, nothing))
-await empty.stop()
+let unused = repeated
 
+/** One load of one kind. The processor time is that of the main thread, where the event loop runs. */
+const load = async (
+  { name, once, path, route, secret, server }: Kind,
+  seconds: number,
+  rate = 0,
+): Promise<Measured> => {
+  const first = once ? unused : 0
+  if (once) unused += perLoad
+  const before = loopMicrosOf(server.pid)
+  const measured = await runLoad<Omit<Measured, "name" | "cpuMicros">>(name, "bench/support/trackingLoad.ts", {
+    url: `${server.url}${path}`,
+    route,
+    secret,
+    org: "bench",
+    link,
+    first,
+    messages: once ? perLoad : repeated,
+    rate,
+    connections: 64,
+    seconds,
+  })
+  return { name, ...measured, cpuMicros: (loopMicrosOf(server.pid) - before) / measured.requests }
+}
+
+const medianOf = (values: ReadonlyArray<number>): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** The medians of the rounds of each kind. */
+const mediansOf = (rows: ReadonlyArray<ReadonlyArray<Measured>>): ReadonlyArray<Measured> =>
+  rows.map((some) => {
+    const median = (of: (one: Measured) => number) => medianOf(some.map(of))
+    const statuses: Record<string, number> = {}
+    for (const one of some) {
+      for (const [status, count] of Object.entries(one.statuses)) statuses[status] = (statuses[status] ?? 0) + count
+    }
+    return {
+      name: some[0]!.name,
+      requests: median(({ requests }) => requests),
+      perSecond: median(({ perSecond }) => perSecond),
+      p50: median(({ p50 }) => p50),
+      p99: median(({ p99 }) => p99),
+      cpuMicros: median(({ cpuMicros }) => cpuMicros),
+      statuses,
+    }
+  })
+
+/** Loads all kinds in turns. `rates` are requests a second of each, for an open loop. */
+const inTurns = async (kinds: ReadonlyArray<Kind>, rates?: ReadonlyArray<number>) => {
+  const rows: Array<Array<Measured>> = kinds.map(() => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [n, kind] of kinds.entries()) rows[n]!.push(await load(kind, seconds, rates?.[n]))
+  }
+  return mediansOf(rows)
+}
+
+const empty = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
 const postgres = await startPostgres()
 const environment = { DATABASE_URL: postgres.url }
 const server = await startServer(["src/main.ts", "serve"], await freePort(), {
   ADMIN_TOKEN: adminToken,
   ...environment,
 })
-await makeOrganization(serviceAt(server.url), "bench")
+const service = serviceAt(server.url)
+await makeOrganization(service, "bench")
+await service.manage("POST", "/organizations/bench/templates", {
+  id: "t",
+  name: "T",
+  variants: ["v0", "v1"].map((id) => ({ id, vars: { subject: id } })),
+})
 const secret = await furnish(environment)
-const kinds = [
-  ["Redirect, each message once", "c", 150_000],
-  ["Redirect, repeated", "c", 100],
-  ["Pixel, each message once", "o", 150_000],
-  ["Pixel, repeated", "o", 100],
-] as const
-for (const [name, route, messages] of kinds) closed.push(await measure(name, server, { route, secret, messages }))
-
-const half: Array<Measured> = []
-for (const [n, [name, route, messages]] of kinds.entries()) {
-  const rate = Math.floor(closed[n + 1]!.perSecond / 2)
-  half.push(await measure(`${name}, ${rate} a second`, server, { route, secret, messages }, rate))
-}
-await server.stop()
+const ours = { server, path: "/", secret }
+const kinds: ReadonlyArray<Kind> = [
+  { name: baseline, server: empty, path: "/healthz", route: "", secret: "00", once: false },
+  { name: "Redirect, repeated", ...ours, route: "c", once: false },
+  { name: "Pixel, repeated", ...ours, route: "o", once: false },
+  { name: "Redirect, each message once", ...ours, route: "c", once: true },
+  { name: "Pixel, each message once", ...ours, route: "o", once: true },
+]
+for (const kind of kinds) await load(kind, quick ? 2 : 4)
+const closed = await inTurns(kinds)
+const rates = closed.map(({ perSecond }) => Math.floor(perSecond / 2))
+const half = await inTurns(kinds, rates)
+await Promise.all([empty.stop(), server.stop()])
 await postgres.stop()
-printTable("Closed loop, 64 connections, server on one core", closed, baseline)
-printTable("Open loop at half of that", half, half[0]!.name)
+const columns = "processor time of the main thread"
+printTable(`Closed loop, 64 connections, servers on one core, ${columns}`, closed, baseline)
+printTable(`Open loop at half of that, ${columns}`, half, baseline)

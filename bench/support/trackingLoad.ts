@@ -1,9 +1,9 @@
 // Opens and clicks of many messages, from a process of its own; see `load.ts` for how it asks. Prints one JSON line.
 //
 //   deno run -A bench/support/trackingLoad.ts '{"url": "…", "seconds": 5, "connections": 64, "rate": 0, "route": "c",
-//     "secret": "…", "org": "…", "link": "…", "messages": 1000}'
+//     "secret": "…", "org": "…", "link": "…", "first": 0, "messages": 1000}'
 import { Buffer } from "node:buffer"
-import { randomUUID } from "node:crypto"
+import { hash } from "node:crypto"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
 import { tokenKey, writeToken } from "../../src/tracking/Token.ts"
 import { loop, type LoopOptions } from "./Loop.ts"
@@ -16,12 +16,13 @@ interface Options extends LoopOptions {
   readonly org: string
   /** Key of the link that is clicked. */
   readonly link: string
-  /** Messages that the requests go round. */
+  /** Messages that the requests go round, from number `first` on. Message n has the MD5 of its number as its id. */
+  readonly first: number
   readonly messages: number
 }
 
 const options: Options = JSON.parse(Deno.args[0]!)
-const { link, messages, org, route, secret } = options
+const { first, link, messages, org, route, secret } = options
 const url = new URL(options.url)
 const key = tokenKey(Buffer.from(secret, "hex"))
 const tokenOf = (id: string) =>
@@ -30,12 +31,16 @@ const tokenOf = (id: string) =>
     id,
     link: route === "o" ? undefined : link,
   })
-const pathOf = () => route === "" ? url.pathname : `/${route}/${tokenOf(randomUUID())}${route === "o" ? ".gif" : ""}`
+const idOf = (n: number) => hash("md5", String(n), "hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+const pathOf = (n: number) =>
+  route === "" ? url.pathname : `/${route}/${tokenOf(idOf(first + n))}${route === "o" ? ".gif" : ""}`
 const requests = Array.from(
   { length: messages },
-  () =>
+  (_, n) =>
     new TextEncoder().encode(
-      `GET ${pathOf()} HTTP/1.1\r\nHost: ${url.host}\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0\r\n\r\n`,
+      `GET ${
+        pathOf(n)
+      } HTTP/1.1\r\nHost: ${url.host}\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0\r\n\r\n`,
     ),
 )
 let next = 0
