@@ -41,7 +41,7 @@ const name = "The webhook"
  *
  *     { "type": "message.send", "timestamp": when it was queued,
  *       "data": { "tracking_id", "org", "template_id", "copy_id", "email", "vars": {name: text},
- *                 "formats": {name: "text" | "html"}, "attempt": 1 and up, "queued_at" } }
+ *                 "formats": {name: "text" | "html"}, "unsubscribe_url", "attempt": 1 and up, "queued_at" } }
  *
  * `tracking_id` is the `webhook-id` too, the same in every attempt, and belongs into the events that are reported back.
  */
@@ -58,6 +58,7 @@ const bodyOf = (message: Message): string => {
       email: message.email,
       vars: message.vars,
       formats: message.formats,
+      unsubscribe_url: message.unsubscribe?.url,
       attempt: message.attempt,
       queued_at: queuedAt,
     },

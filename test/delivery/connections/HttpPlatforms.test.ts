@@ -339,6 +339,15 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
+  it.effect("webhooks: the unsubscribe link of the message, where it has one", () =>
+    Effect.gen(function* () {
+      const { connection, platform } = yield* opened(webhook)
+      const url = "https://t.example/u/token"
+      yield* sendTo(connection, "accepted", message({ unsubscribe: { url, isListed: false } }))
+      yield* sendTo(connection, "accepted", message({ id: "id-2" }))
+      assert.deepStrictEqual(platform.requests.map(({ json }) => json.data.unsubscribe_url), [url, undefined])
+    }).pipe(Effect.provide(layerLoopback)))
+
   it.effect("webhooks: signed so that our own check of Standard Webhooks takes them", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_778_486_400_000)
