@@ -54,8 +54,8 @@ export const files = (): ReadonlyArray<{ readonly id: number; readonly name: str
 /** A migration that takes something away says since which schema version no release has needed it. */
 const worksFrom = (text: string): number => Number(/^-- Needs releases from schema (\d+) on\b/m.exec(text)?.[1] ?? 0)
 
-/** A `;` at the end of a line ends a statement: the wire protocol prepares one statement at a time. */
-const statements = (text: string): ReadonlyArray<string> =>
+/** The statements of a migration: a `;` at the end of a line ends one. The wire protocol prepares one statement at a time. */
+export const statements = (text: string): ReadonlyArray<string> =>
   text.split(/;[ \t]*(?:\n|$)/).filter((statement) => statement.replace(/--.*$/gm, "").trim() !== "")
 
 const loader: Migrator.Loader<SqlClient.SqlClient> = Effect.sync(() =>

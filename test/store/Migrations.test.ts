@@ -35,6 +35,57 @@ describe("Migrations", () => {
   })
 })
 
+/** Applies the migrations before one, as an earlier release did. */
+const migrateBefore = Effect.fnUntraced(function* (id: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE TABLE schema_migrations (
+    migration_id integer primary key, created_at timestamptz not null default now(), name text not null)`
+  for (const file of Migrations.files().filter((file) => file.id < id)) {
+    for (const statement of Migrations.statements(file.text)) yield* sql.unsafe(statement)
+    yield* sql`INSERT INTO schema_migrations ${sql.insert({ migration_id: file.id, name: file.name })}`
+  }
+})
+
+describe("An upgrade from before names of conversions were judged", () => {
+  it.live("lets organizations that have sent custom events go on with events of any name", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* emptyEnvironment
+      const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
+      const upgrade = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql.withTransaction(migrateBefore(145))
+        for (const slug of ["by-event", "by-body", "by-platform", "silent"]) {
+          yield* sql`INSERT INTO organizations (slug, name, time_zone, created_at, updated_at)
+            VALUES (${slug}, ${slug}, 'UTC', now(), now())`
+        }
+        yield* sql`INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, inbox_id, event, occurred_at,
+            received_at, automated, status)
+          VALUES ('by-event', 'events', 'k', '', 't', 1, 'conversion', now(), now(), false, 'waiting'),
+            ('by-platform', 'provider_a', 'k', '', 't', 2, 'open', now(), now(), false, 'waiting')`
+        yield* sql`INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+          VALUES ('by-body', 'events', now(), '{}', '[]', 'pending'), ('by-platform', 'provider_a', now(), '{}', '[]', 'done')`
+        const before = yield* sql<{ slug: string; revision: number }>`
+          SELECT o.slug, o.revision::float8 AS revision FROM organizations o ORDER BY o.slug`
+        yield* Migrations.migrate
+        const after = yield* sql<{ slug: string; revision: number; conversionEvents: ReadonlyArray<string> }>`
+          SELECT o.slug, o.revision::float8 AS revision, o.conversion_events FROM organizations o ORDER BY o.slug`
+        const found = after.map(({ conversionEvents, revision, slug }, place) => [
+          slug,
+          conversionEvents,
+          // Nodes that run read the settings of an organization again when its revision rises.
+          revision - before[place]!.revision,
+        ])
+        assert.deepStrictEqual(found, [
+          ["by-body", ["*"], 1],
+          ["by-event", ["*"], 1],
+          ["by-platform", [], 0],
+          ["silent", [], 0],
+        ])
+      })
+      yield* Effect.provideContext(upgrade, context)
+    })))
+})
+
 describe("Migrations on one Postgres", () => {
   it.live("are applied once by nodes that start together", () =>
     Effect.scoped(Effect.gen(function* () {
