@@ -305,7 +305,7 @@ export class Stories extends Context.Service<Stories, {
       /** The latest events that name a person and belong to no decision, the earliest first. */
       const looseEventsOf = (org: OrgSlug, names: ReadonlyArray<string>) => {
         const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
-          e.received_at, e.automated, e.link, e.status`
+          e.received_at, e.automated, e.link, e.value, e.currency, e.status`
         return Effect.map(
           sql<EventRow>`
             SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)

@@ -88,13 +88,18 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
   })
 
   it("is part of all there is about a person", async () => {
-    const org = await bench.sender("told")
+    const org = await bench.sender("told", { scopes: ["events"] })
     await org.manage("POST", "/suppressions", { address: "ada@example.com", reason: "complaint" })
     const { json } = await org.manage("GET", "/stories?email=Ada@Example.com")
     assert.deepStrictEqual(json.suppressions.map(({ address, reason }: Json) => [address, reason]), [
       ["ada@example.com", "complaint"],
     ])
     assert.deepStrictEqual((await org.manage("GET", "/stories?email=bob@example.com")).json.suppressions, [])
+    await event("told", org.key, [{ event: "bounce", email: "cat@example.com" }])
+    await waitUntil("the event of a person is told", async () => {
+      const { json } = await org.manage("GET", "/stories?email=cat@example.com")
+      return json.loose.length === 1 && json.loose[0].event === "bounce" && json.loose[0].value === null
+    })
   })
 
   it("takes CSV and gives it, all or nothing", async () => {
