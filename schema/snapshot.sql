@@ -36,6 +36,7 @@ CREATE TABLE api_keys (
   last_used_at timestamp with time zone,
   rate_limit integer,
   rate_per text,
+  kind text NOT NULL DEFAULT 'live'::text,
   PRIMARY KEY (id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -615,8 +616,11 @@ CREATE TABLE organizations (
   conversion_events text[] NOT NULL DEFAULT '{}'::text[],
   tracking jsonb NOT NULL DEFAULT '{"url": null, "opens": false, "clicks": false}'::jsonb,
   unsubscribe_page jsonb,
-  PRIMARY KEY (slug)
+  sandbox_of text,
+  PRIMARY KEY (slug),
+  FOREIGN KEY (sandbox_of) REFERENCES organizations(slug)
 );
+CREATE UNIQUE INDEX organizations_sandbox_of_idx ON public.organizations USING btree (sandbox_of) WHERE (sandbox_of IS NOT NULL);
 
 CREATE TABLE profiles (
   org_slug text NOT NULL,
@@ -722,6 +726,26 @@ CREATE TABLE signing_keys (
   created_at timestamp with time zone NOT NULL,
   PRIMARY KEY (name)
 );
+
+CREATE TABLE sink_messages (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  email text NOT NULL,
+  sender text NOT NULL,
+  subject text,
+  html text,
+  plain text,
+  headers json NOT NULL,
+  links json NOT NULL,
+  vars json NOT NULL,
+  fault text,
+  received_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id)
+);
+CREATE INDEX sink_messages_by_age ON public.sink_messages USING btree (received_at);
+CREATE INDEX sink_messages_by_time ON public.sink_messages USING btree (org_slug, received_at, id);
 
 CREATE TABLE soft_bounces (
   org_slug text NOT NULL,

@@ -66,6 +66,7 @@ import * as OperationsRoutes from "./http/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./http/OrganizationRoutes.ts"
 import { Refusals } from "./http/Refusals.ts"
 import * as ResultsRoutes from "./http/ResultsRoutes.ts"
+import * as SandboxRoutes from "./http/SandboxRoutes.ts"
 import * as SecondFactorRoutes from "./http/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "./http/SuppressionsRoutes.ts"
 import * as StoriesRoutes from "./http/StoriesRoutes.ts"
@@ -88,6 +89,7 @@ import * as Sweep from "./learning/Sweep.ts"
 import { TemplateActors } from "./learning/TemplateActors.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
+import { SinkMessages } from "./sandbox/SinkMessages.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
@@ -139,7 +141,7 @@ const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, Delive
   Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
   Layer.provideMerge(DkimKeys.layer),
   Layer.provideMerge(DnsRecords.layer),
-  Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer))),
+  Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer), Layer.provideMerge(SinkMessages.layer))),
   Layer.provideMerge(layerGuard),
 )
 
@@ -231,6 +233,7 @@ export const layerJobs = Layer.mergeAll(
   Settling.layerRunning,
   Retention.layerRunning,
   Erasures.layerRunning,
+  SinkMessages.layerRunning,
 )
 
 /** Every route, on top of the services. */
@@ -249,6 +252,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     DeliverabilityRoutes.layer,
     BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,
+    SandboxRoutes.layer,
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,
     OperationsRoutes.layer,

@@ -1,5 +1,6 @@
 import { Context } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { liveOf } from "../domain/Sandbox.ts"
 import { reaches, type Role } from "./Account.ts"
 import type { SignedIn } from "./Sessions.ts"
 
@@ -12,9 +13,11 @@ export class CurrentActor extends Context.Service<CurrentActor, Actor>()("parlan
 /** The actor as the audit log names it. */
 export const nameOf = (actor: Actor): string => actor.kind === "token" ? "Admin token" : actor.session.account.email
 
-/** What an actor may do in an organization; undefined for one that is not its. */
+/** What an actor may do in an organization or its sandbox; undefined for one that is not its. */
 export const roleIn = (actor: Actor, org: string): Role | undefined =>
-  actor.kind === "token" || actor.session.account.administrator ? "admin" : actor.session.roles.get(org as OrgSlug)
+  actor.kind === "token" || actor.session.account.administrator
+    ? "admin"
+    : actor.session.roles.get(liveOf(org) as OrgSlug)
 
 /** Whether the actor has at least this role in the organization. */
 export const may = (actor: Actor, org: string, needed: Role): boolean => reaches(roleIn(actor, org), needed)

@@ -3,6 +3,7 @@ import { HttpServerRequest } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { blank, soundsSecret } from "../domain/Blanked.ts"
 import { Difference } from "../domain/Difference.ts"
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import type { Changed, Kind, Trail } from "../store/ChangeTrail.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import { policy } from "./Policy.ts"
@@ -229,8 +230,10 @@ export class Audit extends Context.Service<Audit, {
         const asked = body !== null && typeof body === "object" && !Array.isArray(body)
           ? body as Readonly<Record<string, unknown>>
           : {}
-        const details = rule?.isPrivate === true ? {} : fit(asked) as Readonly<Record<string, unknown>>
         const { org, ...rest } = params
+        const details = rule?.isPrivate === true
+          ? {}
+          : { ...fit(asked) as Readonly<Record<string, unknown>>, ...(isSandbox(org ?? "") ? { sandbox: true } : {}) }
         const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
         const asCalled = named !== "" || rule?.isPrivate === true
           ? named
@@ -255,7 +258,7 @@ export class Audit extends Context.Service<Audit, {
           })),
         ]
         const accountId = actor.kind === "session" ? actor.session.account.id : undefined
-        yield* insert({ actor: nameOf(actor), accountId, org: slug }, entries)
+        yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
       const list = Effect.fn("Audit.list")(function* (scope: Scope, { before, limit }: Page) {

@@ -1,3 +1,4 @@
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { reaches, type Role } from "./Account.ts"
 import { type Actor, roleIn } from "./Actor.ts"
@@ -21,6 +22,41 @@ const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =
   segmentOf(params["segment"] ?? "") === "provider_e"
     ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
     : undefined
+
+/** Endpoints that can be used on the sandbox of an organization: what happened there, and what may be changed of it. */
+const ofSandbox: ReadonlySet<string> = new Set([
+  "cancelDelivery",
+  "retryDelivery",
+  "listDeliveries",
+  "getDelivery",
+  "deliverySummary",
+  "deliverySeries",
+  "listSuppressions",
+  "addSuppression",
+  "removeSuppression",
+  "findSuppression",
+  "findStory",
+  "listEvents",
+  "recentEvents",
+  "listInbox",
+  "replayInbox",
+  "listSinkMessages",
+  "getSinkMessage",
+  "clearSinkMessages",
+])
+
+/** Why an endpoint cannot be used on a sandbox, by whoever; undefined for organizations, and where it can. */
+export const sandboxRefusal = (
+  endpoint: string,
+  params: Readonly<Record<string, string | undefined>>,
+): string | undefined => {
+  const org = params["org"] ?? ""
+  return !isSandbox(org) || ofSandbox.has(endpoint)
+    ? undefined
+    : `A sandbox has no settings, keys or templates of its own: use the organization ${
+      JSON.stringify(liveOf(org).slice(0, 100))
+    }`
+}
 
 /** Every management endpoint by its name, and who may use it. One that is missing here takes the admin token. */
 export const policy: Readonly<Record<string, Rule>> = {
@@ -90,6 +126,10 @@ export const policy: Readonly<Record<string, Rule>> = {
   cancelDeliveries: writes("editor", "deliveries cancelled"),
   listBulkActions: reads("viewer"),
   getBulkAction: reads("viewer"),
+  // Sandbox
+  listSinkMessages: reads("viewer"),
+  getSinkMessage: reads("viewer"),
+  clearSinkMessages: writes("editor", "sandbox messages removed"),
   // Suppressions
   listSuppressions: reads("viewer"),
   findSuppression: reads("viewer"),
@@ -132,7 +172,7 @@ export const lacksSecondFactor = (
 ): boolean => {
   const rule = Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
   if (actor.kind === "token" || rule === undefined || !isRole(rule.needs)) return false
-  const org = params["org"] ?? ""
+  const org = liveOf(params["org"] ?? "")
   return actor.session.closedTo.has(org) && reaches(roleIn(actor, org), rule.needs)
 }
 
@@ -149,7 +189,7 @@ export const refusal = (
   if (rule.needs === "administrator") {
     return actor.session.account.administrator ? undefined : "This takes an administrator of the installation"
   }
-  const org = params["org"] ?? ""
+  const org = liveOf(params["org"] ?? "")
   const role = roleIn(actor, org)
   // The same for an organization that does not exist.
   if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
@@ -162,5 +202,5 @@ export const refusal = (
     } requires a second factor, and your account has none. Set one up in the ` +
       "console under Your account, Second factor"
   }
-  return rule.refuses?.(params)
+  return sandboxRefusal(endpoint, params) ?? rule.refuses?.(params)
 }

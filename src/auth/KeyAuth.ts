@@ -3,8 +3,9 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
-import type { RateLimit, Scope } from "../domain/ApiKey.ts"
+import type { KeyKind, RateLimit, Scope } from "../domain/ApiKey.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { sandboxOf } from "../domain/Sandbox.ts"
 import { Changes } from "../store/Changes.ts"
 import * as UnknownIds from "../store/UnknownIds.ts"
 import { KeyLimits } from "./KeyLimits.ts"
@@ -22,6 +23,8 @@ export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected"
 export interface Grant {
   readonly keyId: string
   readonly org: OrgSlug
+  /** Where decisions, events and messages of the key are kept: `org`, or its sandbox for a test key. */
+  readonly dataOrg: OrgSlug
   readonly scopes: ReadonlySet<Scope>
   /** Where the requests of the key count; undefined for one without a limit. */
   readonly window: RateWindow | undefined
@@ -64,6 +67,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       yield* changes.subscribe(Effect.fnUntraced(function* (org) {
         const rows = yield* sql<{
           id: string
+          kind: KeyKind
           scopes: ReadonlyArray<Scope>
           digest: string
           expiresAt: Date | null
@@ -71,12 +75,13 @@ export class KeyAuth extends Context.Service<KeyAuth, {
           rateLimit: number | null
           ratePer: RateLimit["per"] | null
         }>`
-          SELECT k.id, k.scopes, k.digest, k.expires_at, k.revoked_at, k.rate_limit, k.rate_per FROM api_keys k
+          SELECT k.id, k.kind, k.scopes, k.digest, k.expires_at, k.revoked_at, k.rate_limit, k.rate_per FROM api_keys k
           WHERE k.org_slug = ${org}`
         for (const row of rows) {
           byId.set(row.id, {
             keyId: row.id,
             org,
+            dataOrg: row.kind === "test" ? sandboxOf(org) : org,
             scopes: new Set(row.scopes),
             window: limits.windowOf(row.id, rateLimitOf(row)),
             digest: Buffer.from(row.digest),

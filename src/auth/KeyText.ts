@@ -1,13 +1,14 @@
 import { hash, randomInt } from "node:crypto"
 import { crc32 } from "node:zlib"
+import type { KeyKind } from "../domain/ApiKey.ts"
 import { KeyId } from "../domain/Ids.ts"
 
-// The text of an API key: `plk_<id>_<secret>`. The id (16 characters) finds the key, the secret is 40 random base62
+// The text of an API key: `plk_<id>_<secret>`, with `plt` for a test key. The id (16 characters) finds the key, the secret is 40 random base62
 // characters (238 bits) and a 6-character checksum, by which a secret scanner can tell a real key from a look-alike.
 
 const base36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-const pattern = /^plk_([a-z0-9]{16})_([0-9A-Za-z]{46})$/
+const pattern = /^pl[kt]_([a-z0-9]{16})_([0-9A-Za-z]{46})$/
 
 const random = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("")
@@ -22,11 +23,14 @@ const checksum = (text: string): string => {
   return out
 }
 
+/** What keys of each kind start with. */
+export const prefixOf: { readonly [kind in KeyKind]: string } = { live: "plk_", test: "plt_" }
+
 /** A new key, to be shown once, and the id under which it is stored. */
-export const make = (): { readonly id: KeyId; readonly key: string } => {
+export const make = (kind: KeyKind = "live"): { readonly id: KeyId; readonly key: string } => {
   const id = KeyId.make(random(base36, 16))
   const secret = random(base62, 40)
-  return { id, key: `plk_${id}_${secret}${checksum(`${id}${secret}`)}` }
+  return { id, key: `${prefixOf[kind]}${id}_${secret}${checksum(`${id}${secret}`)}` }
 }
 
 /** The id within a key's text; undefined for a text that cannot be a key of ours. */

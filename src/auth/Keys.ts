@@ -1,8 +1,9 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type ApiKey, defaultScopes, type RateLimit, type Scope } from "../domain/ApiKey.ts"
+import { type ApiKey, defaultScopes, type KeyKind, type RateLimit, type Scope } from "../domain/ApiKey.ts"
 import { KeyNotFound, OrganizationNotFound } from "../domain/Errors.ts"
 import type { KeyId, OrgSlug } from "../domain/Ids.ts"
+import { ensureSandbox } from "../organizations/Sandboxes.ts"
 import { Changes } from "../store/Changes.ts"
 import { existingOrganization } from "../store/Existing.ts"
 import { rateLimitOf } from "./KeyAuth.ts"
@@ -11,6 +12,7 @@ import * as KeyText from "./KeyText.ts"
 interface Row {
   readonly id: KeyId
   readonly name: string
+  readonly kind: KeyKind
   readonly scopes: ReadonlyArray<Scope>
   readonly createdAt: Date
   readonly expiresAt: Date | null
@@ -23,6 +25,7 @@ interface Row {
 const fromRow = (row: Row): ApiKey => ({
   id: row.id,
   name: row.name,
+  kind: row.kind,
   scopes: row.scopes,
   created_at: row.createdAt.toISOString(),
   expires_at: row.expiresAt?.toISOString() ?? null,
@@ -31,9 +34,10 @@ const fromRow = (row: Row): ApiKey => ({
   rate_limit: rateLimitOf(row) ?? null,
 })
 
-/** A new key's settings. Without `expiresAt` it holds until it is revoked, without `rateLimit` it has the default limit. */
+/** A new key's settings. Without `kind` it is a live key, without `expiresAt` it holds until it is revoked, without `rateLimit` it has the default limit. */
 export interface KeyInput {
   readonly name: string
+  readonly kind?: KeyKind | undefined
   readonly scopes?: ReadonlyArray<Scope> | undefined
   readonly expiresAt?: DateTime.Utc | undefined
   readonly rateLimit?: RateLimit | undefined
@@ -66,17 +70,22 @@ export class Keys extends Context.Service<Keys, {
       const changes = yield* Changes
 
       const create = Effect.fn("Keys.create")(function* (org: OrgSlug, input: KeyInput) {
-        const { id, key } = KeyText.make()
+        const kind = input.kind ?? "live"
+        const { id, key } = KeyText.make(kind)
         const now = yield* DateTime.nowAsDate
         const scopes = [...new Set(input.scopes ?? defaultScopes)]
         const expiresAt = input.expiresAt === undefined ? null : DateTime.toDate(input.expiresAt)
         const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
           const inserted = yield* sql<Row>`
-            INSERT INTO api_keys AS k (id, org_slug, name, scopes, digest, created_at, expires_at, rate_limit, rate_per)
-            SELECT ${id}, o.slug, ${input.name}, ${scopes}::text[], ${KeyText.digest(key)}, ${now}, ${expiresAt},
+            INSERT INTO api_keys AS k (id, org_slug, name, kind, scopes, digest, created_at, expires_at, rate_limit,
+              rate_per)
+            SELECT ${id}, o.slug, ${input.name}, ${kind}, ${scopes}::text[], ${
+            KeyText.digest(key)
+          }, ${now}, ${expiresAt},
               ${input.rateLimit?.requests ?? null}::integer, ${input.rateLimit?.per ?? null}::text
-            FROM organizations o WHERE o.slug = ${org}
+            FROM organizations o WHERE o.slug = ${org} AND o.sandbox_of IS NULL
             RETURNING k.*`
+          if (kind === "test") yield* ensureSandbox(sql, org)
           yield* changes.bump(org)
           return inserted
         })))

@@ -16,6 +16,7 @@ import { personCommand } from "./PersonCommand.ts"
 import { learningCommand } from "./LearningCommand.ts"
 import { rebuildCommand } from "./RebuildCommand.ts"
 import { resultsCommand } from "./ResultsCommand.ts"
+import { sandboxCommand } from "./SandboxCommand.ts"
 import { suppressionCommand } from "./SuppressionCommand.ts"
 import { templateCommand } from "./TemplateCommand.ts"
 import { variantCommand } from "./VariantCommand.ts"
@@ -55,6 +56,7 @@ export const commands = [
   connectionCommand.pipe(Command.provide(managed)),
   deliverCommand.pipe(Command.provide(managed)),
   suppressionCommand.pipe(Command.provide(managed)),
+  sandboxCommand.pipe(Command.provide(managed)),
   eventCommand.pipe(Command.provide(managed)),
   personCommand.pipe(Command.provide(managed)),
   inboxCommand.pipe(Command.provide(managed)),

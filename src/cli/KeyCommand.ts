@@ -35,16 +35,23 @@ const create = Command.make(
       Flag.withDescription("What it may do; repeat for several. Default: generate and deliver"),
       Flag.between(0, 3),
     ),
+    kind: Flag.Literals("kind", ["live", "test"]).pipe(
+      Flag.withDescription(
+        "test: what it does is kept in the sandbox, and never counted, learned from or sent. Default: live",
+      ),
+      Flag.optional,
+    ),
     expiresAt: Flag.String("expires-at").pipe(
       Flag.withDescription("When it ends, ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
       Flag.optional,
     ),
     rateLimit,
   },
-  Effect.fnUntraced(function* ({ expiresAt, name, rateLimit, scopes }) {
+  Effect.fnUntraced(function* ({ expiresAt, kind, name, rateLimit, scopes }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(KeyBody, {
       name,
+      ...(Option.isSome(kind) ? { kind: kind.value } : {}),
       ...(scopes.length > 0 ? { scopes } : {}),
       ...(Option.isSome(expiresAt) ? { expires_at: expiresAt.value } : {}),
       ...(yield* limitIn(rateLimit)),
@@ -63,10 +70,11 @@ const list = Command.make(
     yield* print(
       keys,
       table(
-        ["id", "name", "scopes", "created", "expires", "revoked", "last used", "limit"],
+        ["id", "name", "kind", "scopes", "created", "expires", "revoked", "last used", "limit"],
         keys.map((key) => [
           key.id,
           key.name,
+          key.kind,
           key.scopes.join(" "),
           key.created_at,
           key.expires_at,

@@ -6,6 +6,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { holdoutText } from "../domain/Holdout.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import { liveOf } from "../domain/Sandbox.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import { type TemplateView, Views } from "../templates/Views.ts"
 import { type Decision, noMessage, type Window } from "./Decision.ts"
@@ -250,7 +251,7 @@ export class Decider extends Context.Service<Decider, {
         const hourOfWeek = Selection.hourOfWeek(view, now)
         const cell = policy.cellOf(ask.attrs, hourOfWeek)
         const set = Selection.eligible(view, ask.attrs, now, ask.budget)
-        const arm = armOf(view.holdout, set.ids, { org: view.org.slug, userId: ask.userId, trackingId })
+        const arm = armOf(view.holdout, set.ids, { org: liveOf(view.org.slug), userId: ask.userId, trackingId })
         const epsilon = arm === "control" && view.holdout.content === "even" ? 1 : ask.epsilon
         const traced = (copyId: CopyId | null, mode: string, propensity: number | null) =>
           ask.trace === true
@@ -433,7 +434,7 @@ export class Decider extends Context.Service<Decider, {
       const decide = (org: string, asked: Ask, recorder?: Recorder): Effect.Effect<Outcome, BufferFull> =>
         Effect.suspend(() => {
           const ask: Prepared = { ...asked, recorder, budget: new Budget(1, monotonicNow) }
-          const known = profiles.attributes(org, ask.userId, ask.attrs)
+          const known = profiles.attributes(liveOf(org), ask.userId, ask.attrs)
           return Effect.map(
             known === undefined
               ? decideKnown(org, ask)
@@ -444,7 +445,7 @@ export class Decider extends Context.Service<Decider, {
 
       const decideBatch = Effect.fnUntraced(function* (org: string, batch: BatchAsk) {
         const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
-        const known = profiles.attributes(org, batch.userId, batch.attrs)
+        const known = profiles.attributes(liveOf(org), batch.userId, batch.attrs)
         const attrs = known === undefined ? batch.attrs : yield* known
         const asks = batch.items.map((item): Prepared => ({
           ...batch,

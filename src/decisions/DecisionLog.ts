@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
 import { dayMillis } from "../bandit/Window.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { sandboxSuffix } from "../domain/Sandbox.ts"
 import { leastRetentionDays } from "../domain/Organization.ts"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
@@ -120,7 +121,8 @@ const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
       SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
         CASE WHEN i.mode = 'forced' OR (i.mode = 'control' AND i.propensity IS NULL) THEN 'forced' ELSE 'learned' END,
         json_build_object('decisions', count(*))
-      FROM inserted i WHERE i.copy_id <> ${noMessage} GROUP BY 1, 2, 3, 4, 5, 6
+      FROM inserted i WHERE i.copy_id <> ${noMessage} AND right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
+      GROUP BY 1, 2, 3, 4, 5, 6
     )`,
 })
 

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { hourMillis } from "../bandit/Window.ts"
 import { VariantNotFound } from "../domain/Errors.ts"
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { Settings } from "../Settings.ts"
 import { type OrganizationView, type TemplateView, Views } from "../templates/Views.ts"
 import { AdviceLog } from "./AdviceLog.ts"
@@ -102,8 +103,8 @@ const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: numb
 const nobody: Known = { zone: undefined, codes: new Float64Array(0) }
 
 /** Exploration and the second within the hour: the same for the same question within an hour, so that a retry agrees. */
-const drawsOf = (ask: SendTimeAsk, person: string, now: number): readonly [number, number, number] => {
-  const question = `${ask.org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
+const drawsOf = (org: string, ask: SendTimeAsk, person: string, now: number): readonly [number, number, number] => {
+  const question = `${org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
   const draw = (n: number) => digest(`${n}\0${question}`) / 2 ** 32
   return [draw(1), draw(2), draw(3)]
 }
@@ -113,7 +114,10 @@ const basisOf = (person: Known, levels: ReadonlyArray<readonly [Basis, Level]>):
 
 /** When to send to whom. A broken store leaves the answer to what is in memory. */
 export class SendTime extends Context.Service<SendTime, {
-  /** Fails where the organization has no such variant. What is advised to somebody is recorded, without waiting for it. */
+  /**
+   * Fails where the organization has no such variant. What is advised to somebody is recorded, without waiting for it, but
+   * for a sandbox.
+   */
   readonly advise: (ask: SendTimeAsk) => Effect.Effect<Advice, VariantNotFound>
   /** What the member of the answer is called that carries it. */
   readonly serviceWords: string
@@ -129,7 +133,9 @@ export class SendTime extends Context.Service<SendTime, {
       const { serviceWords } = yield* Settings
 
       const advise = Effect.fnUntraced(function* (ask: SendTimeAsk) {
-        const { copyId, email, org, userId } = ask
+        const { copyId, email, userId } = ask
+        // A sandbox is answered by what is known of the people of its organization.
+        const org = liveOf(ask.org)
         const templates = templatesWith(views.templates(org), copyId)
           .filter(({ id }) => ask.templateId === undefined || id === ask.templateId)
         const [first] = templates
@@ -157,7 +163,7 @@ export class SendTime extends Context.Service<SendTime, {
           tau: timing?.tau ?? 1,
           window,
           draws: isNamed
-            ? drawsOf(ask, userId ?? email!, now)
+            ? drawsOf(org, ask, userId ?? email!, now)
             : [yield* Random.next, yield* Random.next, yield* Random.next],
         })
         const named = levels === undefined ? [] : [
@@ -166,7 +172,7 @@ export class SendTime extends Context.Service<SendTime, {
           ["organization", levels.organization],
         ] as const
         const basis = isDefault ? "default" : basisOf(person, named)
-        if (isNamed) {
+        if (isNamed && !isSandbox(ask.org)) {
           log.record({
             org,
             person: userId ?? email!,

@@ -212,7 +212,8 @@ export class Settling extends Context.Service<Settling, {
             SELECT o.slug, ${
           mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
         } AS at
-            FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug) d
+            FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug
+            WHERE o.sandbox_of IS NULL) d
           WHERE d.at IS NULL OR d.at < ${new Date(horizon)}`
         const marks = due.flatMap(({ at }) => at === null ? [] : [at.getTime()])
         const rows = marks.length === 0 ? [] : yield* sql<{ readonly orgSlug: string }>`

@@ -3,8 +3,19 @@ import { Parser } from "htmlparser2"
 import MailComposer from "nodemailer/lib/mail-composer"
 import { Buffer } from "node:buffer"
 import { createPrivateKey, type KeyObject } from "node:crypto"
+import { rewriteHtml } from "../tracking/HtmlLinks.ts"
+import { rewriteText } from "../tracking/TextLinks.ts"
 import { type DkimSigner, signMessage } from "./dkim/DkimSignature.ts"
-import { type Composed, type Email, escapeHtml, headerFault, lineOf, type Mailbox, validateAddress } from "./Email.ts"
+import {
+  type Composed,
+  type Email,
+  escapeHtml,
+  headerFault,
+  lineOf,
+  type Mailbox,
+  type Shown,
+  validateAddress,
+} from "./Email.ts"
 
 // Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
 // only; the service composes through `Composer`.
@@ -222,6 +233,17 @@ const partsOf = ({ html, preheader, text }: Email) => {
   return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
 }
 
+const shownOf = ({ html, text }: { readonly html?: string; readonly text: string }): Shown => {
+  const links = new Set<string>()
+  const collect = (url: string) => {
+    if (/^https?:/i.test(url)) links.add(url)
+    return undefined
+  }
+  if (html === undefined) rewriteText(text, collect)
+  else rewriteHtml(html, collect)
+  return { text, html, links: [...links] }
+}
+
 /**
  * Composes an e-mail. Faults are reported for addresses, names and links that cannot stand in a header, for header lines of
  * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
@@ -258,8 +280,6 @@ export const compose = async (email: Email): Promise<Composition> => {
   const bytes = await node.build()
   const tooLong = headerLineFault(bytes)
   if (tooLong !== undefined) return { _tag: "faulty", reason: tooLong }
-  return {
-    _tag: "composed",
-    mail: { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes: signed(bytes, email.dkim) },
-  }
+  const mail = { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes: signed(bytes, email.dkim) }
+  return { _tag: "composed", mail: email.isShown === true ? { ...mail, shown: shownOf(parts) } : mail }
 }

@@ -11,11 +11,15 @@ import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
 import { Composer } from "./Composer.ts"
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
+import { ensureSandbox } from "../organizations/Sandboxes.ts"
+import { SinkMessages } from "../sandbox/SinkMessages.ts"
 import type { Connection } from "./Connection.ts"
 import type { Variables } from "./connections/Entry.ts"
 import { type PlatformName, platforms } from "./connections/Platforms.ts"
 import { DkimSigning } from "./dkim/DkimSigning.ts"
 import { signerOf } from "./dkim/SigningKeys.ts"
+import { Settings as SinkSettings } from "./connections/Sink.ts"
 
 /** What an administrator enters. What is absent stays as it is; secrets are merged by name, the others replaced whole. */
 export const ConnectionChange = Schema.Struct({
@@ -118,6 +122,9 @@ const fieldsOf = (
   ),
 })
 
+/** Name of the connection of every sandbox. It is set up nowhere. */
+const sandboxConnection = "sandbox"
+
 /** Names of connections in paths. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
 
@@ -137,7 +144,7 @@ export class Connections extends Context.Service<Connections, {
     org: OrgSlug,
     name: string,
   ) => Effect.Effect<Connection, ConnectionNotFound | NotOpened, Scope.Scope>
-  /** The connection in use, from memory; undefined where there is no enabled one. */
+  /** The connection in use, from memory; undefined where there is no enabled one. That of a sandbox is always a sink. */
   readonly active: (org: string) => ActiveConnection | undefined
   /**
    * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets. False if it
@@ -158,6 +165,7 @@ export class Connections extends Context.Service<Connections, {
       const changes = yield* Changes
       const guard = yield* AddressGuard
       const composer = yield* Composer
+      const sink = yield* SinkMessages
       const inUse = new Map<string, ActiveConnection>()
 
       const rows = (org: OrgSlug) =>
@@ -263,6 +271,8 @@ export class Connections extends Context.Service<Connections, {
             before === undefined ? undefined : fieldsOf(before, was, new Set()),
             fieldsOf(after!, is, replaced),
           )
+          // What happens to its magic recipients is kept there.
+          if (platform === "sink") yield* ensureSandbox(sql, org)
           yield* changes.bump(org)
           return after!
         })).pipe(Effect.catchTag("SqlError", Effect.die))
@@ -297,11 +307,21 @@ export class Connections extends Context.Service<Connections, {
         yield* changes.refresh
       })
 
+      /** Settings of an organization's own connection that a sink has too. */
+      const sinkSettings = (org: OrgSlug) =>
+        Effect.map(one(org, inUse.get(org)?.name ?? ""), (row) => {
+          const known = Object.entries(row?.settings ?? {}).filter(([name]) => Object.hasOwn(SinkSettings.fields, name))
+          const settings = Object.fromEntries(known)
+          return platforms.sink.faults({ settings, secrets: {} }).length === 0 ? settings : {}
+        })
+
       const open = Effect.fn("Connections.open")(function* (org: OrgSlug, name: string) {
-        const { platform, secrets, settings } = yield* found(org, name)
+        const { platform, secrets, settings } = isSandbox(org)
+          ? { platform: "sink" as const, secrets: {}, settings: yield* Effect.orDie(sinkSettings(liveOf(org))) }
+          : yield* found(org, name)
         const { clear, unreadable } = yield* opened(org, { name, secrets })
         if (unreadable.length > 0) return yield* new NotOpened({ reason: unreadable.join(" ") })
-        const signer = yield* Effect.mapError(
+        const signer = isSandbox(org) ? undefined : yield* Effect.mapError(
           signerOf(sql, box, org, name),
           ({ message }) => new NotOpened({ reason: message }),
         )
@@ -315,6 +335,7 @@ export class Connections extends Context.Service<Connections, {
           Effect.provideService(AddressGuard, guard),
           Effect.provideService(Composer, composer),
           Effect.provideService(DkimSigning, signer),
+          Effect.provideService(SinkMessages, sink),
         )
       })
 
@@ -364,6 +385,13 @@ export class Connections extends Context.Service<Connections, {
         return fromRow(row)
       })
 
+      /** The connection of a sandbox: a sink whose messages look as those of the organization do. */
+      const sandboxed = (org: string): ActiveConnection => {
+        const live = inUse.get(liveOf(org))
+        const version = `${sandboxConnection} ${live?.version ?? ""}`
+        return { name: sandboxConnection, platform: "sink", paused: false, variables: live?.variables ?? {}, version }
+      }
+
       const note = Effect.fn("Connections.note")(function* (org: OrgSlug, name: string, trouble: Trouble | null) {
         yield* sql`
           UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
@@ -372,7 +400,17 @@ export class Connections extends Context.Service<Connections, {
         )
       })
 
-      return Connections.of({ put, list, get, remove, open, active: (org) => inUse.get(org), refuse, resume, note })
+      return Connections.of({
+        put,
+        list,
+        get,
+        remove,
+        open,
+        active: (org) => isSandbox(org) ? sandboxed(org) : inUse.get(org),
+        refuse,
+        resume,
+        note,
+      })
     }),
   )
 }

@@ -29,6 +29,16 @@ export interface Email {
   readonly date: Date
   /** Undefined: the message is not signed. */
   readonly dkim?: DkimSigner | undefined
+  /** Whether people will look at the e-mail here, so that its parts are answered as well. */
+  readonly isShown?: boolean
+}
+
+/** The parts of an e-mail, for people to look at. */
+export interface Shown {
+  readonly text: string
+  readonly html: string | undefined
+  /** Where its links lead, each once, in their order. */
+  readonly links: ReadonlyArray<string>
 }
 
 /** An e-mail in wire format, with its envelope. */
@@ -37,6 +47,8 @@ export interface Composed {
   readonly to: string
   /** RFC 5322, CRLF line breaks. */
   readonly bytes: Uint8Array
+  /** Of an e-mail that `isShown`. */
+  readonly shown?: Shown
 }
 
 const maxAddress = 254

@@ -8,6 +8,14 @@ import { KeyId } from "./Ids.ts"
 export const Scope = Schema.Literals(["generate", "deliver", "events"])
 export type Scope = typeof Scope.Type
 
+/** Whether what a key does counts. What a test key does is kept in the sandbox of its organization. */
+export const KeyKind = Schema.Literals(["live", "test"]).annotate({
+  description:
+    "`test`: decisions, events and messages of the key are kept in the sandbox of the organization and never " +
+    "counted, learned from or sent. The key starts with `plt_`",
+})
+export type KeyKind = typeof KeyKind.Type
+
 /** What a key may do unless its creator says otherwise. */
 export const defaultScopes: ReadonlyArray<Scope> = ["generate", "deliver"]
 
@@ -39,6 +47,7 @@ export const formatRateLimit = ({ per, requests }: RateLimit): string => `${requ
 export const ApiKey = Schema.Struct({
   id: KeyId,
   name: Schema.String,
+  kind: KeyKind,
   scopes: Schema.Array(Scope),
   created_at: Schema.String,
   expires_at: Schema.NullOr(Schema.String),

@@ -2,7 +2,7 @@ import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../do
 import { SeededMap } from "../domain/SeededMap.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { isKept } from "./Claim.ts"
-import { deliverSource, type Normalize, normalizer, normalizeReports, type Reading } from "./Sources.ts"
+import { isOwnReport, type Normalize, normalizer, normalizeReports, type Reading } from "./Sources.ts"
 
 // What the reading process does with received bodies, and what it exchanges with the service. Pure.
 
@@ -160,7 +160,7 @@ export const bodyReader = () => {
   const keyOf = ({ reading = "", source }: BodyToRead) => `${source}/${reading}`
 
   const normalizeOf = (body: BodyToRead, readings: ReadonlyMap<string, Reading>): Normalize | undefined | "missing" => {
-    if (body.source === deliverSource) return normalizeReports
+    if (isOwnReport(body)) return normalizeReports
     const segment = segmentOf(body.source)
     if (segment === undefined) return undefined
     const known = compiled.get(keyOf(body))

@@ -1,12 +1,14 @@
 import { Clock, Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { isSandbox } from "../domain/Sandbox.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
 import type { Fault, Piece, Unused } from "./BodyReading.ts"
 import type { Erasures } from "./Erasures.ts"
 import { lockEvents } from "./EventLock.ts"
 import { type Incoming, storeEvents } from "./EventStore.ts"
 import type { Body } from "./IntakeBatches.ts"
+import { moveTestEvents } from "./TestEvents.ts"
 
 /** Bodies by what they turned out to be: `done`, `partial`, `rejected`. */
 const processed = Metric.counter("parlance_inbox_processed_total", { incremental: true })
@@ -112,12 +114,15 @@ export const make = (
   ): Effect.fn.Return<StoredSlice, SqlError> {
     const now = yield* Clock.currentTimeMillis
     const templates = new Map<string, readonly [string, string]>()
-    yield* lockEvents(sql, pieces.map(({ id }) => byId.get(id)!.orgSlug))
-    const { left, stored } = yield* storeEvents(sql, events, now)
+    const sorted = yield* moveTestEvents(sql, events)
+    yield* lockEvents(sql, [...pieces.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
+    const { left, stored } = yield* storeEvents(sql, sorted, now)
     for (const event of stored) {
       const report = reports.get(event.inboxId)!
       report.events++
       report.duplicates--
+      // Sandboxes have nothing to fold.
+      if (isSandbox(event.org)) continue
       for (const template of event.templates) templates.set(`${event.org}/${template}`, [event.org, template])
     }
     if (left.length > 0) return { done: [], templates, left }

@@ -2,6 +2,7 @@ import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, Semaphore } f
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { People } from "../delay/People.ts"
+import { isSandbox, sandboxOf } from "../domain/Sandbox.ts"
 import { Inflow } from "../learning/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
@@ -12,6 +13,7 @@ import { findKept } from "./erasure/Kept.ts"
 import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
 import { Names, type Person } from "./erasure/Names.ts"
 import { eraseDeliveries, eraseProfiles, eraseSendTimes, eraseStickyChoices, findSpellings } from "./erasure/People.ts"
+import { eraseSinkMessages } from "./erasure/SinkMessages.ts"
 import { eraseSuppressedAddresses } from "./erasure/Suppressed.ts"
 import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "./erasure/Report.ts"
 import { chunks, stepSizes, type Work } from "./erasure/Work.ts"
@@ -70,7 +72,7 @@ const reportDays = 30
  * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
  * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
  * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied; the suppression list
- * keeps a digest of the address. Counts stay, which name nobody.
+ * keeps a digest of the address. Counts stay, which name nobody. The sandbox of the organization forgets them soon after.
  */
 export class Erasures extends Context.Service<Erasures, {
   /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
@@ -117,7 +119,18 @@ export class Erasures extends Context.Service<Erasures, {
           RETURNING ${columns}`
       }
 
-      const request = Effect.fnUntraced(function* (requested: ReadonlyArray<PersonOf>) {
+      /** The same people in the sandboxes of their organizations. */
+      const inSandboxes = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
+        if (people.length === 0) return []
+        const sandboxes = yield* sql<{ slug: string }>`
+          SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${people.map(({ org }) => org)}::text[])`
+        const slugs = new Set<string>(sandboxes.map(({ slug }) => slug))
+        return people.filter(({ org }) => !isSandbox(org) && slugs.has(sandboxOf(org)))
+          .map((person) => ({ ...person, org: sandboxOf(person.org) }))
+      })
+
+      const request = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
+        const requested = [...people, ...yield* inSandboxes(people)]
         const byOrg = new Map<string, Map<string, Person>>()
         for (const { email, org, user } of requested) {
           let known = byOrg.get(org)
@@ -158,6 +171,7 @@ export class Erasures extends Context.Service<Erasures, {
         yield* findSpellings(work)
         // First what would leave, then what more could be learned from.
         yield* eraseDeliveries(work)
+        yield* eraseSinkMessages(work)
         yield* eraseDecisions(work)
         yield* eraseEvents(work)
         yield* eraseStickyChoices(work)
@@ -260,6 +274,7 @@ export class Erasures extends Context.Service<Erasures, {
       })
 
       const eraseNow = Effect.fn("Erasures.eraseNow")(function* ({ email, org, user }: PersonOf) {
+        yield* request(yield* inSandboxes([{ user, email, org }]))
         const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
         const fiber = yield* Effect.forkIn(attempt([row!]), scope)
         // A failed attempt is stored with its reason, and is tried again later.

@@ -6,6 +6,7 @@ import { noMessage } from "../decisions/Decision.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { applyTouches, applyZones, holderOf, type TouchChange } from "../delay/Histories.ts"
 import { touchOf } from "../delay/Touch.ts"
+import { isSandbox } from "../domain/Sandbox.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../learning/Ledger.ts"
 import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
@@ -239,8 +240,10 @@ export const countEvents = Effect.fnUntraced(function* (
     if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
     entry.keys.add(`${source}\0${key}`)
   }
-  // Who is held out and gets no message has nothing to learn from; `Settling` counts it for the holdout.
-  const list = [...decisions.values()].filter(({ decision }) => decision.copyId !== noMessage)
+  // Who is held out and gets no message has nothing to learn from; `Settling` counts it for the holdout. Sandboxes count nothing.
+  const list = [...decisions.values()].filter(({ decision }) =>
+    decision.copyId !== noMessage && !isSandbox(decision.org)
+  )
   const events = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
   const sum = new LedgerSum()
   list.forEach(({ decision, keys }, place) => {
@@ -316,7 +319,9 @@ export const storeEvents = Effect.fnUntraced(function* (
     sql,
     fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
       const person = found[i]![0]?.user ?? user
-      return timeZone === undefined || person === undefined ? [] : [{ org, person, zone: timeZone, occurredAt }]
+      return timeZone === undefined || person === undefined || isSandbox(org)
+        ? []
+        : [{ org, person, zone: timeZone, occurredAt }]
     }),
   )
   const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]

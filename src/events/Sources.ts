@@ -65,6 +65,14 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
 /** What the service itself reports about the messages it sends stands in the inbox under this name. */
 export const deliverSource = "deliver"
 
+/** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
+export const simulatedHeaders = { "parlance-simulated": "true" }
+
+/** Whether the service made a body itself, about messages that it sent or took into a sink. */
+export const isOwnReport = (
+  { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
+): boolean => source === deliverSource || headers["parlance-simulated"] === simulatedHeaders["parlance-simulated"]
+
 /** How those reports are read: as custom events of the default shape. */
 export const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
 

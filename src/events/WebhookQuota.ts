@@ -3,7 +3,9 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { sandboxOf } from "../domain/Sandbox.ts"
 import type { Usage } from "../domain/Usage.ts"
+import { followSettings } from "../organizations/Sandboxes.ts"
 import { Settings } from "../Settings.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { DailyBytes, dayOf, nextDay } from "./DailyBytes.ts"
@@ -124,9 +126,10 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
         const { after, before } = yield* sql.withTransaction(Effect.gen(function* () {
           const before = yield* read(org)
           yield* sql`UPDATE organizations o SET webhook_daily_bytes = ${bytes}::float8::bigint WHERE o.slug = ${org}`
+          yield* followSettings(sql, org)
           return { before: before.quota, after: bytes }
         })).pipe(Effect.catchTag("SqlError", Effect.die))
-        use.setQuota(org, bytes)
+        for (const slug of [org, sandboxOf(org)]) use.setQuota(slug, bytes)
         yield* tell("organization", org, { "/webhook_daily_bytes": before }, { "/webhook_daily_bytes": after })
         return yield* usage(org)
       })

@@ -10,6 +10,7 @@ import { platforms, type Segment } from "../domain/Source.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
 import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
+import { liveOf } from "../domain/Sandbox.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
 import { readsBody, type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
@@ -122,7 +123,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   ) => Verdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
   readonly readsBody: (org: string, segment: Segment) => boolean | undefined
-  /** How bodies of a source are read for an organization; undefined for the default. */
+  /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
   readonly reading: (org: string, segment: Segment) => KeyedReading | undefined
 }>()("parlance/events/WebhookSources") {
   static readonly layer = Layer.effect(
@@ -305,7 +306,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
           return verify(platforms[segment], { ...source.settings, secrets }, headers, body, now)
         },
-        reading: (org, segment) => readings.get(org)?.get(segment),
+        reading: (org, segment) => readings.get(liveOf(org))?.get(segment),
       })
     }),
   )

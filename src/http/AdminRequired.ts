@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
 import { type Actor, CurrentActor } from "../accounts/Actor.ts"
 import { Audit, AuditNote } from "../accounts/Audit.ts"
-import { refusal } from "../accounts/Policy.ts"
+import { refusal, sandboxRefusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { AdminAuth, type AdminTokenRejected } from "../auth/AdminAuth.ts"
@@ -16,8 +16,8 @@ import { Refusals } from "./Refusals.ts"
 
 const noToken = "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console"
 
-/** The answer to requests whose Bearer token was refused, by Node's request: the middleware tries every scheme in turn. */
-const rejections = new WeakMap<object, Unauthorized | TooManyAttempts>()
+/** The answer to requests whose Bearer token was refused, or may not do this, by Node's request: the middleware tries every scheme in turn. */
+const rejections = new WeakMap<object, Unauthorized | TooManyAttempts | Forbidden>()
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
 export const sameText = (one: string, other: string): boolean => {
@@ -95,6 +95,12 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
               rejections.set(request.source, problem)
               return problem
             })
+            const elsewhere = sandboxRefusal(endpoint.identifier, yield* HttpRouter.params)
+            if (elsewhere !== undefined) {
+              const problem = new Forbidden({ detail: elsewhere })
+              rejections.set(request.source, problem)
+              return yield* problem
+            }
             return yield* as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
           }),
         ConsoleSession: (next, { endpoint }) =>

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ApiKey, RateLimit, Scope } from "../domain/ApiKey.ts"
+import { ApiKey, KeyKind, RateLimit, Scope } from "../domain/ApiKey.ts"
 import { DisplayName, UserId } from "../domain/Ids.ts"
 import { Organization, OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
 import {
@@ -31,6 +31,7 @@ import { LearningGroup } from "./LearningApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./ResultsApi.ts"
 import { SecondFactorGroup } from "./SecondFactorApi.ts"
+import { SandboxGroup } from "./SandboxApi.ts"
 import { SuppressionsGroup } from "./SuppressionsApi.ts"
 import { StoriesGroup } from "./StoriesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./TemplateIndexApi.ts"
@@ -248,9 +249,10 @@ class OrganizationsGroup extends HttpApiGroup.make("organizations")
   .middleware(AdminRequired)
   .prefix("/console/api") {}
 
-/** What is needed to make a key. Without `scopes`: `generate` and `deliver`; without `expires_at`: until revoked. */
+/** What is needed to make a key. Without `kind`: live; without `scopes`: `generate` and `deliver`; without `expires_at`: until revoked. */
 export const KeyBody = Schema.Struct({
   name: DisplayName,
+  kind: Schema.optionalKey(KeyKind),
   scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
@@ -468,6 +470,7 @@ const servedGroups = [
   DeliverabilityGroup,
   BulkActionsGroup,
   SuppressionsGroup,
+  SandboxGroup,
   AccountsGroup,
   SecondFactorGroup,
   OperationsGroup,

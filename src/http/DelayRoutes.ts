@@ -42,7 +42,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (request) =>
         Effect.flatMap(
           HttpRouter.params,
-          ({ org = "" }) => Effect.flatMap(authorize(keys, request, org, "generate"), () => answer(org, request)),
+          ({ org = "" }) =>
+            Effect.flatMap(authorize(keys, request, org, "generate"), ({ dataOrg }) => answer(dataOrg, request)),
         ),
     ),
   )

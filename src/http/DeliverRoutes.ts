@@ -3,7 +3,6 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { hash } from "node:crypto"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import { DeliveryQueue } from "../delivery/DeliveryQueue.ts"
-import type { OrgSlug } from "../domain/Ids.ts"
 import { step } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import { deliverBody } from "./DeliverWire.ts"
@@ -42,7 +41,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           detail: "Deliver takes the API key in the header X-Api-Key only, not as `Authorization: Bearer`",
         })
       }
-      yield* step("auth")(authorize(keys, request, org, "deliver"))
+      const { dataOrg } = yield* step("auth")(authorize(keys, request, org, "deliver"))
       const { bytes, json } = yield* Body.rawJson(request, Body.maxBodyBytes)
       const decoded = deliverBody(json, clock.currentTimeMillisUnsafe())
       const key = headers["idempotency-key"]
@@ -54,7 +53,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         }]),
       ]
       if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
-      const queued = yield* queue.enqueue(org as OrgSlug, {
+      const queued = yield* queue.enqueue(dataOrg, {
         ...decoded.success,
         idempotency: key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") },
       }).pipe(

@@ -32,7 +32,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { delivery = "", org = "" } = yield* HttpRouter.params
       const grant = yield* authorize(keys, request, org, "deliver")
-      const found = yield* run(grant.org, lookedUp(delivery), request, grant.keyId).pipe(toProblems)
+      const found = yield* run(grant.dataOrg, lookedUp(delivery), request, grant.keyId).pipe(toProblems)
       return HttpServerResponse.jsonUnsafe(found, options)
     })
 

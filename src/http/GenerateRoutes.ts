@@ -124,7 +124,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.flatMap(HttpRouter.params, ({ org = "" }) =>
           Effect.flatMap(
             step("auth")(authorize(keys, request, org, "generate")),
-            (grant) => answer(org, request, grant),
+            (grant) => answer(grant.dataOrg, request, grant),
           )),
     )
 

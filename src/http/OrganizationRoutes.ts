@@ -72,6 +72,7 @@ export const keysLayer = HttpApiBuilder.group(
           Effect.flatMap(body(request, keyBody), (input) =>
             keys.create(slugOf(params), {
               name: input.name,
+              kind: input.kind,
               scopes: input.scopes,
               expiresAt: input.expires_at ?? undefined,
               rateLimit: input.rate_limit ?? undefined,

@@ -155,12 +155,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 
   /** Custom events, by API key or with a Standard Webhooks signature. */
-  const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, org: string) {
+  const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, named: string) {
+    let org = named
     const { headers } = request
     const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
       headers["authorization"] === undefined
     if (!signed) {
-      yield* step("auth")(authorize(keys, request, org, "events"))
+      org = (yield* step("auth")(authorize(keys, request, named, "events"))).dataOrg
       // Before the body is read for nothing.
       yield* quota.check(org)
     } // Nobody's body is read for nothing.

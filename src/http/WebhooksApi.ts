@@ -86,6 +86,9 @@ export const ErasureReport = Schema.Struct({
   send_advice: Schema.Int.annotate({ description: "Send times given by Delay, deleted" }),
   message_links: Schema.Int.annotate({ description: "Message ids of platforms, deleted" }),
   attribute_counts: Schema.Int.annotate({ description: "Counts of attribute values that contained a name, deleted" }),
+  sink_messages: Schema.Int.annotate({
+    description: "Messages that a connection of the platform `sink` took, deleted",
+  }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,
     count: Schema.NullOr(Schema.Int).annotate({ description: "Null where it is not known" }),

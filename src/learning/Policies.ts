@@ -3,6 +3,7 @@ import { type Cell, schemeText } from "../bandit/Cells.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { Censuses } from "./Censuses.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
@@ -48,7 +49,10 @@ interface Windowed {
   readonly fittedAt: number
 }
 
-/** The policy that decides for a template, by window. Everything here is in memory. */
+/**
+ * The policy that decides for a template, by window. Everything here is in memory. A sandbox decides by the policies of its
+ * organization and leaves no trace in what they are made of.
+ */
 export class Policies extends Context.Service<Policies, {
   /** The policy as it stands; for a window that is not ready the last one there was, or the priors'. */
   readonly policy: (template: Subject, window: DecisionWindow | undefined, now: number) => Policy
@@ -94,7 +98,7 @@ export class Policies extends Context.Service<Policies, {
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
 
-      const keyOf = ({ id, org }: Subject) => `${org.slug}/${id}`
+      const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
       const nameOf = ({ lookbackDays, offsetDays }: DecisionWindow) => `${lookbackDays}/${offsetDays}`
 
       const nameIn = (template: Subject, window: DecisionWindow) => `${keyOf(template)} ${nameOf(window)}`
@@ -120,7 +124,7 @@ export class Policies extends Context.Service<Policies, {
           if (running !== undefined) return Fiber.join(running)
           const fiber = fork(
             // Not before it is known to be running.
-            Effect.andThen(Effect.yieldNow, learning.windowed(template.org.slug, template.id, window)).pipe(
+            Effect.andThen(Effect.yieldNow, learning.windowed(liveOf(template.org.slug), template.id, window)).pipe(
               Effect.map((model) => {
                 const last = find(template, window)?.policy.model
                 return keep(template, window, model ?? last ?? unlearned(template.id, window, now), now)
@@ -133,7 +137,7 @@ export class Policies extends Context.Service<Policies, {
         })
 
       const adaptive = (template: Subject, floor: number, now: number): Policy => {
-        const published = models.latest(template.org.slug, template.id)
+        const published = models.latest(liveOf(template.org.slug), template.id)
         if (published !== undefined) {
           if (published.policy?.floor !== floor) published.policy = new Policy(published.model, floor)
           return published.policy!
@@ -170,7 +174,7 @@ export class Policies extends Context.Service<Policies, {
       }
 
       const refresh = Effect.fnUntraced(function* (template: Subject, window: DecisionWindow | undefined, now: number) {
-        const upToDate = yield* learning.refresh(template.org.slug, template.id)
+        const upToDate = yield* learning.refresh(liveOf(template.org.slug), template.id)
         return {
           upToDate,
           // An actor that has just not answered is not asked again where there is something to decide by.
@@ -183,8 +187,8 @@ export class Policies extends Context.Service<Policies, {
       const recorderOf = (template: Subject): SegmentRecorder => {
         const known = recorderOfSubject.get(template)
         if (known !== undefined) return known
-        // A template that was changed is another subject and keeps its recorder.
-        const key = keyOf(template)
+        // A template that was changed is another subject and keeps its recorder. A sandbox has recorders of its own.
+        const key = `${template.org.slug}/${template.id}`
         const recorder = recorders.get(key) ?? new SegmentRecorder()
         recorders.delete(key)
         if (recorders.size >= keptRecorders) recorders.delete(recorders.keys().next().value!)
@@ -212,7 +216,9 @@ export class Policies extends Context.Service<Policies, {
         isReady,
         prepare,
         refresh,
-        observe: (template, attrs, now) => censuses.observe(template.org.slug, template.id, attrs, now),
+        observe: (template, attrs, now) => {
+          if (!isSandbox(template.org.slug)) censuses.observe(template.org.slug, template.id, attrs, now)
+        },
       })
     }),
   )

@@ -13,6 +13,7 @@ import type {
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
+import { followSettings } from "./Sandboxes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 
 interface Row {
@@ -64,7 +65,7 @@ const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Orga
 /** The customers of this installation. A broken store is a defect everywhere here. */
 export class Organizations extends Context.Service<Organizations, {
   readonly create: (input: OrganizationInput) => Effect.Effect<Organization, AlreadyExists>
-  /** All, by slug. */
+  /** All, by slug; no sandboxes. */
   readonly list: Effect.Effect<ReadonlyArray<Organization>>
   readonly get: (slug: OrgSlug) => Effect.Effect<Organization, OrganizationNotFound>
   readonly update: (slug: OrgSlug, patch: OrganizationPatch) => Effect.Effect<Organization, OrganizationNotFound>
@@ -88,7 +89,7 @@ export class Organizations extends Context.Service<Organizations, {
         return made
       })
 
-      const list = sql<Row>`SELECT o.* FROM organizations o ORDER BY o.slug`.pipe(
+      const list = sql<Row>`SELECT o.* FROM organizations o WHERE o.sandbox_of IS NULL ORDER BY o.slug`.pipe(
         Effect.map((rows) => rows.map(fromRow)),
         Effect.orDie,
         Effect.withSpan("Organizations.list"),
@@ -137,7 +138,8 @@ export class Organizations extends Context.Service<Organizations, {
           },
             revision = o.revision + 1,
             updated_at = ${now}
-          WHERE o.slug = ${slug} RETURNING o.*`
+          WHERE o.slug = ${slug} AND o.sandbox_of IS NULL RETURNING o.*`
+          yield* followSettings(sql, slug)
           return { before, after }
         })).pipe(Effect.orDie)
         if (before === undefined || after === undefined) return yield* new OrganizationNotFound({ id: slug })

@@ -5,6 +5,7 @@ import type { OrganizationHoldout, TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import type { Budget } from "../rendering/Budget.ts"
+import { isSandbox, liveOf, sandboxOf } from "../domain/Sandbox.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../store/Changes.ts"
 import * as UnknownIds from "../store/UnknownIds.ts"
@@ -123,6 +124,18 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
   }
 }
 
+/** Views for sandboxes, by those of the organizations: one for each, as others remember things by them. */
+const sandboxed = new WeakMap<TemplateView, TemplateView>()
+
+/** A template as decisions of a sandbox see it: that of the organization, under the name of the sandbox. */
+const inSandbox = (live: TemplateView): TemplateView => {
+  const known = sandboxed.get(live)
+  if (known !== undefined) return known
+  const view: TemplateView = { ...live, org: { ...live.org, slug: sandboxOf(live.org.slug) } }
+  sandboxed.set(live, view)
+  return view
+}
+
 /** Variants compiled before other work gets a turn. */
 const variantsPerTurn = 50
 
@@ -131,11 +144,14 @@ const variantsPerTurn = 50
  * seconds (see `Changes`); reads only what has changed.
  */
 export class Views extends Context.Service<Views, {
-  /** The template as it stands in memory; undefined when there is none by that id. */
+  /**
+   * The template as it stands in memory; undefined when there is none by that id. A sandbox has the templates of its
+   * organization, and its own slug stands in them, so that what is decided is kept under it.
+   */
   readonly template: (org: string, id: string) => TemplateView | undefined
   /** Looks up a template that `template` does not have: it may have been made on another node a moment ago. */
   readonly lookUp: (org: string, id: string) => Effect.Effect<void>
-  /** All templates of an organization by id; a change of any makes a new map. */
+  /** All templates of an organization by id; a change of any makes a new map. Those of a sandbox are its organization's. */
   readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
 }>()("parlance/templates/Views") {
   static readonly layer = Layer.effect(
@@ -203,10 +219,15 @@ export class Views extends Context.Service<Views, {
       })
 
       const none: ReadonlyMap<string, TemplateView> = new Map()
+      const template = (org: string, id: string) => organizations.get(org)?.templates.get(id)
       return Views.of({
-        template: (org, id) => organizations.get(org)?.templates.get(id),
-        lookUp: (org, id) => organizations.get(org)?.templates.has(id) === true ? Effect.void : lookUp(`${org}/${id}`),
-        templates: (org) => organizations.get(org)?.templates ?? none,
+        template: (org, id) => {
+          if (!isSandbox(org)) return template(org, id)
+          const live = template(liveOf(org), id)
+          return live && inSandbox(live)
+        },
+        lookUp: (org, id) => template(liveOf(org), id) === undefined ? lookUp(`${liveOf(org)}/${id}`) : Effect.void,
+        templates: (org) => organizations.get(liveOf(org))?.templates ?? none,
       })
     }),
   )

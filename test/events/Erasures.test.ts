@@ -23,6 +23,7 @@ const personal = [
   "erasures",
   "suppressions",
   "soft_bounces",
+  "sink_messages",
 ]
 
 /** Every text that the store holds of an organization. */
@@ -101,6 +102,11 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
     JSON.stringify({ sends: 1, keys: [["mail", 1, [["ann@example.com", 1]]]] })
   }::text::json),
       (${slug}, 't', now(), '{"sends":1,"keys":[]}')`
+  for (const email of ["Ann@EXAMPLE.com", "bob@example.com"]) {
+    yield* sql`
+      INSERT INTO sink_messages (org_slug, id, template_id, copy_id, email, sender, headers, links, vars, received_at)
+      VALUES (${slug}, ${`sunk-${email.slice(0, 3)}`}, 't', 'a', ${email}, 's@example.com', '[]', '[]', '{}', now())`
+  }
   yield* insertDelivery(slug, "queued", "ann@EXAMPLE.com", "queued")
   yield* insertDelivery(slug, "leaving", "ann@example.com", "sending")
   yield* insertDelivery(slug, "sent", "Ann@example.com", "sent")
@@ -149,6 +155,7 @@ describe("An erasure", () => {
             send_advice: 2,
             message_links: 1,
             attribute_counts: 1,
+            sink_messages: 1,
           },
         )
         assert.deepStrictEqual(

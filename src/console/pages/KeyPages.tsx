@@ -3,6 +3,7 @@
 import { Clock, DateTime, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Keys } from "../../auth/Keys.ts"
+import { prefixOf } from "../../auth/KeyText.ts"
 import { type ApiKey, formatRateLimit, parseRateLimit } from "../../domain/ApiKey.ts"
 import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
@@ -21,7 +22,7 @@ import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)
 
-const labels = { name: "Name", scopes: "What it may do", lifetime: "Works until", rate_limit: "Limit" }
+const labels = { name: "Name", kind: "Kind", scopes: "What it may do", lifetime: "Works until", rate_limit: "Limit" }
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["", "It is revoked"],
@@ -74,9 +75,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   rows={all.map((key) => [
                     <>
                       {key.name}
-                      <span class="sub mono">plk_{key.id}_…</span>
+                      <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
                     </>,
-                    stateOf(key, now),
+                    <>
+                      {stateOf(key, now)} {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
+                    </>,
                     key.scopes.join(", "),
                     {
                       kind: "nowrap",
@@ -131,6 +134,21 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 value={fields["name"] ?? ""}
                 faults={faults}
                 hint="What the key is for, such as “Shop, production”."
+              />
+              <Choices
+                name="kind"
+                label={labels.kind}
+                type="radio"
+                faults={faults}
+                values={[fields["kind"] ?? "live"]}
+                options={[
+                  ["live", "Live", "For production: decisions and events count, and messages are sent."],
+                  [
+                    "test",
+                    "Test",
+                    "For development: everything works, but nothing is counted, learned from or sent. See the page Sandbox.",
+                  ],
+                ]}
               />
               <Choices
                 name="scopes"
@@ -220,6 +238,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         const limit = parseRateLimit(text)
         const result = decodeKey({
           name: fields["name"] ?? "",
+          ...(fields["kind"] === undefined ? {} : { kind: fields["kind"] }),
           scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
           ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
           ...(limit === undefined ? {} : { rate_limit: limit }),
@@ -235,6 +254,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         )
         const key = yield* keys.create(visit.org.slug, {
           name: input.name,
+          kind: input.kind,
           scopes: input.scopes,
           expiresAt: input.expires_at ?? undefined,
           rateLimit: input.rate_limit ?? undefined,
@@ -256,7 +276,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               button="Revoke the key"
             >
               <p>
-                Requests with <code>plk_{key.id}_…</code>{" "}
+                Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
                 will be refused everywhere within 5 seconds. It cannot be undone: what uses the key needs a new one.
               </p>
               <p class="muted">

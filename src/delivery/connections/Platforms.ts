@@ -1,5 +1,6 @@
 import { Effect, Result, type Scope } from "effect"
 import type { AddressGuard } from "../AddressGuard.ts"
+import type { SinkMessages } from "../../sandbox/SinkMessages.ts"
 import type { Composer } from "../Composer.ts"
 import type { Connection, ConnectionInput, Faults } from "../Connection.ts"
 import * as Braze from "./Braze.ts"
@@ -7,11 +8,12 @@ import * as CustomerIo from "./CustomerIo.ts"
 import type { Variables } from "./Entry.ts"
 import * as Iterable from "./Iterable.ts"
 import * as Sfmc from "./Sfmc.ts"
+import * as Sink from "./Sink.ts"
 import * as Smtp from "./Smtp.ts"
 import * as Webhook from "./Webhook.ts"
 
 /** What opening a connection needs: it closes with the scope. */
-type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer>
+type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer | SinkMessages>
 
 /** A messaging platform that messages can leave through. */
 export interface Platform {
@@ -38,7 +40,7 @@ const platform = <Settings, Secrets>({ decode, make }: {
   readonly make: (
     settings: Settings,
     secrets: Secrets,
-  ) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer>
+  ) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer | SinkMessages>
 }, variables: Platform["variables"]): Platform => ({
   variables,
   faults: (input) => {
@@ -61,6 +63,7 @@ export const platforms = {
   customerio: platform(CustomerIo, ofEmail),
   sfmc: platform(Sfmc, ofAnyName),
   webhook: platform(Webhook, ofAnyName),
+  sink: platform(Sink, ofEmail),
 } as const satisfies Readonly<Record<string, Platform>>
 
 export type PlatformName = keyof typeof platforms

@@ -118,11 +118,14 @@ const filled = (url: string, { email, id }: Message): string =>
     .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
 
 /** The same in each attempt. */
-const messageIdOf = ({ from }: Settings, { id }: Message): string =>
+export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string =>
   `${id}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}`
 
+/** Settings that show in an e-mail. */
+type Sender = Pick<Settings, "from" | "from_name" | "sender_id" | "reply_to" | "unsubscribe" | "variables">
+
 /** The targets of `List-Unsubscribe`: the service's own link where template or connection ask for it. */
-const unsubscribeOf = ({ unsubscribe }: Settings, message: Message): Email["unsubscribe"] => {
+const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubscribe"] => {
   const isOwn = message.unsubscribe?.isListed === true || unsubscribe?.one_click === true
   const url = isOwn && message.unsubscribe !== undefined
     ? message.unsubscribe.url
@@ -134,7 +137,7 @@ const unsubscribeOf = ({ unsubscribe }: Settings, message: Message): Email["unsu
 }
 
 /** The e-mail of a message. Fails with what is missing or faulty, to stand after "The message". */
-const emailOf = (settings: Settings, message: Message): Result.Result<Email, string> => {
+export const emailOf = (settings: Sender, message: Message): Result.Result<Email, string> => {
   const content = contentOf(message, settings.variables)
   if (Result.isFailure(content)) return Result.fail(content.failure)
   const address = validateAddress(message.email)

@@ -13,6 +13,7 @@ export const erasedKinds = [
   "send_advice",
   "message_links",
   "attribute_counts",
+  "sink_messages",
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
 
@@ -31,6 +32,7 @@ export const noCounts: ErasedCounts = {
   send_advice: 0,
   message_links: 0,
   attribute_counts: 0,
+  sink_messages: 0,
 }
 
 /** What is meant by each kind, for people. */
@@ -46,6 +48,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   send_advice: "Advised send times deleted",
   message_links: "Message ids of platforms deleted",
   attribute_counts: "Counts of attribute values deleted",
+  sink_messages: "Messages in the sandbox deleted",
 }
 
 /** Why each kind of data stays. */

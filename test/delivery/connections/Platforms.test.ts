@@ -25,6 +25,10 @@ const valid: Readonly<Record<PlatformName, ReadonlyArray<ConnectionInput>>> = {
       secrets: { password: "pässword" },
     },
   ],
+  sink: [
+    { settings: {}, secrets: {} },
+    { settings: { from: "news@shop.example", unsubscribe: { one_click: true } }, secrets: {} },
+  ],
   braze: [
     {
       settings: { endpoint: "https://rest.iad-01.braze.com/", app_id: "app-1", from: "news@shop.example" },

@@ -10,7 +10,7 @@ import { verifyDkim } from "../../support/dkimVerifier.ts"
 import { certificate } from "../../support/platformServers/Certificate.ts"
 import { read } from "../../support/platformServers/MimeReader.ts"
 import { type SmtpOptions, startSmtp } from "../../support/platformServers/SmtpReceiver.ts"
-import { connect, connectApart, layerLoopback, message, sendTo, server } from "./support.ts"
+import { connect, connectApart, layerLoopback, layerWithoutSink, message, sendTo, server } from "./support.ts"
 
 const login = { user: "shop", password: "pass-word-4711" }
 
@@ -295,7 +295,7 @@ describe("Smtp", () => {
         assert.include((yield* sendTo(connection, "broken")).reason, "was not connected to")
       }
       assert.strictEqual(receiver.sessions(), 0)
-    }).pipe(Effect.provide(Layer.merge(AddressGuard.layer(), Composer.layer))))
+    }).pipe(Effect.provide(Layer.mergeAll(AddressGuard.layer(), Composer.layer, layerWithoutSink))))
 
   it.effect("tries again where nobody listens", () =>
     Effect.gen(function* () {

@@ -1,12 +1,25 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
+import { SinkMessages } from "../../../src/sandbox/SinkMessages.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
 import type { Connection, Message, SendResult } from "../../../src/delivery/Connection.ts"
 import { type PlatformName, platforms } from "../../../src/delivery/connections/Platforms.ts"
 
+/** For connections that keep nothing in the store; the sink is tested with a store in test/sandbox. */
+export const layerWithoutSink = Layer.succeed(SinkMessages, {
+  take: () => Effect.die("There is no store"),
+  list: () => Effect.die("There is no store"),
+  get: () => Effect.die("There is no store"),
+  clear: () => Effect.die("There is no store"),
+})
+
 /** Servers under test are on loopback. */
-export const layerLoopback = Layer.merge(AddressGuard.layer(["127.0.0.0/8", "::1"]), Composer.layer)
+export const layerLoopback = Layer.mergeAll(
+  AddressGuard.layer(["127.0.0.0/8", "::1"]),
+  Composer.layer,
+  layerWithoutSink,
+)
 
 /** A message; texts are named like the parts of an e-mail. */
 export const message = (change: Partial<Message> = {}): Message => ({

@@ -4,6 +4,7 @@ import * as CustomerIo from "../../../delivery/connections/CustomerIo.ts"
 import * as Iterable from "../../../delivery/connections/Iterable.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import * as Sfmc from "../../../delivery/connections/Sfmc.ts"
+import * as Sink from "../../../delivery/connections/Sink.ts"
 import * as Smtp from "../../../delivery/connections/Smtp.ts"
 import * as Webhook from "../../../delivery/connections/Webhook.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
@@ -24,6 +25,29 @@ const from: Readonly<Record<string, Words>> = {
   },
   from_name: { label: "Sender name", hint: "What mail programs show beside the address." },
   reply_to: { label: "Address for replies" },
+}
+
+const sender: Readonly<Record<string, Words>> = {
+  ...from,
+  from: { label: "Sender address (optional)", hint: "sandbox@sandbox.test unless set." },
+}
+
+const unsubscribe: Readonly<Record<string, Words>> = {
+  "unsubscribe.url": {
+    label: "Unsubscribe address",
+    hint: "For List-Unsubscribe; {tracking_id} and {email} are filled in. With https, mail programs offer one click.",
+    further: true,
+  },
+  "unsubscribe.mailto": {
+    label: "Unsubscribe mailbox",
+    hint: "An address that takes opt-outs by mail.",
+    further: true,
+  },
+  "unsubscribe.one_click": {
+    label: "Unsubscribe link of this service",
+    hint: "For all templates, in place of an address above. Without it, templates choose.",
+    further: true,
+  },
 }
 
 const variables: Readonly<Record<string, Words>> = {
@@ -64,21 +88,7 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     },
     user: { label: "User", hint: "Empty: no login." },
     ...from,
-    "unsubscribe.url": {
-      label: "Unsubscribe address",
-      hint: "For List-Unsubscribe; {tracking_id} and {email} are filled in. With https, mail programs offer one click.",
-      further: true,
-    },
-    "unsubscribe.mailto": {
-      label: "Unsubscribe mailbox",
-      hint: "An address that takes opt-outs by mail.",
-      further: true,
-    },
-    "unsubscribe.one_click": {
-      label: "Unsubscribe link of this service",
-      hint: "For all templates, in place of an address above. Without it, templates choose.",
-      further: true,
-    },
+    ...unsubscribe,
     sender_id: {
       label: "Sender id in Feedback-ID",
       hint:
@@ -164,6 +174,7 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     client_id: { label: "Client id", hint: "Of a server-to-server installed package with the scope email_send." },
     client_secret: { label: "Client secret" },
   },
+  sink: { ...sender, ...unsubscribe, ...variables },
   webhook: {
     url: { label: "Address", hint: "Each message is posted there as JSON." },
     deduplicates: {
@@ -208,6 +219,12 @@ export const platformForms: { readonly [platform in PlatformName]: PlatformForm 
     Sfmc,
     "Salesforce Marketing Cloud",
     "Sends by a send definition of Marketing Cloud Engagement.",
+  ),
+  sink: formOf(
+    "sink",
+    Sink,
+    "Sink",
+    "Takes every message and sends none: look at them on the page Sandbox. For a first try, and for systems under test.",
   ),
   webhook: formOf("webhook", Webhook, "Signed webhook", "Posts each message, signed, to a server of your own."),
 }

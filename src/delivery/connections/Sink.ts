@@ -1,0 +1,94 @@
+import { Effect, Result, Schema, type Scope } from "effect"
+import { Buffer } from "node:buffer"
+import { magicDomain } from "../../sandbox/Magic.ts"
+import { type HeaderLine, SinkMessages, type SunkEmail } from "../../sandbox/SinkMessages.ts"
+import { Composer } from "../Composer.ts"
+import type { Connection, Message, SendResult } from "../Connection.ts"
+import { accepted, retry, works } from "./Answers.ts"
+import { Address, DisplayName, entry, Variables } from "./Entry.ts"
+import * as Smtp from "./Smtp.ts"
+
+/** Settings of a sink: how its messages look. */
+export const Settings = Schema.Struct({
+  /** Default `sandbox@sandbox.test`. */
+  from: Schema.optionalKey(Address),
+  from_name: Schema.optionalKey(DisplayName),
+  reply_to: Schema.optionalKey(Address),
+  unsubscribe: Smtp.Settings.fields.unsubscribe,
+  variables: Schema.optionalKey(Variables),
+})
+type Settings = typeof Settings.Type
+
+/** A sink has none. */
+export const Secrets = Schema.Struct({})
+
+export const decode = entry(Settings, Secrets)
+
+/** The lines of an e-mail's header, unfolded. */
+export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const end = text.indexOf("\r\n\r\n")
+  return text.toString("utf8", 0, end === -1 ? text.length : end).replace(/\r\n[ \t]+/g, " ").split("\r\n").map(
+    (line) => {
+      const colon = line.indexOf(":")
+      return { name: line.slice(0, colon), value: line.slice(colon + 1).trim() }
+    },
+  )
+}
+
+/** A message of which no e-mail can be composed. */
+const faulty = ({ from }: Settings, fault: string): SunkEmail => ({
+  sender: from ?? "",
+  subject: null,
+  html: null,
+  plain: null,
+  headers: [],
+  links: [],
+  fault,
+})
+
+/**
+ * Takes every message and sends none. It composes the e-mail as an SMTP connection does and keeps it for the console; of
+ * variables that make no e-mail it keeps the variables, and why.
+ */
+export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Scope | Composer | SinkMessages> =>
+  Effect.gen(function* () {
+    const messages = yield* SinkMessages
+    const compose = yield* (yield* Composer).forConnection
+    const settings = { ...given, from: given.from ?? `sandbox@${magicDomain}` }
+
+    /** The e-mail of a message; undefined while it cannot be composed for want of time. */
+    const sunk = (message: Message): Effect.Effect<SunkEmail | undefined> => {
+      const email = Smtp.emailOf(settings, message)
+      if (Result.isFailure(email)) return Effect.succeed(faulty(settings, `The message ${email.failure}`))
+      return Effect.match(compose({ ...email.success, isShown: true }), {
+        onFailure: ({ final, reason }) => final ? faulty(settings, reason) : undefined,
+        onSuccess: ({ bytes, shown }) => ({
+          sender: settings.from_name === undefined ? settings.from : `${settings.from_name} <${settings.from}>`,
+          subject: email.success.subject,
+          html: shown?.html ?? null,
+          plain: shown?.text ?? null,
+          headers: headersOf(bytes),
+          links: shown?.links ?? [],
+          fault: null,
+        }),
+      })
+    }
+
+    return {
+      send: (message) =>
+        Effect.flatMap(
+          sunk(message),
+          (email): Effect.Effect<SendResult> =>
+            email === undefined
+              ? Effect.succeed(retry("The message was not composed in time"))
+              : Effect.match(messages.take(message, email), {
+                onFailure: () => retry("The message could not be kept, as the store does not answer"),
+                onSuccess: () => accepted(Smtp.messageIdOf(settings, message)),
+              }),
+        ),
+      test: Effect.succeed(works("Messages are kept for the page Sandbox of the console. None is sent.")),
+      concurrency: 20,
+      idempotent: true,
+    }
+  })

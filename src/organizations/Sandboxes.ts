@@ -1,0 +1,38 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { sandboxOf } from "../domain/Sandbox.ts"
+
+/** Columns that a sandbox does not share with its organization. */
+const own = ["slug", "sandbox_of", "revision"]
+
+/**
+ * Gives an organization's sandbox the settings of the organization, and makes it first where `create` says so. All columns
+ * count, those of later releases too. Call it inside the transaction that changes the organization.
+ */
+const write = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  create: boolean,
+): Effect.fn.Return<void, SqlError> {
+  const columns = yield* sql<{ name: string }>`
+    SELECT a.attname::text AS name FROM pg_attribute a
+    WHERE a.attrelid = 'organizations'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attname <> ALL(${own}::text[])
+    ORDER BY a.attnum`
+  const listed = (table: string) => sql.literal(columns.map(({ name }) => `${table}"${name}"`).join(", "))
+  yield* sql`
+    INSERT INTO organizations AS s (slug, sandbox_of, ${listed("")})
+    SELECT ${sandboxOf(org)}, o.slug, ${listed("o.")} FROM organizations o
+    WHERE o.slug = ${org} AND o.sandbox_of IS NULL
+      AND (${create}::boolean OR EXISTS (SELECT 1 FROM organizations e WHERE e.sandbox_of = o.slug))
+    ON CONFLICT (slug) DO UPDATE SET (${listed("")}) = ROW(${listed("EXCLUDED.")}), revision = s.revision + 1`
+})
+
+/** Makes the sandbox of an organization if it has none. Fails silently for an organization that does not exist. */
+export const ensureSandbox = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
+  write(sql, org, true)
+
+/** Brings the settings of an organization's sandbox up to date, if it has one. */
+export const followSettings = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
+  write(sql, org, false)
