@@ -16,6 +16,7 @@ import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SendTimePages from "./pages/results/SendTimePages.tsx"
+import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
 import { RawRoutes } from "./RawRoutes.tsx"
@@ -41,5 +42,6 @@ export const layer = Layer.mergeAll(
   DeliveryPages.layer,
   PeoplePages.layer,
   SuppressionPages.layer,
+  SandboxPages.layer,
   NotFoundPages.layer,
 ).pipe(Layer.provide(RawRoutes.layer), Layer.provide(Console.layer))

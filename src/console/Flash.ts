@@ -30,6 +30,7 @@ export const flashes: Readonly<Record<string, string>> = {
     "chosen it. To sign in with a password again, choose one under Your account.",
   "recovery-code-used":
     "You signed in with a recovery code, which no longer works. Your account shows how many are left.",
+  "sandbox-cleared": "All messages of the sandbox have been removed.",
   "second-factor-off": "Your second factor is off.",
   "second-factor-optional": "Members may sign in without a second factor.",
   "second-factor-required": "Members who sign in with a password now need a second factor.",

@@ -11,8 +11,28 @@ export interface NavigationLink {
   readonly needs: Role
 }
 
+/** Links under a title. */
+interface NavigationPart {
+  readonly title?: string
+  readonly links: ReadonlyArray<NavigationLink>
+}
+
+/** The sidebar of a sandbox. */
+export const sandboxNavigation: ReadonlyArray<NavigationPart> = [
+  {
+    title: "Sandbox",
+    links: [
+      { path: "/sandbox", label: "Messages", icon: "sandbox", needs: "viewer" },
+      { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
+      { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
+      { path: "/suppressions", label: "Suppressions", icon: "list", needs: "viewer" },
+      { path: "/sources/events/inbox", label: "Received events", icon: "incoming", needs: "viewer" },
+    ],
+  },
+]
+
 /** The sidebar, in the order in which it is shown. Only what exists is linked. */
-export const navigation: ReadonlyArray<{ readonly title?: string; readonly links: ReadonlyArray<NavigationLink> }> = [
+export const navigation: ReadonlyArray<NavigationPart> = [
   {
     links: [
       { path: "", label: "Overview", icon: "home", needs: "viewer" },
@@ -25,6 +45,7 @@ export const navigation: ReadonlyArray<{ readonly title?: string; readonly links
       { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
       { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
       { path: "/suppressions", label: "Suppressions", icon: "list", needs: "viewer" },
+      { path: "/sandbox", label: "Sandbox", icon: "sandbox", needs: "viewer" },
     ],
   },
   {

@@ -57,6 +57,16 @@ export const message = (html: string): Response =>
     headers: { ...common, "content-security-policy": messagePolicy },
   })
 
+/** The policy of a message that nobody was sent: looking at it loads nothing from anywhere, which could count as an open. */
+const isolatedPolicy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
+
+/** A message's HTML without what it would load. */
+export const isolatedMessage = (html: string): Response =>
+  HttpServerResponse.text(html, {
+    contentType: "text/html; charset=utf-8",
+    headers: { ...common, "content-security-policy": isolatedPolicy },
+  })
+
 /** A document for a frame of a page of ours. */
 export const framed = (
   request: HttpServerRequest.HttpServerRequest,

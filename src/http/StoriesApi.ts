@@ -59,6 +59,10 @@ export const StoryDecision = Schema.Struct({
 
 /** Everything there is about a message, or about a person. */
 export const Story = Schema.Struct({
+  test: described(
+    Schema.Boolean,
+    "True in a sandbox: all of this was caused by test keys, and its effects count nowhere",
+  ),
   found_as: described(
     Schema.NullOr(Schema.Literals(["tracking_id", "person"])),
     "What `q` turned out to name; null where it was not given",

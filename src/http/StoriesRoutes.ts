@@ -5,6 +5,7 @@ import type { Fault } from "../domain/Errors.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { parseStoryCursor, Stories, type Story, type StoryEvent } from "../events/Stories.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { isSandbox } from "../domain/Sandbox.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import type { SuppressionEntry } from "../suppressions/Suppression.ts"
@@ -30,10 +31,12 @@ const eventToWire = (event: StoryEvent) => ({
 })
 
 const toWire = (
+  org: OrgSlug,
   story: Story,
   foundAs: "tracking_id" | "person" | null,
   suppressions: ReadonlyArray<SuppressionEntry>,
 ): Wire.Story => ({
+  test: isSandbox(org),
   found_as: foundAs,
   names: story.names,
   profiles: story.profiles.map(({ email, traits, updatedAt, userId }) => ({
@@ -116,7 +119,7 @@ export const layer = HttpApiBuilder.group(
           const page = { after, limit: limit.success }
           if (name === "q") {
             const { as, story } = yield* stories.search(org, text, page)
-            return toWire(story, as, yield* suppressionsOf(org, story, after))
+            return toWire(org, story, as, yield* suppressionsOf(org, story, after))
           }
           const ask = name === "tracking_id"
             ? { trackingId: text }
@@ -124,7 +127,7 @@ export const layer = HttpApiBuilder.group(
             ? { userId: text }
             : { email: text }
           const story = yield* stories.find(org, ask, page)
-          return toWire(story, null, yield* suppressionsOf(org, story, after))
+          return toWire(org, story, null, yield* suppressionsOf(org, story, after))
         }).pipe(toProblems))
       .handleRaw("recentEvents", ({ params, request }) =>
         Effect.gen(function* () {

@@ -161,6 +161,7 @@ suiteOnSandbox("A test key", (bench) => {
     for (const [email, events] of Object.entries(expected)) {
       const id = await deliver(org, message(email))
       const { json } = await org.manage("GET", `/stories?tracking_id=${id}`, undefined, "magic~test")
+      assert.isTrue(json.test)
       const [decision] = json.decisions
       assert.deepStrictEqual(decision.events.map(({ event }: Json) => event).sort(), events, email)
       const click = decision.events.find(({ event }: Json) => event === "click")

@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact"
 import { reaches, type Role } from "../../accounts/Account.ts"
 import type { SignedIn } from "../../accounts/Sessions.ts"
 import type { Organization } from "../../domain/Organization.ts"
-import { navigation } from "../Navigation.ts"
+import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import { navigation, sandboxNavigation } from "../Navigation.ts"
 import type { Theme } from "./Document.tsx"
 import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
@@ -27,7 +28,9 @@ const Switcher = ({ current, organizations, role, session }: {
     <ul>
       {organizations.map(({ name, slug }) => (
         <li>
-          <a href={`/console/o/${slug}`} {...(slug === current?.slug ? { "aria-current": "true" } : {})}>{name}</a>
+          <a href={`/console/o/${slug}`} {...(slug === liveOf(current?.slug ?? "") ? { "aria-current": "true" } : {})}>
+            {name}
+          </a>
         </li>
       ))}
       <li>
@@ -53,7 +56,9 @@ export const Frame = (
   },
 ) => {
   const base = `/console/o/${org?.slug}`
-  const links = navigation.flatMap(({ links }) => links.map((link) => `${base}${link.path}`))
+  const inSandbox = org !== undefined && isSandbox(org.slug)
+  const parts = inSandbox ? sandboxNavigation : navigation
+  const links = parts.flatMap(({ links }) => links.map((link) => `${base}${link.path}`))
   // The longest link that the path begins with is the one where one is.
   const current = links.filter((link) => path === link || path.startsWith(`${link}/`))
     .sort((a, b) => b.length - a.length)[0]
@@ -74,7 +79,7 @@ export const Frame = (
               <Switcher current={org} organizations={organizations} role={role} session={session} />
               {org === undefined ? null : (
                 <nav class="nav" aria-label="Main">
-                  {navigation.map(({ links, title }) => {
+                  {parts.map(({ links, title }) => {
                     const shown = links.filter(({ needs }) => reaches(role, needs))
                     return shown.length === 0 ? null : (
                       <>
@@ -137,6 +142,14 @@ export const Frame = (
         <div class="content">
           <main id="main" tabIndex={-1}>
             {flash === undefined ? null : <Note kind="good" live>{flash}</Note>}
+            {inSandbox
+              ? (
+                <Note>
+                  This is the sandbox of {org.name}: what test keys did. It counts nowhere.{" "}
+                  <a href={`/console/o/${liveOf(org.slug)}`}>Back to {org.name}</a>
+                </Note>
+              )
+              : null}
             {children}
           </main>
         </div>

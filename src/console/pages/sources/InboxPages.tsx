@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import * as Json from "../../../domain/Json.ts"
+import { isSandbox } from "../../../domain/Sandbox.ts"
 import { Inbox, type InboxEntry, type InboxStatus } from "../../../events/Inbox.ts"
 import { isSpent } from "../../../store/Attempts.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -150,7 +151,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         <>
           <PageHead
             title={`Inbox: ${title}`}
-            back={{ href: source, label: title }}
+            back={isSandbox(org.slug)
+              ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
+              : { href: source, label: title }}
             lead="Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."
             actions={all
               ? <a class="button" href={at}>Only what was not understood</a>

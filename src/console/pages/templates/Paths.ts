@@ -1,8 +1,10 @@
 import type { OrgSlug } from "../../../domain/Ids.ts"
+import { liveOf } from "../../../domain/Sandbox.ts"
 
 // Ids of templates and variants are free text. What is no template is behind `-`, so that no id hides a page.
 
-export const listPath = (org: OrgSlug) => `/console/o/${org}/templates`
+/** A sandbox has the templates of its organization. */
+export const listPath = (org: OrgSlug) => `/console/o/${liveOf(org)}/templates`
 export const createPath = (org: OrgSlug) => `${listPath(org)}/-/new`
 export const importPath = (org: OrgSlug) => `${listPath(org)}/-/import`
 export const exportPath = (org: OrgSlug) => `${listPath(org)}/-/export`
