@@ -186,6 +186,7 @@ suiteOnService("Isolation", (bench) => {
       "created_at",
       "expires_at",
       "id",
+      "kind",
       "last_used_at",
       "name",
       "rate_limit",

@@ -1,4 +1,4 @@
-import { Effect, Result, Schema, type Scope } from "effect"
+import { Effect, JsonPointer, Result, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import { magicDomain } from "../../sandbox/Magic.ts"
 import { type HeaderLine, SinkMessages, type SunkEmail } from "../../sandbox/SinkMessages.ts"
@@ -22,7 +22,15 @@ type Settings = typeof Settings.Type
 /** A sink has none. */
 export const Secrets = Schema.Struct({})
 
-export const decode = entry(Settings, Secrets)
+export const decode = entry(
+  Settings,
+  Secrets,
+  (_, secrets) =>
+    Object.keys(secrets).map((name) => ({
+      pointer: `/secrets/${JsonPointer.escapeToken(name)}`,
+      detail: "is no setting of this platform",
+    })),
+)
 
 /** The lines of an e-mail's header, unfolded. */
 export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
