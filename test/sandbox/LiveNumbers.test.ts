@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Groups } from "../../src/delay/Groups.ts"
 import { Settling } from "../../src/delay/Settling.ts"
 import { sandboxOf } from "../../src/domain/Sandbox.ts"
 import { Rebuild } from "../../src/events/Rebuild.ts"
@@ -96,6 +97,8 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
     bench.run(Effect.gen(function* () {
       yield* settle(slug)
       yield* (yield* Settling).run
+      // Kept in memory, and otherwise learned when somebody asks.
+      yield* (yield* Groups).refresh(slug, "UTC")
     }))
 
   /** Decisions that are old enough to be counted for holdouts and send times, with a holdout. */
