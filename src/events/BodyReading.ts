@@ -2,7 +2,7 @@ import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../do
 import { SeededMap } from "../domain/SeededMap.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { isKept } from "./Claim.ts"
-import { isOwnReport, type Normalize, normalizer, normalizeReports, type Reading } from "./Sources.ts"
+import { type Normalize, normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
 // What the reading process does with received bodies, and what it exchanges with the service. Pure.
 
@@ -160,7 +160,8 @@ export const bodyReader = () => {
   const keyOf = ({ reading = "", source }: BodyToRead) => `${source}/${reading}`
 
   const normalizeOf = (body: BodyToRead, readings: ReadonlyMap<string, Reading>): Normalize | undefined | "missing" => {
-    if (isOwnReport(body)) return normalizeReports
+    const own = ownNormalize(body)
+    if (own !== undefined) return own
     const segment = segmentOf(body.source)
     if (segment === undefined) return undefined
     const known = compiled.get(keyOf(body))

@@ -2,6 +2,7 @@ import type { Normalized } from "../domain/Event.ts"
 import type { Segment } from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
+import { normalizeMail } from "./mail/MailReports.ts"
 import { compile, type Mapping } from "./Mapping.ts"
 import * as Braze from "./platforms/Braze.ts"
 import * as CustomerIo from "./platforms/CustomerIo.ts"
@@ -65,16 +66,24 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
 /** What the service itself reports about the messages it sends stands in the inbox under this name. */
 export const deliverSource = "deliver"
 
+/** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */
+export const mailSource = "mail"
+
 /** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
 export const simulatedHeaders = { "parlance-simulated": "true" }
 
-/** Whether the service made a body itself, about messages that it sent or took into a sink. */
-export const isOwnReport = (
-  { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
-): boolean => source === deliverSource || headers["parlance-simulated"] === simulatedHeaders["parlance-simulated"]
+/** The service's reports on messages that it sent or took into a sink: custom events of the default shape. */
+const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
 
-/** How those reports are read: as custom events of the default shape. */
-export const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
+/** How a body is read that the service made itself or that came by mail; undefined for bodies of other sources. */
+export const ownNormalize = (
+  { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
+): Normalize | undefined => {
+  if (source === mailSource) return normalizeMail
+  const isReport = source === deliverSource ||
+    headers["parlance-simulated"] === simulatedHeaders["parlance-simulated"]
+  return isReport ? normalizeReports : undefined
+}
 
 /**
  * How small bodies of custom events are read beside requests. A mapping that would take long gives up: it is `tooMuchWork`.

@@ -11,8 +11,8 @@ import type { OrgSlug } from "../domain/Ids.ts"
 // An organization stands by the start of a digest of its slug. A link is its number within the message, or the key of a
 // target that messages share. Nothing in a token says where a click leads, so that no token can lead anywhere else.
 
-/** The route that a token is for. A token of one kind is not valid for another. */
-export type TokenKind = "open" | "click" | "unsubscribe"
+/** The route or mailbox that a token is for. A token of one kind is not valid for another. */
+export type TokenKind = "open" | "click" | "unsubscribe" | "bounce" | "complaint"
 
 /** A link of a message: its number in the message, from 0, or the key of a shared target. */
 export type LinkRef = number | string
@@ -35,7 +35,7 @@ const macBytes = 10
 /** The size of a token without a link. Every size is a multiple of 3, so that each token has one spelling in base64url. */
 const plainBytes = tagBytes + idBytes + macBytes
 
-const kindCodes: Readonly<Record<TokenKind, number>> = { open: 1, click: 2, unsubscribe: 3 }
+const kindCodes: Readonly<Record<TokenKind, number>> = { open: 1, click: 2, unsubscribe: 3, bounce: 4, complaint: 5 }
 
 /** The state of an HMAC. */
 type Hmac = ReturnType<typeof hmacOf.create>

@@ -1,0 +1,118 @@
+import type { EventName } from "../../domain/Event.ts"
+
+// Classifies failed deliveries by whether the recipient's address is at fault. Pure.
+
+/**
+ * The event of a failed delivery.
+ *
+ *     bounce         the address does not exist or takes no mail any more
+ *     soft_bounce    the address may work another time: full mailbox, unreachable server, reason unknown
+ *     failed         says nothing about the address: policy, reputation, content, the sender
+ */
+export type BounceEvent = Extract<EventName, "bounce" | "soft_bounce" | "failed">
+
+/** How a mail server describes a failure. */
+export interface Failure {
+  /** `Status` of a report, such as `5.1.1`. */
+  readonly status?: string | undefined
+  /** `Diagnostic-Code` of a report, or the text of a bounce. */
+  readonly diagnostic?: string | undefined
+}
+
+/** An enhanced status code (RFC 3463). */
+interface Code {
+  readonly level: "4" | "5"
+  /** `subject.detail`, such as `1.1`. */
+  readonly rest: string
+}
+
+/** Longest diagnostic that is looked at. Unit: characters. */
+const maxDiagnostic = 8_000
+
+/** The first enhanced code in a text. Parts of IP addresses and version numbers are none. */
+const codeIn = (text: string | undefined): Code | undefined => {
+  const found = /(?<![\d.])([45])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/.exec(text ?? "")
+  return found === null ? undefined : { level: found[1] as "4" | "5", rest: `${Number(found[2])}.${Number(found[3])}` }
+}
+
+/** The first reply code in a text, such as `550`. */
+const replyIn = (text: string): string | undefined => /(?<![\d.])([45]\d\d)(?=[ -])/.exec(text)?.[1]
+
+/** A pattern of alternatives, without case. Gaps are short, so that the time is linear in the text. */
+const anyOf = (...alternatives: ReadonlyArray<string>): RegExp => new RegExp(alternatives.join("|"), "i")
+
+const mailboxWords = "(?:user|recipient|mailbox|inbox|address|account|person|e-?mail)"
+
+const fullMailbox = anyOf(
+  `${mailboxWords}[^\\n]{0,60}?(?:full|quota|exceed|over ?limit|out of (?:storage|space))`,
+  "(?:over|exceed\\w{0,5})[^\\n]{0,20} (?:quota|storage)",
+  "quota[^\\n]{0,20} exceed",
+  "insufficient (?:system |disk )?(?:storage|space)",
+)
+
+const unknownAddress = anyOf(
+  `(?:no|unknown|invalid|non-?existent|bad|inactive|disabled) (?:such )?${mailboxWords}`,
+  `${mailboxWords}[^\\n]{0,60}? (?:unknown|invalid|inactive|disabled|deactivated|closed|deleted|suspended|expired|unavailable)`,
+  `${mailboxWords}[^\\n]{0,60}? (?:no longer|does(?: not|n't) (?:exist|have)|not (?:be )?(?:found|exist|available|known|valid|a valid|here))`,
+  "unrouteable address",
+  "no mailbox here",
+  "not our customer",
+  "unknown (?:alias|host|domain)",
+  "domain (?:name )?(?:not found|does(?: not|n't) exist)",
+  "null ?mx",
+)
+
+const blocked = anyOf(
+  "spam|junk|virus|malware|phish|unsolicited|bulk mail|reputation|polic(?:y|ies)|\\b(?:spf|dkim|dmarc|dnsbl|rbl)\\b",
+  "block(?:ed|list| list)|black ?list|deny ?list|gr[ea]y ?list",
+  "relay(?:ing)?\\b[^\\n]{0,30}(?:denied|not permitted|not allowed|prohibited)",
+  "(?:rate|connection|message)[- ]?limit|too many",
+  "authentication required|content (?:rejected|not)",
+  "message (?:size|too (?:big|large|long))|too large",
+)
+
+/** A refusal of the sender, in which words about addresses mean that of the sender. */
+const senderRefused = /sender (?:address|domain|rejected|denied|verif|unknown|not )/i
+
+const byText = (level: Code["level"], text: string): BounceEvent => {
+  if (senderRefused.test(text)) return "failed"
+  if (fullMailbox.test(text)) return "soft_bounce"
+  if (level === "5" && unknownAddress.test(text)) return "bounce"
+  return blocked.test(text) ? "failed" : "soft_bounce"
+}
+
+/** Codes that say that an address does not work, whatever the text. */
+const hard: ReadonlySet<string> = new Set([
+  "1.1", // no such mailbox
+  "1.2", // no such domain
+  "1.3", // bad syntax
+  "1.6", // moved, and no forwarding
+  "1.10", // the domain takes no mail (null MX), or no such recipient (Exchange Online)
+  "2.1", // mailbox disabled
+  "4.4", // no route, such as a domain that does not exist
+  "4.310", // no such domain (Exchange Online)
+  "7.17", // the mailbox has a new owner
+])
+
+/** Codes that say something about the sender or the message alone. */
+const ofMessage: ReadonlySet<string> = new Set(["1.7", "1.8", "1.9", "2.3", "3.4"])
+
+/** Codes that many servers use for anything. */
+const isVague = (rest: string): boolean =>
+  /^[0-4]\.0$/.test(rest) || rest.startsWith("5.") || rest === "4.1" || rest === "2.4"
+
+/** The event of a failure, by its enhanced code. Where the code is vague or missing, by the words of the server. */
+export const bounceEventOf = ({ diagnostic = "", status }: Failure): BounceEvent => {
+  const text = diagnostic.slice(0, maxDiagnostic)
+  const stated = codeIn(status)
+  const said = codeIn(text)
+  const reply = replyIn(text)
+  // Some servers report 5.0.0 for everything, and quote the code of the receiver.
+  const code = stated === undefined || (isVague(stated.rest) && said !== undefined) ? said ?? stated : stated
+  const level = reply === undefined ? code?.level ?? "5" : reply[0] as Code["level"]
+  if (code === undefined || isVague(code.rest)) return byText(level, text)
+  const subject = code.rest.split(".")[0]
+  if (ofMessage.has(code.rest)) return "failed"
+  if (hard.has(code.rest)) return level === "5" ? "bounce" : "soft_bounce"
+  return subject === "6" || subject === "7" ? "failed" : "soft_bounce"
+}
