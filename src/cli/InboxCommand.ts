@@ -1,18 +1,22 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { platforms, segmentOf } from "../domain/Source.ts"
+import { mailSource } from "../events/Sources.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const source = Flag.String("source").pipe(
-  Flag.withDescription("Where it came in: events, or a platform's segment. Default: anywhere"),
+  Flag.withDescription("Where it came in: events, a platform's segment, or mail. Default: anywhere"),
   Flag.optional,
 )
 
 /** The source that was named, or all there can be: what one that was removed sent is kept, too. */
 const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
-  Option.match(source, { onNone: () => Object.keys(platforms), onSome: (name) => [segmentOf(name) ?? name] })
+  Option.match(source, {
+    onNone: () => [...Object.keys(platforms), mailSource],
+    onSome: (name) => [segmentOf(name) ?? name],
+  })
 
 const list = Command.make(
   "list",
@@ -64,7 +68,7 @@ const list = Command.make(
     const nothing = all ? "Nothing has come in" : "There is nothing that was not understood"
     yield* print(inbox, rows.length === 0 ? nothing : table(columns, rows))
   }),
-).pipe(Command.withDescription("List webhook bodies that were not understood"))
+).pipe(Command.withDescription("List webhook bodies and mails that were not understood"))
 
 const replay = Command.make(
   "replay",
@@ -88,6 +92,6 @@ const replay = Command.make(
 
 /** `parlance inbox …` */
 export const inboxCommand = Command.make("inbox").pipe(
-  Command.withDescription("Webhook bodies as they came in"),
+  Command.withDescription("Webhook bodies and mails as they came in"),
   Command.withSubcommands([list, replay]),
 )

@@ -1,5 +1,5 @@
 import type { Normalized } from "../domain/Event.ts"
-import type { Segment } from "../domain/Source.ts"
+import { type Segment, segmentOf } from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
 import { normalizeMail } from "./mail/MailReports.ts"
@@ -67,13 +67,17 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
 export const deliverSource = "deliver"
 
 /** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */
-export const mailSource = "mail"
+export const mailSource = "mail" as const
 
 /** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
 export const simulatedHeaders = { "parlance-simulated": "true" }
 
 /** The service's reports on messages that it sent or took into a sink: custom events of the default shape. */
 const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
+
+/** The name in the inbox of a source that a path names: a platform by either of its names, or mail. Undefined for any other. */
+export const inboxSourceOf = (name: string): Segment | typeof mailSource | undefined =>
+  name === mailSource ? mailSource : segmentOf(name)
 
 /** How a body is read that the service made itself or that came by mail; undefined for bodies of other sources. */
 export const ownNormalize = (

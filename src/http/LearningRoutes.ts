@@ -11,7 +11,7 @@ import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
 import { ServedApi } from "./Api.ts"
 import { rebuildBody } from "./LearningApi.ts"
-import { body, existing, invalid, limitOf, lookedUp, query, sourceOf, toProblems } from "./Requests.ts"
+import { body, existing, inboxOf, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
 
 const decodeRebuild = decoder(rebuildBody)
 
@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listInbox", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const source = yield* sourceOf(params.segment)
+          const source = yield* inboxOf(params.segment)
           const asked = query(request)
           const limit = limitOf(asked, 100, 20)
           const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
@@ -67,7 +67,7 @@ export const layer = HttpApiBuilder.group(
       .handle("replayInbox", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const source = yield* sourceOf(params.segment)
+          const source = yield* inboxOf(params.segment)
           if (!/^\d{1,15}$/.test(params.id)) return yield* new InboxEntryNotFound({ id: params.id.slice(0, 100) })
           yield* inbox.replay(org, source, Number(params.id))
         }).pipe(toProblems))

@@ -9,6 +9,7 @@ import * as Errors from "../domain/Errors.ts"
 import { hasMoreValuesThan } from "../domain/Faults.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type Segment, segmentOf } from "../domain/Source.ts"
+import { inboxSourceOf, type mailSource } from "../events/Sources.ts"
 import type { Organizations } from "../organizations/Organizations.ts"
 import type { Which } from "../templates/TemplateRows.ts"
 import * as Body from "./Body.ts"
@@ -44,6 +45,12 @@ export const existing = (
 export const sourceOf = (name: string): Effect.Effect<Segment, Errors.SourceNotFound> => {
   const segment = segmentOf(name)
   return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+}
+
+/** The inbox a management path names: that of a source, or of mail. */
+export const inboxOf = (name: string): Effect.Effect<Segment | typeof mailSource, Errors.SourceNotFound> => {
+  const source = inboxSourceOf(name)
+  return source === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
 }
 
 /** Most values of a body: decoding takes about 2 microseconds for each, during which nothing else is answered. */

@@ -5,6 +5,7 @@ import { HttpRouter } from "effect/http"
 import * as Json from "../../../domain/Json.ts"
 import { isSandbox } from "../../../domain/Sandbox.ts"
 import { Inbox, type InboxEntry, type InboxStatus } from "../../../events/Inbox.ts"
+import { mailSource } from "../../../events/Sources.ts"
 import { isSpent } from "../../../store/Attempts.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -15,7 +16,10 @@ import { Pagination } from "../../components/Pagination.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { sourceForms } from "./SourceForms.ts"
-import { sourceOf, sourcesPath } from "./SourcePath.ts"
+import { inboxOf, sourcesPath } from "./SourcePath.ts"
+
+/** Title of the inbox for mail. */
+export const mailTitle = "Bounces and complaints by mail"
 
 const pageSize = 10
 
@@ -135,26 +139,30 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   const list = Effect.fnUntraced(function* (visit: Visit) {
     const { org, query } = visit
-    const segment = yield* sourceOf(visit)
-    const source = `${sourcesPath(visit)}/${segment}`
-    const at = `${source}/inbox`
+    const segment = yield* inboxOf(visit)
+    const at = `${sourcesPath(visit)}/${segment}/inbox`
     const all = query.get("all") === "true"
     const given = Number(query.get("before") ?? "")
     const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
     const found = yield* inbox.list(org.slug, segment, { before, limit: pageSize + 1, all })
     const entries = found.slice(0, pageSize)
     const here = `${at}?all=${all}`
-    const { title } = sourceForms[segment]
+    const { title } = segment === mailSource ? { title: mailTitle } : sourceForms[segment]
+    const back = isSandbox(org.slug)
+      ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
+      : segment === mailSource
+      ? { href: sourcesPath(visit), label: "Webhook sources" }
+      : { href: `${sourcesPath(visit)}/${segment}`, label: title }
     return {
       title: `Inbox: ${title}`,
       body: (
         <>
           <PageHead
             title={`Inbox: ${title}`}
-            back={isSandbox(org.slug)
-              ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
-              : { href: source, label: title }}
-            lead="Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."
+            back={back}
+            lead={segment === mailSource
+              ? "Mail servers and mailbox providers report here about messages that were sent by SMTP. The first 256 KiB of each mail are kept."
+              : "Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."}
             actions={all
               ? <a class="button" href={at}>Only what was not understood</a>
               : <a class="button" href={`${at}?all=true`}>Show all bodies</a>}
@@ -186,7 +194,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/sources/:segment/inbox/:id/replay",
       "replayInbox",
       Effect.fnUntraced(function* (visit) {
-        const segment = yield* sourceOf(visit)
+        const segment = yield* inboxOf(visit)
         const id = visit.params["id"] ?? ""
         yield* inbox.replay(visit.org.slug, segment, /^\d{1,15}$/.test(id) ? Number(id) : 0)
         return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }

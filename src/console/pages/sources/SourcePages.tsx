@@ -6,6 +6,7 @@ import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors
 import * as Json from "../../../domain/Json.ts"
 import type { Segment } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
+import { mailSource } from "../../../events/Sources.ts"
 import { Stories } from "../../../events/Stories.ts"
 import { type SourceInput, WebhookSources } from "../../../events/WebhookSources.ts"
 import { Card } from "../../components/Card.tsx"
@@ -20,6 +21,7 @@ import { Time } from "../../components/Time.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import * as DryRunPages from "./DryRunPages.tsx"
 import * as InboxPages from "./InboxPages.tsx"
+import { mailTitle } from "./InboxPages.tsx"
 import { RecentEvents } from "./RecentEvents.tsx"
 import { conversionsWords, mappingWords, sourceForms } from "./SourceForms.ts"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
@@ -153,6 +155,22 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 </Card>
               )
             })}
+            <Card>
+              <div class="stack">
+                <div class="source-head">
+                  <h2>{mailTitle}</h2>
+                  <code>{mailSource}</code>
+                  <span class="buttons push">
+                    <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
+                      Inbox
+                    </a>
+                  </span>
+                </div>
+                <p class="muted small">
+                  Mail servers report here about messages of SMTP connections that have a domain for bounces.
+                </p>
+              </div>
+            </Card>
           </div>
         </>
       ),

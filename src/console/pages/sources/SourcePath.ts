@@ -1,10 +1,18 @@
 import { Effect } from "effect"
 import { SourceNotFound } from "../../../domain/Errors.ts"
 import { type Segment, segmentOf } from "../../../domain/Source.ts"
+import { inboxSourceOf, type mailSource } from "../../../events/Sources.ts"
 import type { Visit } from "../../Routes.tsx"
 
 /** Where the pages of sources are. */
 export const sourcesPath = ({ org }: Visit) => `/console/o/${org.slug}/sources`
+
+/** The inbox that a path names: that of a source, or of mail. */
+export const inboxOf = ({ params }: Visit): Effect.Effect<Segment | typeof mailSource, SourceNotFound> => {
+  const name = params["segment"] ?? ""
+  const source = inboxSourceOf(name)
+  return source === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
+}
 
 /** The source that a path names, by either of its names. */
 export const sourceOf = ({ params }: Visit): Effect.Effect<Segment, SourceNotFound> => {
