@@ -55,6 +55,15 @@ export const readMailbox = (
 }
 
 /**
+ * Where providers send complaints about an organization's messages: `mailbox` in the domain of a connection's return paths. Null
+ * for a connection without one.
+ */
+export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<string, unknown>>): string | null => {
+  const domain = settings["bounce_domain"]
+  return typeof domain === "string" ? `${mailbox}@${domain}` : null
+}
+
+/**
  * The delivery that a return path in a text names, such as `<bounce+TOKEN@bounces.shop.example>`. The signature is not checked:
  * use it only for mail to an address that was.
  */

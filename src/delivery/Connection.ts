@@ -21,6 +21,8 @@ export interface Message {
   readonly unsubscribe?: { readonly url: string; readonly isListed: boolean }
   /** True for transactional messages, by their priority. Default false. */
   readonly isTransactional?: boolean
+  /** The local part of the return path that names this delivery. Absent: no return path of its own. */
+  readonly returnPath?: string
   /** 1 for the first attempt. */
   readonly attempt: number
   /** When it was queued; the same in every attempt. Unix milliseconds. */

@@ -273,6 +273,7 @@ export class Outbox extends Context.Service<Outbox, {
             d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
         if (rows.length === 0) return []
         const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
+        const returnPath = yield* tracking.returnPaths(org)
         return [...rows]
           .sort((a, b) =>
             Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
@@ -289,6 +290,7 @@ export class Outbox extends Context.Service<Outbox, {
               url: unsubscribeUrl(row.id),
               isListed: views.template(org, row.templateId)?.listUnsubscribe ?? false,
             },
+            returnPath: returnPath(row.id),
             attempt: attempts + 1,
             queuedAt: queuedAt.getTime(),
           }))

@@ -32,6 +32,9 @@ export const Connection = Schema.Struct({
       description: "When it is tried again; null while it is refusing: not before it is resumed",
     }),
   })).annotate({ description: "Why nothing leaves now; null while all is well" }),
+  complaint_address: Schema.NullOr(Schema.String).annotate({
+    description: "Where providers send complaints about messages (feedback loops); null without a `bounce_domain`",
+  }),
   created_at: Schema.String,
   updated_at: Schema.String,
 })

@@ -1,6 +1,7 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { complaintAddressOf } from "../bounces/BounceAddress.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
@@ -13,6 +14,7 @@ import { DeliveryRates } from "../delivery/DeliveryRates.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { Views } from "../templates/Views.ts"
+import { Tracking } from "../tracking/Tracking.ts"
 import { ServedApi } from "./Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
 import { body, existing, hoursOf, invalid, limitOf, lookedUp, query, toProblems } from "./Requests.ts"
@@ -101,8 +103,9 @@ export const layer = HttpApiBuilder.group(
     const deliveries = yield* Deliveries
     const rates = yield* DeliveryRates
     const views = yield* Views
+    const tracking = yield* Tracking
 
-    const connectionToWire = (org: string, setup: ConnectionSetup): Wire.Connection => ({
+    const connectionToWire = (org: OrgSlug, setup: ConnectionSetup, complaintMailbox: string): Wire.Connection => ({
       name: setup.name,
       platform: setup.platform,
       settings: setup.settings,
@@ -112,21 +115,25 @@ export const layer = HttpApiBuilder.group(
       default: setup.isDefault,
       in_use: connections.active(org)?.name === setup.name,
       trouble: setup.trouble,
+      complaint_address: complaintAddressOf(complaintMailbox, setup.settings),
       created_at: setup.createdAt.toISOString(),
       updated_at: setup.updatedAt.toISOString(),
     })
+    const complaintMailbox = (org: OrgSlug) => Effect.orDie(tracking.complaintMailbox(org))
 
     return handlers
       .handle("listConnections", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          return { connections: (yield* connections.list(org)).map((setup) => connectionToWire(org, setup)) }
+          const mailbox = yield* complaintMailbox(org)
+          return { connections: (yield* connections.list(org)).map((setup) => connectionToWire(org, setup, mailbox)) }
         }).pipe(toProblems))
       .handleRaw("putConnection", ({ params, request }) =>
         Effect.gen(function* () {
           const change = yield* body(request, decodeChange)
           const org = yield* existing(organizations, params)
-          return connectionToWire(org, yield* connections.put(org, lookedUp(params.connection), change))
+          const setup = yield* connections.put(org, lookedUp(params.connection), change)
+          return connectionToWire(org, setup, yield* complaintMailbox(org))
         }).pipe(toProblems))
       .handle("deleteConnection", ({ params }) =>
         Effect.gen(function* () {
@@ -136,7 +143,8 @@ export const layer = HttpApiBuilder.group(
       .handle("resumeConnection", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          return connectionToWire(org, yield* connections.resume(org, lookedUp(params.connection)))
+          const setup = yield* connections.resume(org, lookedUp(params.connection))
+          return connectionToWire(org, setup, yield* complaintMailbox(org))
         }).pipe(toProblems))
       .handle("testConnection", ({ params }) =>
         Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { type BounceMailbox, readMailbox, writeMailbox } from "../bounces/BounceAddress.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import { Settings } from "../Settings.ts"
@@ -47,6 +48,12 @@ export class Tracking extends Context.Service<Tracking, {
   readonly forMessage: (org: OrgSlug, id: string) => Effect.Effect<MessageTracking, SqlError>
   /** Answers the unsubscribe links of an organization's messages by their ids. */
   readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
+  /** Answers the local parts of the return paths of an organization's messages by their ids. */
+  readonly returnPaths: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
+  /** The local part of the address for complaints about an organization's messages. */
+  readonly complaintMailbox: (org: OrgSlug) => Effect.Effect<string, SqlError>
+  /** The mailbox of a genuine local part; undefined for any other text. */
+  readonly openMailbox: (localPart: string) => Effect.Effect<BounceMailbox | undefined, SqlError>
   /** The content of a genuine token; undefined for any other text. */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
   /** The same from memory; undefined as well while the key is not there. */
@@ -126,9 +133,20 @@ export class Tracking extends Context.Service<Tracking, {
         return secret && readToken(secret, kind, text, orgsOf)
       }
 
+      const returnPaths = (org: OrgSlug) =>
+        Effect.map(key.get, (secret) => (id: string) => writeMailbox(secret, { org, delivery: id }))
+
+      const complaintMailbox = (org: OrgSlug) =>
+        Effect.map(key.get, (secret) => writeMailbox(secret, { org, delivery: undefined }))
+
+      const openMailbox = (localPart: string) => Effect.map(key.get, (secret) => readMailbox(secret, localPart, orgsOf))
+
       return Tracking.of({
         forMessage,
         unsubscribeUrls,
+        returnPaths,
+        complaintMailbox,
+        openMailbox,
         open,
         openKnown,
         organization: (org) => organizations.get(org),

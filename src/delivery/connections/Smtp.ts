@@ -21,6 +21,12 @@ const Host = Schema.String.check(
   ),
 )
 
+const BounceDomain = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    validateAddress(`bounce@${text}`) === undefined ? undefined : "must be a domain, such as bounces.shop.example"
+  ),
+)
+
 /** Settings of an SMTP server. */
 export const Settings = Schema.Struct({
   host: Host,
@@ -63,6 +69,11 @@ export const Settings = Schema.Struct({
       ),
     ),
   ),
+  /**
+   * Domain of the return paths. Each message then has one of its own, such as `bounce+TOKEN@bounces.shop.example`, to which
+   * mail servers report what became of it. Mail for the domain has to reach a node with `BOUNCE_LISTEN`. Unset: `from`.
+   */
+  bounce_domain: Schema.optionalKey(BounceDomain),
   /** How this client names itself (EHLO). */
   client_name: Schema.optionalKey(Host),
   /** Sessions at once. Default 5. */
@@ -123,6 +134,12 @@ export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): 
 
 /** Settings that show in an e-mail. */
 type Sender = Pick<Settings, "from" | "from_name" | "sender_id" | "reply_to" | "unsubscribe" | "variables">
+
+/** The mail with the return path of its message, where the connection asks for one. */
+const withReturnPath = ({ bounce_domain }: Settings, { returnPath }: Message, mail: Composed): Composed =>
+  bounce_domain === undefined || returnPath === undefined
+    ? mail
+    : { ...mail, from: `${returnPath}@${domainToASCII(bounce_domain)}` }
 
 /** The targets of `List-Unsubscribe`: the service's own link where template or connection ask for it. */
 const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubscribe"] => {
@@ -289,7 +306,7 @@ export const make = (
           onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
-              sent(mail, giveUp),
+              sent(withReturnPath(settings, message, mail), giveUp),
               (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
             ),
         }),

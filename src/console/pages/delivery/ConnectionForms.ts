@@ -95,6 +95,13 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
         "5 to 15 characters, by which Gmail's Postmaster Tools group complaints. Made from the organization unless set.",
       further: true,
     },
+    bounce_domain: {
+      label: "Domain for bounces",
+      hint:
+        "Such as bounces.shop.example. Mail servers report bounces to it, each message with an address of its own. Its MX " +
+        "record has to lead to this service.",
+      further: true,
+    },
     client_name: { label: "Own name (EHLO)", hint: "How this service names itself to the server.", further: true },
     connections: { label: "Sessions at once", hint: "1 to 20; 5 unless set.", further: true },
     domain_share: {

@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import { complaintAddressOf } from "../../../bounces/BounceAddress.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { type ConnectionChange, Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
@@ -9,6 +10,7 @@ import { type ConnectionTest, testConnection } from "../../../delivery/testConne
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { Views } from "../../../templates/Views.ts"
+import { Tracking } from "../../../tracking/Tracking.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -79,6 +81,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const connections = yield* Connections
   const views = yield* Views
+  const tracking = yield* Tracking
 
   const isInUse = (visit: Visit, { name }: ConnectionSetup) => connections.active(visit.org.slug)?.name === name
 
@@ -279,6 +282,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const values = sent ?? Object.fromEntries(settings.map((field) => [field.name, textIn(field, setup.settings)]))
     const inUse = isInUse(visit, setup)
     const mayChange = can("putConnection")
+    const complaints = complaintAddressOf(yield* Effect.orDie(tracking.complaintMailbox(org.slug)), setup.settings)
     const Switch = ({ to, children, kind = "plain" }: {
       readonly to: string
       readonly children: string
@@ -328,6 +332,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                   ? "It carries what is delivered."
                   : "It stands by: another connection carries what is delivered."}
               </p>
+              {complaints === null ? null : (
+                <p class="muted">
+                  Address for complaints, to register with the feedback loops of mailbox providers:{" "}
+                  <code>{complaints}</code>
+                </p>
+              )}
               {mayChange
                 ? (
                   <div class="buttons">
