@@ -9,6 +9,7 @@ import { SecretBox } from "./auth/SecretBox.ts"
 import { KeyAuth } from "./auth/KeyAuth.ts"
 import { KeyLimits } from "./auth/KeyLimits.ts"
 import { Keys } from "./auth/Keys.ts"
+import * as BounceListener from "./bounces/BounceListener.ts"
 import { Checking } from "./checking/Checking.ts"
 import * as Nodes from "./cluster/Nodes.ts"
 import * as SingleProcess from "./cluster/SingleProcess.ts"
@@ -234,6 +235,7 @@ export const layerJobs = Layer.mergeAll(
   Retention.layerRunning,
   Erasures.layerRunning,
   SinkMessages.layerRunning,
+  BounceListener.layer,
 )
 
 /** Every route, on top of the services. */

@@ -22,6 +22,10 @@ const announce = Effect.gen(function* () {
     onSome: ({ href }) => href.replace(/\/$/, ""),
   })
   yield* Effect.logInfo(`Parlance answers at ${url}`, { store: store.kind, pid: Deno.pid })
+  if (Option.isSome(settings.bounceListen)) {
+    const { host, port } = settings.bounceListen.value
+    yield* Effect.logInfo(`Bounces and complaints are received by SMTP at ${host}:${port}`)
+  }
   if (store.kind === "embedded") {
     const isEverywhere = settings.host === "0.0.0.0" || settings.host === "::"
     yield* LocalAddress.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)

@@ -122,6 +122,17 @@ const nameServers = (name: string): Config.Config<ReadonlyArray<string>> =>
     })),
     name,
   ).pipe(Config.withDefault(""), Config.map(entriesOf))
+/** Where something listens. */
+export interface HostAndPort {
+  readonly host: string
+  readonly port: number
+}
+
+const parseAddress = (text: string): HostAndPort | undefined => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  return match === null || port < 1 || port > 65_535 ? undefined : { host: (match[1] ?? match[2])!, port }
+}
 
 /** Pairs such as `name=value,other=value`, percent-encoded; undefined for anything else. */
 const pairsOf = (text: string): Readonly<Record<string, string>> | undefined => {
@@ -171,6 +182,15 @@ const config = {
     "must be a URL such as https://links.example.com, without a query",
   )
     .pipe(Config.map((text) => text === "" ? Option.none() : Option.some(new URL(text)))),
+  /**
+   * `BOUNCE_LISTEN`: `host:port` where this node receives bounces and complaints by SMTP, such as `0.0.0.0:2525`. Unset: it
+   * receives none.
+   */
+  bounceListen: checked(
+    "BOUNCE_LISTEN",
+    (text) => parseAddress(text) !== undefined,
+    "must be an address and a port between 1 and 65535, such as 0.0.0.0:2525 or [::]:2525",
+  ).pipe(Config.map((text) => Option.fromUndefinedOr(parseAddress(text)))),
   /**
    * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for one of the service's own in `DATA_DIR`.
    * Default: `external` if `DATABASE_URL` is set; the container image sets `external`.

@@ -50,6 +50,17 @@ describe("Settings", () => {
       assert.match(error.message, /^ {2}PARLANCE_DEMO: must be 1/m)
     }))
 
+  it.effect("take the address that bounces are received at, which may be left empty", () =>
+    Effect.gen(function* () {
+      for (const env of [{}, { BOUNCE_LISTEN: "" }]) assert.isTrue(Option.isNone((yield* read(env)).bounceListen))
+      const { bounceListen } = yield* read({ BOUNCE_LISTEN: "[::]:2525" })
+      assert.deepStrictEqual(Option.getOrUndefined(bounceListen), { host: "::", port: 2525 })
+      for (const text of ["2525", "0.0.0.0", "0.0.0.0:0", "0.0.0.0:70000", "smtp://0.0.0.0:25"]) {
+        const error = yield* Effect.flip(read({ BOUNCE_LISTEN: text }))
+        assert.match(error.message, /^ {2}BOUNCE_LISTEN: must be an address and a port/m, text)
+      }
+    }))
+
   it.effect("take the address of links in e-mails, which may be left empty", () =>
     Effect.gen(function* () {
       for (const env of [{}, { TRACKING_URL: "" }]) assert.isTrue(Option.isNone((yield* read(env)).trackingUrl))
