@@ -26,7 +26,7 @@ export interface ListenerLimits {
   /** Largest mail, and how much of its beginning is stored. Unit: bytes. */
   readonly mailBytes: number
   readonly storedBytes: number
-  /** Mails about one delivery that a node stores in an hour. */
+  /** Mails about one delivery that a node receives in an hour. */
   readonly mailsOfDelivery: number
 }
 
@@ -142,7 +142,6 @@ export const makeReception = Effect.gen(function* () {
       onFailure: () => refuse(done, refusals.unavailable),
       onSuccess: () => {
         quota.add(mailbox.org, body.length)
-        if (mailbox.delivery !== undefined) counts.add(mailbox.delivery, clock.currentTimeMillisUnsafe())
         count("stored")
         done()
       },
@@ -159,6 +158,9 @@ export const makeReception = Effect.gen(function* () {
     const chunks: Array<Uint8Array> = []
     let kept = 0
     session.isReceiving = true
+    // Also those that are refused later: to receive them costs more than to store them.
+    const delivery = session.mailbox?.delivery
+    if (delivery !== undefined) counts.add(delivery, clock.currentTimeMillisUnsafe())
     const answered: Done = (error) => {
       session.isReceiving = false
       done(error)

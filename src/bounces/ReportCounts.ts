@@ -12,13 +12,13 @@ export class ReportCounts {
 
   constructor(readonly most: number) {}
 
-  /** Whether another mail about a delivery may be stored now. */
+  /** Whether another mail about a delivery may be received now. */
   admits(delivery: string, now: number): boolean {
     const known = this.#counts.get(delivery)
     return known === undefined || now - known.since >= hourMillis || known.count < this.most
   }
 
-  /** Counts a mail that was stored. */
+  /** Counts a mail that a client begins to send. */
   add(delivery: string, now: number): void {
     const known = this.#counts.get(delivery)
     if (known !== undefined && now - known.since < hourMillis) known.count++
