@@ -246,7 +246,8 @@ export class Stories extends Context.Service<Stories, {
       const decisionColumns = sql`d.tracking_id, d.template_id, d.copy_id, d.user_id AS "user", d.segment, d.mode,
         d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at`
       const deliveryColumns = sql`v.id, v.template_id, v.copy_id, v.email, v.state, v.due_at, v.queued_at, v.attempts,
-        v.connection, v.message_id, v.reason, v.finished_at`
+        v.connection, v.message_id, v.reason, v.finished_at, v.expires_at,
+        CASE WHEN v.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority`
 
       /** Decisions under a tracking id, and those that it repeats. */
       const byTrackingId = (org: OrgSlug, id: string) =>
