@@ -22,6 +22,12 @@ const transactionalEvery = 400
 const lookEvery = 500
 const longestLook = 8_000
 
+/** For how long claims need not look at messages that were passed over. Unit: milliseconds. */
+const passedMillis = 10_000
+
+/** How much earlier than the first message that was claimed another may turn up: its transaction ended later. Unit: milliseconds. */
+const lateMillis = 1_000
+
 /** Domains in good health that are remembered. */
 const domainsKept = 10_000
 
@@ -51,6 +57,8 @@ export interface ClaimChoice {
   readonly without?: ReadonlyArray<string>
   /** Transactional messages only. */
   readonly isTransactional?: boolean
+  /** Bulk messages that are due at this time or later. Unix milliseconds. */
+  readonly dueFrom?: number
 }
 
 interface Domain {
@@ -91,6 +99,8 @@ export class DomainSessions<M extends Waiting> {
   private transactionalAt = -Infinity
   private lookedAt = -Infinity
   private lookMillis = lookEvery
+  /** Messages due earlier are to domains that the last claim passed over. */
+  private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
 
   constructor(private readonly sessions: number, private readonly limits: DomainLimits | undefined) {}
 
@@ -111,7 +121,7 @@ export class DomainSessions<M extends Waiting> {
     if ((next === undefined || this.isOverShare(next, now)) && now - this.lookedAt >= lookAfter) {
       this.lookedAt = now
       this.transactionalAt = now
-      return { without: this.excluded() }
+      return this.pastHeld(now)
     }
     if (next === undefined || next.isTransactional || now - this.transactionalAt < transactionalEvery) return undefined
     this.transactionalAt = now
@@ -126,6 +136,7 @@ export class DomainSessions<M extends Waiting> {
       if (messages.length > 0) this.held.add(choice.only)
     } else if (choice.isTransactional !== true) {
       this.lookMillis = messages.length > 0 ? lookEvery : Math.min(longestLook, 2 * this.lookMillis)
+      this.pass(messages, choice, now)
     }
     const back: Array<M> = []
     for (const message of messages) {
@@ -222,6 +233,7 @@ export class DomainSessions<M extends Waiting> {
   /** Removes and returns all messages that wait. */
   drain(): ReadonlyArray<M> {
     const all = this.waiting
+    this.passed = undefined
     this.remove(all)
     return all
   }
@@ -306,6 +318,29 @@ export class DomainSessions<M extends Waiting> {
     const names = new Set(this.held)
     for (const { domain } of this.waiting) if (domain !== "") names.add(domain)
     return [...names]
+  }
+
+  /**
+   * A claim of all but the excluded domains. Where their messages are in front of the queue, it would read all of them each
+   * time; so it begins where the last one found its first message, as long as no excluded domain has come free.
+   */
+  private pastHeld(now: number): ClaimChoice {
+    const without = this.excluded()
+    const { passed } = this
+    if (passed === undefined || now - passed.at >= passedMillis) return { without }
+    const names = new Set(without)
+    return passed.without.every((name) => names.has(name)) ? { without, dueFrom: passed.dueFrom } : { without }
+  }
+
+  /** Remembers where an ordinary claim found its first bulk message. */
+  private pass(messages: ReadonlyArray<M>, { dueFrom, without = [] }: ClaimChoice, now: number): void {
+    const first = messages.find(({ isTransactional }) => !isTransactional)
+    if (first === undefined || without.length === 0) {
+      this.passed = undefined
+      return
+    }
+    const at = dueFrom === undefined || this.passed === undefined ? now : this.passed.at
+    this.passed = { dueFrom: first.dueAt - lateMillis, without, at }
   }
 
   private observe(domain: Domain, { domain: name, startedAt }: Flight, result: SendResult, now: number): void {

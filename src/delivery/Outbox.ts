@@ -213,7 +213,12 @@ export class Outbox extends Context.Service<Outbox, {
           WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
 
       /** Up to `limit` due messages of a kind, locked, the longest due first. */
-      const dueOf = (org: OrgSlug, isTransactional: boolean, limit: number, { only, without = [] }: ClaimChoice) =>
+      const dueOf = (
+        org: OrgSlug,
+        isTransactional: boolean,
+        limit: number,
+        { dueFrom, only, without = [] }: ClaimChoice,
+      ) =>
         sql`
           SELECT q.id, q.due_at, q.interruptions, q.is_transactional, COALESCE(q.size, 0) AS size FROM deliveries q
           WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.is_transactional = ${isTransactional} AND q.due_at <= now()
@@ -223,6 +228,7 @@ export class Outbox extends Context.Service<Outbox, {
                 OR split_part(q.address_key, '@', -1) <> ALL(${without}::text[]))`
             : sql`AND q.address_key IS NOT NULL AND split_part(q.address_key, '@', -1) = ${only}`
         }
+            ${isTransactional || dueFrom === undefined ? sql`` : sql`AND q.due_at >= ${new Date(dueFrom)}`}
           ORDER BY q.org_slug, q.is_transactional, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED`
 
       const claim = Effect.fn("Outbox.claim")(function* (

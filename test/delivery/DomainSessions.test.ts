@@ -97,6 +97,33 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.wants(30, 50), { without: ["grey.example"] })
   })
 
+  it("begins a claim where the last one found its first message, until a domain comes free", () => {
+    const sessions = sessionsWithOpen("grey.example", ["good.example"])
+    sessions.add(messages(3, "grey.example"), {}, 30)
+    const claimAt = (now: number) => {
+      const choice = sessions.wants(now, 2)!
+      const good = message("good.example", { dueAt: 50_000 + now })
+      sessions.add([good], choice, now)
+      sessions.end(sessions.start(good, now, () => {}), accepted, now)
+      return choice
+    }
+    const without = ["grey.example"]
+    assert.deepStrictEqual([30, 31, 32].map(claimAt), [
+      { without },
+      { without, dueFrom: 49_030 },
+      { without, dueFrom: 49_031 },
+    ])
+    const probe = message("grey.example")
+    sessions.add([probe], { only: "grey.example" }, 1_100)
+    const flight = sessions.start(probe, 1_100, () => {})
+    assert.deepStrictEqual(claimAt(1_200), { without, dueFrom: 49_032 })
+    sessions.drain()
+    assert.deepStrictEqual(claimAt(1_300), { without }, "messages that went back may be due earlier")
+    assert.deepStrictEqual(claimAt(1_400), { without, dueFrom: 50_300 })
+    sessions.end(flight, accepted, 1_500)
+    assert.deepStrictEqual(claimAt(1_600), { without: [] })
+  })
+
   it("probes an open domain when its pause is over, although others wait, and one message at a time otherwise", () => {
     const sessions = sessionsWithOpen("grey.example", ["good.example"])
     sessions.add(messages(2, "grey.example"), {}, 30)

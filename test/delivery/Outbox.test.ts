@@ -180,6 +180,7 @@ describe("Outbox", () => {
           ["a@one.example", "one.example"],
           ["e@old.example", ""],
         ])
+        assert.deepStrictEqual(yield* claim({ dueFrom: Date.now() + 60_000 }), [])
         assert.deepStrictEqual(yield* claim({ only: "two.example" }), [
           ["b@Two.example", "two.example"],
           ["d@two.example", "two.example"],
