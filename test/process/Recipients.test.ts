@@ -1,0 +1,64 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { sendToGreylisted, sendToTarpits, sendUrgently, storm } from "./recipientScenarios.ts"
+
+/** Messages of the storm; the trial sends 20,000. */
+const messages = Number(process.env.RECIPIENT_MESSAGES ?? 600)
+const perKill = Number(process.env.RECIPIENTS_PER_KILL ?? 200)
+const ceiling = 100
+
+/** Runs a scenario on a store of its own. */
+const onStore = <A>(run: (store: Readonly<Record<string, string>>) => Promise<A>) =>
+  Effect.scoped(Effect.flatMap(temporaryEnvironment, (store) => Effect.promise(() => run(store))))
+
+describe("Campaigns to recipients of whom some behave badly", () => {
+  it.live(
+    "reach the good ones although greylisted ones are in front of them",
+    () =>
+      Effect.map(onStore((store) => sendToGreylisted(store, 100, 600)), (campaign) => {
+        console.info(`greylisted recipients: ${JSON.stringify(campaign)}`)
+        assert.isAtMost(campaign.fullestAttempts, ceiling)
+        assert.isBelow(campaign.badAttempts, 100, "they yield to the others")
+      }),
+    300_000,
+  )
+
+  it.live(
+    "reach the good ones although tarpits are in front of them",
+    () =>
+      Effect.map(onStore((store) => sendToTarpits(store, 10, 600)), (campaign) => {
+        console.info(`tarpits: ${JSON.stringify(campaign)}`)
+        assert.isAtMost(campaign.fullest, ceiling)
+      }),
+    300_000,
+  )
+
+  it.live(
+    "let transactional messages overtake them",
+    () =>
+      Effect.map(onStore((store) => sendUrgently(store, 2_000, 20, 10)), (waits) => {
+        console.info(`transactional messages behind a campaign: ${JSON.stringify(waits)}`)
+        assert.strictEqual(waits.messages, 20)
+        assert.isAtMost(waits.fullest, ceiling)
+      }),
+    300_000,
+  )
+
+  for (const nodes of [1, 2]) {
+    it.live(
+      `lose nothing through kills, and repeat only messages that were unrecorded at a kill (${nodes} nodes)`,
+      () =>
+        Effect.map(onStore((store) => storm(store, { messages, nodes, perKill })), (stormed) => {
+          console.info(`storm of recipients, ${nodes} nodes: ${JSON.stringify(stormed)}`)
+          assert.isAbove(stormed.kills, 0)
+          assert.isAtMost(stormed.fullest, ceiling)
+          assert.isAtMost(stormed.fullestAttempts, ceiling)
+          // The lane lets this many be sent and not yet recorded.
+          assert.isAtMost(stormed.repeated, stormed.kills * (ceiling + 20))
+        }),
+      480_000 + messages * 120,
+    )
+  }
+})
