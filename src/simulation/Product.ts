@@ -8,10 +8,11 @@ import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationD
 import { Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
+import { type DayLevel, levelsOf, recentDays } from "../bandit/ChangePoint.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
-import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
+import { judgeDays, lookForChange, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
 import type { Context, Eligible } from "./World.ts"
 
@@ -19,7 +20,7 @@ import type { Context, Eligible } from "./World.ts"
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs"] as const
+export const features = ["components", "pairs", "changes"] as const
 export type Feature = typeof features[number]
 
 /** How the product is run in a simulation. */
@@ -45,6 +46,7 @@ interface Learned {
   readonly census: Census
   readonly delays: Delays
   halfLife: HalfLifeState
+  levels: ReadonlyArray<DayLevel>
   scheme: AttributeScheme
   model: ModelSnapshot
   choices: Choices
@@ -82,6 +84,7 @@ export class Product implements Learner {
   readonly #composition: Composition
   readonly #verdicts: boolean
   readonly #pairs: boolean
+  readonly #changes: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, Contribution>()
 
@@ -89,6 +92,7 @@ export class Product implements Learner {
     const has = (feature: Feature) => !(options.without ?? []).includes(feature)
     this.#composition = has("components") ? composition : []
     this.#pairs = has("pairs")
+    this.#changes = has("changes")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -160,6 +164,7 @@ export class Product implements Learner {
       census: new Census(),
       delays: new Delays(),
       halfLife: initialHalfLife,
+      levels: [],
       scheme,
       model,
       choices,
@@ -195,6 +200,9 @@ export class Product implements Learner {
       template.delays.prune(now)
       if (template.fitted) {
         template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
+        const recent = recentDays(template.counts, template.model, curve, now)
+        template.levels = levelsOf(recent)
+        if (this.#changes) template.halfLife = lookForChange(template.halfLife, recent, organization)
       }
     }
     const fitted = fit({
@@ -218,7 +226,7 @@ export class Product implements Learner {
         objective: "click",
       })
     const contribution = contributionOf(model)
-    if (contribution !== undefined) this.#contributions.set(template.id, contribution)
+    if (contribution !== undefined) this.#contributions.set(template.id, { ...contribution, days: template.levels })
     template.model = model
     template.choices = new Choices(model, this.#floor)
     if (model.scheme !== template.readings.at(-1)!.choices.model.scheme) {
