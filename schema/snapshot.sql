@@ -885,6 +885,17 @@ CREATE TABLE upkeep_runs (
   PRIMARY KEY (job)
 );
 
+CREATE TABLE variant_delay_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  outcome text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  delay_class smallint NOT NULL,
+  count integer NOT NULL,
+  PRIMARY KEY (org_slug, template_id, copy_id, outcome, day, delay_class)
+);
+
 CREATE TABLE variants (
   org_slug text NOT NULL,
   template_id text NOT NULL,

@@ -65,8 +65,17 @@ export interface ChangePoint {
 /** Outcomes expected and observed on a day (its start in Unix milliseconds) over all variants. */
 export type DayLevel = readonly [day: number, expected: number, outcomes: number]
 
-/** Sums of the last 28 days that have ended by `now` (Unix milliseconds), from the first day with sends on. */
-export const recentDays = (counts: Counts, model: ModelSnapshot, curve: DelayCurve, now: number): RecentDays => {
+/**
+ * Sums of the last 28 days that have ended by `now` (Unix milliseconds), from the first day with sends on. `curves` are those
+ * of variants with a delay curve of their own, by id.
+ */
+export const recentDays = (
+  counts: Counts,
+  model: ModelSnapshot,
+  curve: DelayCurve,
+  now: number,
+  curves?: ReadonlyMap<string, DelayCurve>,
+): RecentDays => {
   const today = Math.floor(now / dayMillis) * dayMillis
   const oldest = Math.floor((model.firstSendAt ?? now) / dayMillis) * dayMillis
   const first = Math.min(today, Math.max(today - lookedAtDays * dayMillis, oldest))
@@ -86,6 +95,7 @@ export const recentDays = (counts: Counts, model: ModelSnapshot, curve: DelayCur
       variants.set(variant, known)
     }
     const cell = cells.parse(id)
+    const own = curves?.get(variant) ?? curve
     const beta = betas.get(variant)
     let log = logBaseRate(model, cell) - Math.log(worth) + (beta?.[0] ?? 0)
     if (beta !== undefined) { for (const feature of cell.features) if (feature >= 0) log += beta[feature]! }
@@ -97,7 +107,7 @@ export const recentDays = (counts: Counts, model: ModelSnapshot, curve: DelayCur
       const outcomes = Math.max(0, clicks[i]! / worth)
       sends += ns[i]!
       total += outcomes
-      known.expected[day] = known.expected[day]! + ns[i]! * maturity(curve, age) * rate
+      known.expected[day] = known.expected[day]! + ns[i]! * maturity(own, age) * rate
       known.outcomes[day] = known.outcomes[day]! + outcomes
     }
   }

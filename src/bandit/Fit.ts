@@ -35,6 +35,8 @@ export interface FitInput {
   readonly curve: DelayCurve
   /** Standard deviation of the values of `curve`; 0 unless given. */
   readonly spread?: DelayCurve
+  /** Delay curves of variants that differ from `curve`, by id. */
+  readonly curves?: ReadonlyMap<string, DelayCurve>
   /** Unix milliseconds. */
   readonly now: number
   readonly organization: OrganizationPriors
@@ -161,7 +163,7 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, spread, window } = input
   const cells = cellsOf(scheme)
-  const seen = observe(counts, cells, window, curve, now, spread)
+  const seen = observe(counts, cells, window, curve, now, spread, input.curves)
   const { cellOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length
   const pairCount = cellOfPair.length

@@ -44,7 +44,7 @@ export const delayClasses: number = steps + 1
 const classOfStep = (step: number): number => step < fineSteps ? steps - fineSteps + 1 + step : step - fineSteps + 1
 
 /** Weight of the prior curve, in clicks. */
-const priorClicks = 20
+const usualPriorClicks = 20
 
 /** A send counts for this share of its eventual clicks at least, however young. */
 export const smallestShare = 0.02
@@ -129,11 +129,15 @@ export const delayCounts = (
 }
 
 /**
- * The delay curve from counts, shrunk towards `prior` with the weight of 20 clicks: the reverse hazard of each step is
+ * The delay curve from counts, shrunk towards `prior` with the weight of 20 clicks or `priorClicks`: the reverse hazard of each step is
  * estimated where its clicks could be seen, and the curve built downwards from 1 at the last edge. Source: S. Lagakos,
  * L. Barraj and V. De Gruttola, "Nonparametric analysis of truncated survival data" (Biometrika, 1988).
  */
-export const delayCurve = ({ upTo, within }: DelayCounts, prior: DelayCurve = priorDelayCurve): DelayCurve => {
+export const delayCurve = (
+  { upTo, within }: DelayCounts,
+  prior: DelayCurve = priorDelayCurve,
+  priorClicks = usualPriorClicks,
+): DelayCurve => {
   const curve = new Array<number>(steps + 1).fill(0)
   curve[steps] = 1
   for (let j = steps - 1; j > 0; j--) {

@@ -67,7 +67,7 @@ const sharesSeen = (counts: Counts, worth: number): ReadonlyMap<number, number> 
 
 /**
  * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
- * scheme of `cells`. Cells written under another scheme are read as far as the two agree.
+ * scheme of `cells`. `curves` are those of variants with a delay curve of their own, by id. Cells written under another scheme are read as far as the two agree.
  */
 export const observe = (
   counts: Counts,
@@ -76,6 +76,7 @@ export const observe = (
   curve: DelayCurve,
   now: number,
   spread?: DelayCurve,
+  curves?: ReadonlyMap<string, DelayCurve>,
 ): Observations => {
   const series = counts.series()
   const worth = counts.worth()
@@ -97,13 +98,14 @@ export const observe = (
   const weights = new Float64Array(hours).fill(NaN)
   const maturities = new Float64Array(hours)
   const spreads = new Float64Array(hours)
+  const ages = new Float64Array(hours)
   const seen = sharesSeen(counts, worth)
   const starts = new Float64Array(hours)
   const look = (hour: number): number => {
     const bucket = bucketAt(base + hour * hourMillis, now)
     const weight = bucketWeight(window, bucket, now)
     starts[hour] = bucket.start
-    const age = bucketAgeHours(bucket, now)
+    const age = ages[hour] = bucketAgeHours(bucket, now)
     maturities[hour] = Math.max(maturity(curve, age), seen.get(bucket.start) ?? 0)
     if (spread !== undefined) spreads[hour] = curveAt(spread, age)
     return weights[hour] = weight
@@ -129,6 +131,7 @@ export const observe = (
   let clicks = 0
 
   for (const { cell: id, clicks: ys, sends: ns, starts: at, variant } of series) {
+    const own = curves?.get(variant)
     let cell = parsed.get(id)
     if (cell === undefined) parsed.set(id, cell = cells.parse(id))
     let pair = -1
@@ -176,7 +179,8 @@ export const observe = (
 
       const totals = variants[variants.length - 1]!
       const y = ys[i]!
-      const matured = n * maturities[hour]!
+      const matured = n *
+        (own === undefined ? maturities[hour]! : Math.max(maturity(own, ages[hour]!), seen.get(start) ?? 0))
       totals.sends += n
       totals.maturedSends += matured
       totals.weightedSends += weight * n

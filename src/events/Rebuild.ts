@@ -6,7 +6,7 @@ import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
 import { type HistoriesRebuilt, rebuildHistories } from "../delay/HistoryRebuild.ts"
 import { noMessage } from "../decisions/Decision.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { HourDelays } from "../learning/Engine.ts"
+import type { HourDelays, VariantDelays } from "../learning/Engine.ts"
 import * as FoldAttempts from "../learning/FoldAttempts.ts"
 import type { DelayCounts } from "../learning/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
@@ -154,15 +154,20 @@ export class Rebuild extends Context.Service<Rebuild, {
       const replace = Effect.fnUntraced(function* (
         org: OrgSlug,
         template: string,
-        truth: { readonly tallies: ReadonlyArray<Tally>; readonly delays: ReadonlyArray<HourDelays> },
+        truth: {
+          readonly tallies: ReadonlyArray<Tally>
+          readonly delays: ReadonlyArray<HourDelays>
+          readonly variantDelays: ReadonlyArray<VariantDelays>
+        },
         now: number,
       ) {
         yield* sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
         yield* sql`DELETE FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
         yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
         yield* sql`DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
+        yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
         yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
-        yield* Tallies.addDelays(sql, org, template, truth.delays, now)
+        yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
         // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
         yield* sql`
           INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
@@ -206,7 +211,11 @@ export class Rebuild extends Context.Service<Rebuild, {
           const faults: Array<RebuildFault> = []
           for (const id of templates) {
             const sum = sums.get(id) ?? new Tallies.TallySum()
-            const truth = { tallies: withoutZeros(sum.tallies(), now), delays: sum.delays() }
+            const truth = {
+              tallies: withoutZeros(sum.tallies(), now),
+              delays: sum.delays(),
+              variantDelays: sum.variantDelays(),
+            }
             differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
             const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
             if (check) {

@@ -112,7 +112,7 @@ const layerActor = BanditActor.toLayer(
     /** Reads everything again. What is pending in the ledger comes with the next fold. */
     const open = Effect.gen(function* () {
       const objective = objectiveOf()
-      const { delays, latest, state, tallies } = yield* sql.withTransaction(Effect.gen(function* () {
+      const { delays, latest, state, tallies, variantDelays } = yield* sql.withTransaction(Effect.gen(function* () {
         // One picture of state and tallies: a fold that came in between would be counted twice or not at all.
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
         const [state] = yield* sql<StateRow>`
@@ -122,11 +122,13 @@ const layerActor = BanditActor.toLayer(
           SELECT m.version::float8 AS version, m.snapshot FROM models m
           WHERE m.org_slug = ${org} AND m.template_id = ${template}`
         const tallies = yield* Tallies.readTallies(sql, org, template)
-        return { state, latest, tallies, delays: yield* Tallies.readDelays(sql, org, template) }
+        const delays = yield* Tallies.readDelays(sql, org, template)
+        return { state, latest, tallies, delays, variantDelays: yield* Tallies.readVariantDelays(sql, org, template) }
       }))
       yield* engine.open(key, {
         tallies: tallies.filter(({ track }) => track === "learned"),
         delays,
+        variantDelays,
         objective,
         halfLife: state?.halfLife ?? null,
         model: latest?.snapshot ?? null,
@@ -186,7 +188,11 @@ const layerActor = BanditActor.toLayer(
       yield* dirty.open
       // Another node folded in between, or a rebuild replaced the tallies: the next use reads them again.
       if (revision === known.revision + 1) {
-        yield* engine.apply(key, { tallies: folded.tallies, delays: folded.delays }, now)
+        yield* engine.apply(key, {
+          tallies: folded.tallies,
+          delays: folded.delays,
+          variantDelays: folded.variantDelays,
+        }, now)
         opened = { ...known, revision }
       }
       return Tallies.isFull(folded)

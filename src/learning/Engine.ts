@@ -19,6 +19,7 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
+import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
 import { type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
@@ -35,10 +36,18 @@ export interface HourDelays {
   readonly delays: DelayCounts
 }
 
+/** First outcomes of a variant's decisions of one day (start in Unix milliseconds, UTC), by `outcome:class`. */
+export interface VariantDelays {
+  readonly copyId: string
+  readonly day: number
+  readonly delays: DelayCounts
+}
+
 /** What has been counted: all of it, or what is new. Only what is learned from. */
 export interface Counted {
   readonly tallies: ReadonlyArray<Omit<Tally, "track">>
   readonly delays: ReadonlyArray<HourDelays>
+  readonly variantDelays?: ReadonlyArray<VariantDelays>
 }
 
 /** Everything needed to go on learning about a template. */
@@ -157,6 +166,8 @@ class Template {
   readonly #weights: ObjectiveWeights
   readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
   readonly #delays = new Delays()
+  readonly #variantDelays = new Map<string, Delays>()
+  #curves: ReadonlyMap<string, DelayCurve> = new Map()
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
   #hour = 0
@@ -175,12 +186,18 @@ class Template {
     this.apply(request, now)
   }
 
-  apply({ delays, tallies }: Counted, now: number): void {
+  apply({ delays, tallies, variantDelays = [] }: Counted, now: number): void {
     for (const { copyId, counts, segment, start } of tallies) {
       const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
       this.counts.add(copyId, segment, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
     }
     this.#delays.merge(delayRows(this.#weights, delays))
+    for (const { copyId, day, delays } of variantDelays) {
+      let own = this.#variantDelays.get(copyId)
+      if (own === undefined) this.#variantDelays.set(copyId, own = new Delays())
+      // A day takes part once its last send is old enough.
+      own.merge(delayRows(this.#weights, [{ hour: day + dayMillis - hourMillis, delays }]))
+    }
   }
 
   fit(request: FitRequest): FitAnswer {
@@ -190,7 +207,7 @@ class Template {
     if (hour !== this.#hour) {
       this.counts.rollUp(now)
       this.#delays.prune(now)
-      this.#hour = hour
+      for (const own of this.#variantDelays.values()) own.prune(now)
     }
     const pooled = new Delays()
     pooled.merge(delayRows(this.#weights, request.organizationDelays))
@@ -200,6 +217,11 @@ class Template {
       mostPerSend: this.counts.valuation.mostPerSend,
       organizationLogRate: organization.a0,
     }, now)
+    if (hour !== this.#hour) {
+      const counts = Array.from(this.#variantDelays, ([id, own]) => [id, own.counts(now)] as const)
+      this.#curves = variantCurves(new Map(counts), curve)
+      this.#hour = hour
+    }
     let scheme = this.#model?.scheme ?? emptyScheme
     if (census !== undefined) {
       const counted = new Census()
@@ -213,6 +235,7 @@ class Template {
       scheme,
       curve,
       spread,
+      curves: this.#curves,
       now,
       organization,
       active: new Set(active),
@@ -246,7 +269,7 @@ class Template {
     const today = Math.floor(now / dayMillis)
     if (this.#lookedOn === today) return
     this.#lookedOn = today
-    const recent = recentDays(this.counts, model, curve, now)
+    const recent = recentDays(this.counts, model, curve, now, this.#curves)
     this.#levels = levelsOf(recent)
     this.#halfLife = lookForChange(this.#halfLife, recent, organization)
   }

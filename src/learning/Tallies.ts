@@ -4,7 +4,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
-import type { Counted, HourDelays } from "./Engine.ts"
+import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "./Ledger.ts"
 import { segmentColumns, segmentText } from "./SegmentKey.ts"
 
@@ -99,6 +99,20 @@ export const readDelays = (sql: SqlClient.SqlClient, org: string, template: stri
     delaysByHour,
   )
 
+/** The delays of a template's outcomes by variant and day of their decisions. */
+export const readVariantDelays = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<{ copyId: string; day: Date; outcome: string; delayClass: number; count: number }>`
+      SELECT v.copy_id, v.day, v.outcome, v.delay_class, v.count FROM variant_delay_tallies v
+      WHERE v.org_slug = ${org} AND v.template_id = ${template}`,
+    (rows) =>
+      rows.map(({ copyId, count, day, delayClass, outcome }): VariantDelays => ({
+        copyId,
+        day: day.getTime(),
+        delays: { [`${outcome}:${delayClass}`]: count },
+      })),
+  )
+
 /** The delays of all templates of an organization, added up. */
 export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
   Effect.map(
@@ -111,6 +125,7 @@ export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
 /** What the ledger of a template held. */
 export interface Folded extends Counted {
   readonly rows: number
+  readonly variantDelays: ReadonlyArray<VariantDelays>
   /** The traces that rows came with, as `traceparent`, each once. */
   readonly traces: ReadonlySet<string>
 }
@@ -194,22 +209,38 @@ export const addTallies = Effect.fnUntraced(function* (
     ${sql.literal(addedUp)}`
 })
 
-/** Adds delays to their table; those too old to be used are left out. */
+const delayRowsOf = (delays: DelayCounts) =>
+  Object.entries(delays).filter(([, count]) => count !== 0).map(([key, count]) => {
+    const at = key.indexOf(":")
+    return { outcome: key.slice(0, at), delay_class: Number(key.slice(at + 1)), count }
+  })
+
+/** Adds delays to their tables, by hour and by variant and day. Delays too old to be used are left out. */
 export const addDelays = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
   template: string,
   hours: ReadonlyArray<HourDelays>,
+  variants: ReadonlyArray<VariantDelays>,
   now: number,
 ): Effect.fn.Return<void, SqlError> {
-  const rows = hours.filter(({ hour }) => hour >= now - delayDays * dayMillis).flatMap(({ delays, hour }) =>
-    Object.entries(delays).filter(([, count]) => count !== 0).map(([key, count]) => {
-      const at = key.indexOf(":")
-      return { outcome: key.slice(0, at), hour, delay_class: Number(key.slice(at + 1)), count }
-    })
-  )
+  const since = now - delayDays * dayMillis
+  const rows = hours.filter(({ hour }) => hour >= since)
+    .flatMap(({ delays, hour }) => delayRowsOf(delays).map((row) => ({ ...row, hour })))
   if (rows.length === 0) return
+  const variantRows = variants.filter(({ day }) => day >= since)
+    .flatMap(({ copyId, day, delays }) => delayRowsOf(delays).map((row) => ({ ...row, copy_id: copyId, day })))
+  // In one statement, so that a fold waits for the store no more often.
   yield* sql`
+    WITH by_variant AS (
+      INSERT INTO variant_delay_tallies (org_slug, template_id, copy_id, outcome, day, delay_class, count)
+      SELECT ${org}, ${template}, r.copy_id, r.outcome, to_timestamp(r.day / 1000.0), r.delay_class, r.count
+      FROM json_to_recordset(${
+    JSON.stringify(variantRows)
+  }::text::json) AS r(copy_id text, outcome text, day float8, delay_class int, count int)
+      ON CONFLICT (org_slug, template_id, copy_id, outcome, day, delay_class) DO UPDATE SET
+        count = variant_delay_tallies.count + EXCLUDED.count
+    )
     INSERT INTO delay_tallies (org_slug, template_id, outcome, hour, delay_class, count)
     SELECT ${org}, ${template}, r.outcome, to_timestamp(r.hour / 1000.0), r.delay_class, r.count
     FROM json_to_recordset(${
@@ -223,6 +254,7 @@ export const addDelays = Effect.fnUntraced(function* (
 export class TallySum {
   readonly #tallies = new SeededMap<string, Tally & { readonly counts: { [name: string]: number } }>()
   readonly #delays = new Map<number, { [name: string]: number }>()
+  readonly #variantDelays = new SeededMap<string, VariantDelays & { readonly delays: { [name: string]: number } }>()
 
   /** `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of `now`. */
   add(
@@ -243,6 +275,11 @@ export class TallySum {
       let hour = this.#delays.get(decidedHour)
       if (hour === undefined) this.#delays.set(decidedHour, hour = {})
       addCounts(hour, delays)
+      const day = Math.floor(decidedHour / dayMillis) * dayMillis
+      const key = `${copyId}\0${day}`
+      let own = this.#variantDelays.get(key)
+      if (own === undefined) this.#variantDelays.set(key, own = { copyId, day, delays: {} })
+      addCounts(own.delays, delays)
     }
   }
 
@@ -252,6 +289,10 @@ export class TallySum {
 
   delays(): ReadonlyArray<HourDelays> {
     return Array.from(this.#delays, ([hour, delays]) => ({ hour, delays }))
+  }
+
+  variantDelays(): ReadonlyArray<VariantDelays> {
+    return [...this.#variantDelays.values()]
   }
 }
 
@@ -283,12 +324,13 @@ export const fold = Effect.fnUntraced(function* (
     sum.add({ copyId, segment, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
   }
   yield* addTallies(sql, org, template, sum.tallies(), now)
-  yield* addDelays(sql, org, template, sum.delays(), now)
+  yield* addDelays(sql, org, template, sum.delays(), sum.variantDelays(), now)
   return {
     rows: rows.length,
     traces,
     tallies: sum.tallies().filter(({ track }) => track === "learned"),
     delays: sum.delays(),
+    variantDelays: sum.variantDelays(),
   }
 })
 /** Whether a fold took as much as it may, so that there may be more. */
@@ -349,6 +391,10 @@ export const rollUp = Effect.fnUntraced(function* (
     yield* recountDays(sql, org, template, now)
   }
   yield* sql`
+    WITH by_variant AS (
+      DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}
+        AND v.day < ${new Date(now - delayDays * dayMillis)}
+    )
     DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}
       AND d.hour < ${new Date(now - delayDays * dayMillis)}`
 })

@@ -5,10 +5,11 @@ import { anyValues, Counts } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
 import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
 import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationDelays } from "../bandit/DelayPrior.ts"
-import { Delays } from "../bandit/Maturity.ts"
+import { type DelayCurve, Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
 import { type DayLevel, levelsOf, recentDays } from "../bandit/ChangePoint.ts"
+import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
@@ -20,7 +21,7 @@ import type { Context, Eligible } from "./World.ts"
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs", "changes"] as const
+export const features = ["components", "pairs", "changes", "delays"] as const
 export type Feature = typeof features[number]
 
 /** How the product is run in a simulation. */
@@ -45,6 +46,8 @@ interface Learned {
   readonly counts: Counts
   readonly census: Census
   readonly delays: Delays
+  readonly variantDelays: Map<string, Delays>
+  curves: ReadonlyMap<string, DelayCurve>
   halfLife: HalfLifeState
   levels: ReadonlyArray<DayLevel>
   scheme: AttributeScheme
@@ -85,6 +88,7 @@ export class Product implements Learner {
   readonly #verdicts: boolean
   readonly #pairs: boolean
   readonly #changes: boolean
+  readonly #variantDelays: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, Contribution>()
 
@@ -93,6 +97,7 @@ export class Product implements Learner {
     this.#composition = has("components") ? composition : []
     this.#pairs = has("pairs")
     this.#changes = has("changes")
+    this.#variantDelays = has("delays")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -126,7 +131,12 @@ export class Product implements Learner {
 
   observe(context: Context, arm: number, sentAt: number, now: number, outcome: number): void {
     const template = this.#template(context.template, now)
-    template.delays.add(sentAt, (now - sentAt) / hourMillis)
+    const delay = (now - sentAt) / hourMillis
+    template.delays.add(sentAt, delay)
+    let own = template.variantDelays.get(this.#arms[arm]!)
+    if (own === undefined) template.variantDelays.set(this.#arms[arm]!, own = new Delays())
+    // By the day, as the service counts them.
+    own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, context, arm, sentAt, now, 0, outcome)
   }
 
@@ -163,6 +173,8 @@ export class Product implements Learner {
       counts: new Counts(anyValues),
       census: new Census(),
       delays: new Delays(),
+      variantDelays: new Map(),
+      curves: new Map(),
       halfLife: initialHalfLife,
       levels: [],
       scheme,
@@ -190,17 +202,23 @@ export class Product implements Learner {
       template.scheme = schemeOf(template.census.totals(now), template.counts.cells(), template.scheme)
     }
     if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
+    const isNewHour = hour !== template.hour
     template.hour = hour
     const organization = organizationPriors(this.#contributions, template.id)
     const { curve, spread } = this.#delays(template, organization.a0, now)
+    if (this.#variantDelays && isNewHour) {
+      const counts = Array.from(template.variantDelays, ([id, own]) => [id, own.counts(now)] as const)
+      template.curves = variantCurves(new Map(counts), curve)
+    }
     if (day !== template.day) {
       template.day = day
       template.counts.rollUp(now)
       template.census.prune(now)
       template.delays.prune(now)
+      for (const own of template.variantDelays.values()) own.prune(now)
       if (template.fitted) {
         template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
-        const recent = recentDays(template.counts, template.model, curve, now)
+        const recent = recentDays(template.counts, template.model, curve, now, template.curves)
         template.levels = levelsOf(recent)
         if (this.#changes) template.halfLife = lookForChange(template.halfLife, recent, organization)
       }
@@ -212,6 +230,7 @@ export class Product implements Learner {
       window: windowOf(this.#window, template.halfLife),
       curve,
       spread,
+      curves: template.curves,
       now,
       organization,
       active: template.active,

@@ -248,10 +248,19 @@ describe("BanditActor", () => {
         )
         // The class of 2 to 3 hours.
         assert.deepStrictEqual(yield* delays, [{ "click:4": 1 }, { "click:4": 1 }])
+        const ofVariants = Effect.map(
+          Tallies.readVariantDelays(sql, "delays", "t"),
+          (days) => days.toSorted((a, b) => a.day - b.day).map(({ day: start, delays }) => [start % day, delays]),
+        )
+        assert.deepStrictEqual(yield* ofVariants, [[0, { "click:4": 1 }], [0, { "click:4": 1 }]])
+        yield* (yield* Rebuild).run(org("delays"), { check: false })
+        assert.deepStrictEqual(yield* ofVariants, [[0, { "click:4": 1 }], [0, { "click:4": 1 }]])
         yield* sql.withTransaction(Tallies.rollUp(sql, "delays", "t", Date.now() + 2 * day))
         assert.deepStrictEqual(yield* delays, [{ "click:4": 1 }])
+        assert.deepStrictEqual(yield* ofVariants, [[0, { "click:4": 1 }]])
         yield* sql.withTransaction(Tallies.rollUp(sql, "delays", "t", Date.now() + 31 * day))
         assert.deepStrictEqual(yield* delays, [])
+        assert.deepStrictEqual(yield* ofVariants, [])
       }))
 
     it.effect("learns from another outcome once the template's objective says so", () =>

@@ -161,3 +161,51 @@ describe("reactions within seconds", () => {
     }
   })
 })
+
+describe("a variant whose clicks come late", () => {
+  const days = Array.from({ length: 12 }, (_, i) => i + 1)
+  const midnight = (daysAgo: number) => (Math.floor(now / day) - daysAgo) * day
+  const delaysOf = (copyId: string, delayHours: number) =>
+    days.map((daysAgo) => ({ copyId, day: midnight(daysAgo), delays: { [`click:${delayClass(delayHours)}`]: 30 } }))
+  const counted: Counted = {
+    tallies: [
+      ...days.flatMap((daysAgo) => ["a", "b"].map((copyId) => tally(copyId, daysAgo, { decisions: 1000, click: 30 }))),
+      // Of the last hours, only the fast variant's clicks are there.
+      {
+        copyId: "a",
+        segment,
+        start: Math.floor(now / hour) * hour - 8 * hour,
+        counts: { decisions: 9000, click: 270 },
+      },
+      { copyId: "b", segment, start: Math.floor(now / hour) * hour - 8 * hour, counts: { decisions: 9000 } },
+    ],
+    delays: days.map((daysAgo) => ({
+      hour: midnight(daysAgo) + 12 * hour,
+      delays: { [`click:${delayClass(0.4)}`]: 30, [`click:${delayClass(20)}`]: 30 },
+    })),
+  }
+  const lead = (variantDelays: Counted["variantDelays"] = []) => {
+    const engine = new Engine()
+    engine.open("t", { objective: "click", halfLife: null, model: null, tallies: [], delays: [] }, now)
+    engine.apply("t", { ...counted, variantDelays }, now)
+    const fit = () =>
+      engine.fit("t", {
+        version: "t:1",
+        now,
+        window: undefined,
+        organization: defaultPriors,
+        organizationDelays: [],
+        active: ["a", "b"],
+        composition: [],
+        census: undefined,
+      }).model
+    for (let i = 0; i < 5; i++) fit()
+    const [a, b] = fit().variants
+    return a!.beta[0]! - b!.beta[0]!
+  }
+
+  it("is not taken for a bad one while they are due", () => {
+    assert.isAbove(lead(), 0.15)
+    assert.closeTo(lead([...delaysOf("a", 0.4), ...delaysOf("b", 20)]), 0, 0.1)
+  })
+})

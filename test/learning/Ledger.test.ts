@@ -155,6 +155,22 @@ describe("the ledger", () => {
             Object.entries(delays).sort(),
             Object.entries(expected).filter(([, count]) => count !== 0).sort(),
           )
+          const nonZero = (rows: ReadonlyArray<readonly [string, number]>) => {
+            const summed: Record<string, number> = {}
+            for (const [key, count] of rows) summed[key] = (summed[key] ?? 0) + count
+            return Object.entries(summed).filter(([, count]) => count !== 0).sort()
+          }
+          const ofVariants = yield* Tallies.readVariantDelays(sql, org, template)
+          assert.deepStrictEqual(
+            nonZero(ofVariants.flatMap(({ copyId, day, delays }) =>
+              Object.entries(delays).map(([name, count]) => [`${copyId} ${day} ${name}`, count] as const)
+            )),
+            nonZero(mine.flatMap(({ copyId, delays: given, hour }) =>
+              Object.entries(given ?? {}).map(([name, count]) =>
+                [`${copyId} ${Math.floor(hour / 86_400_000) * 86_400_000} ${name}`, count] as const
+              )
+            )),
+          )
           assert.deepStrictEqual(yield* Tallies.readLedger(sql, org, template), [])
         }
       }))
