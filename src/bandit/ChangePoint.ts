@@ -5,8 +5,8 @@ import { logBaseRate, type ModelSnapshot } from "./Model.ts"
 import { bucketAgeHours, bucketAt, dayMillis } from "./Window.ts"
 
 // Whether a variant that gets much of the traffic has fallen behind its own past. A leader's fall looks like a run of bad
-// days to the base rate, because few messages with other variants are sent that could tell the two apart. What came
-// before such a change says little about now.
+// days to the base rate, because few messages with other variants are sent that could tell the two apart. Outcomes from
+// before such a change say little about the present.
 
 /** Days looked at; younger than the age at which days become weeks. */
 const lookedAtDays = 28
@@ -122,7 +122,7 @@ export const recentDays = (
   return { first, variants: [...variants.values()] }
 }
 
-/** The same over all variants, as one template tells the others of its organization. */
+/** Outcomes by day over all variants, which a template publishes for the other templates of its organization. */
 export const levelsOf = ({ first, variants }: RecentDays): ReadonlyArray<DayLevel> => {
   const days = variants[0]?.expected.length ?? 0
   return Array.from({ length: days }, (_, day): DayLevel => [
