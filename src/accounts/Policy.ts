@@ -27,6 +27,10 @@ const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =
 const ofSandbox: ReadonlySet<string> = new Set([
   "cancelDelivery",
   "retryDelivery",
+  "retryDeliveries",
+  "cancelDeliveries",
+  "listBulkActions",
+  "getBulkAction",
   "listDeliveries",
   "getDelivery",
   "deliverySummary",

@@ -374,4 +374,10 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   ])
 }))
 
-export const layer = Layer.mergeAll(pages, BulkPages.layer, ConnectionPages.layer, ReceiverPages.layer, MessageFrame.layer)
+export const layer = Layer.mergeAll(
+  pages,
+  BulkPages.layer,
+  ConnectionPages.layer,
+  ReceiverPages.layer,
+  MessageFrame.layer,
+)
