@@ -29,7 +29,7 @@ describe("Warnings about variants that cannot be sent", () => {
   it("are not given where a platform takes variables of any name", () => {
     const bare = [{ name: "a", vars: { headline: "Hi" }, formats: {} }]
     const warned = Object.entries(platforms).filter(([, { variables }]) => sendWarnings(bare, variables({})).length > 0)
-    assert.deepStrictEqual(warned.map(([name]) => name), ["smtp", "braze", "customerio"])
+    assert.deepStrictEqual(warned.map(([name]) => name), ["smtp", "braze", "customerio", "sink"])
     assert.deepStrictEqual(sendWarnings(bare, platforms.braze.variables({ transactional_campaign_id: "c" })), [])
   })
 })

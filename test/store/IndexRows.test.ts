@@ -19,9 +19,14 @@ const id = units(200)
  */
 const bounds: Readonly<Record<string, number>> = {
   // The pattern of slugs and of connection names.
-  org_slug: 63,
-  "organizations.slug": 63,
+  // With the ending of a sandbox, see `sandboxOf`.
+  org_slug: 68,
+  "organizations.slug": 68,
+  "organizations.sandbox_of": 63,
   "connections.name": 63,
+  "dkim_keys.connection": 63,
+  // A label of DNS.
+  "dkim_keys.selector": 63,
   template_id: id,
   "templates.id": id,
   copy_id: id,
@@ -36,6 +41,7 @@ const bounds: Readonly<Record<string, number>> = {
   "deliveries.email": units(254),
   // See `addressKey`.
   address_key: units(400),
+  "deliveries.split_part(address_key, '@'::text, '-1'::integer)": units(400),
   "accounts.email": units(254),
   "invitations.email": units(254),
   // `lower` makes some letters a byte longer.
@@ -52,9 +58,13 @@ const bounds: Readonly<Record<string, number>> = {
   "tracked_links.key": 16,
   // Printable ASCII, see `DeliverRoutes`.
   "idempotency_keys.key": 255,
+  "bulk_actions.idempotency_key": 255,
+  "sink_messages.id": id,
   // Digests, ids and words of the service's own.
   "accounts.id": 40,
   account_id: 40,
+  "bulk_actions.id": 40,
+  "test_messages.id": 40,
   "api_keys.id": 16,
   "key_uses.key_id": 16,
   "key_uses.node_id": 64,
