@@ -11,7 +11,6 @@ import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { Views } from "../../../templates/Views.ts"
 import { Tracking } from "../../../tracking/Tracking.ts"
-import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -31,6 +30,7 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
+import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
 
@@ -41,40 +41,6 @@ const nameIn = ({ params }: Visit) => {
   const name = params["connection"] ?? ""
   return isStorable(name) ? name : ""
 }
-
-const troubleText = {
-  "slow-down": "The platform asked for less",
-  failing: "Attempts fail",
-  broken: "It takes nothing",
-  refusing: "Paused because the platform refuses messages",
-}
-
-const isRefusing = ({ trouble }: ConnectionSetup) => trouble?.state === "refusing"
-
-const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; readonly inUse: boolean }) => (
-  <>
-    {!setup.enabled
-      ? <Badge>disabled</Badge>
-      : setup.trouble !== null
-      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? "slowed down" : setup.trouble.state}</Badge>
-      : setup.paused
-      ? <Badge kind="warn">paused</Badge>
-      : <Badge kind="good">ready</Badge>} {inUse ? <Badge kind="accent">in use</Badge> : null}
-  </>
-)
-
-const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
-  setup.trouble === null ? null : (
-    <Note kind="bad">
-      {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
-      {" "}
-      {setup.trouble.until === null ? "Remove the cause, then resume the connection. What is queued waits." : (
-        <>
-          Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
-        </>
-      )}
-    </Note>
-  )
 
 /** Connections: the ways out, of which one carries what is delivered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {

@@ -1,0 +1,42 @@
+/** @jsxImportSource preact */
+import type { ConnectionSetup } from "../../../delivery/Connections.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Note } from "../../components/Note.tsx"
+import { Time } from "../../components/Time.tsx"
+
+const troubleText = {
+  "slow-down": "The platform asked for less",
+  failing: "Attempts fail",
+  broken: "It takes nothing",
+  refusing: "Paused because the platform refuses messages",
+}
+
+/** Whether a connection is paused because the platform refuses messages. */
+export const isRefusing = ({ trouble }: ConnectionSetup) => trouble?.state === "refusing"
+
+/** The state of a connection in a word. */
+export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; readonly inUse: boolean }) => (
+  <>
+    {!setup.enabled
+      ? <Badge>disabled</Badge>
+      : setup.trouble !== null
+      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? "slowed down" : setup.trouble.state}</Badge>
+      : setup.paused
+      ? <Badge kind="warn">paused</Badge>
+      : <Badge kind="good">ready</Badge>} {inUse ? <Badge kind="accent">in use</Badge> : null}
+  </>
+)
+
+/** Why a connection sends nothing now, if it does not. */
+export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
+  setup.trouble === null ? null : (
+    <Note kind="bad">
+      {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
+      {" "}
+      {setup.trouble.until === null ? "Remove the cause, then resume the connection. What is queued waits." : (
+        <>
+          Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
+        </>
+      )}
+    </Note>
+  )
