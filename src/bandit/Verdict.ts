@@ -25,7 +25,7 @@ export const stoppingRule = {
    */
   evidence: 8,
   /** Simulated runs of equally good variants with daily looks, and those of them that had a winner; see docs/decisions/0029. */
-  simulated: { runs: 270, winners: 7 },
+  simulated: { runs: 300, winners: 21 },
   /** Largest probability of ever naming a firm winner of variants that are equally good. */
   errors: { firm_winner: 0.01 },
 } as const
