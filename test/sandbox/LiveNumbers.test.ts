@@ -43,7 +43,9 @@ const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(
     value,
     (name, one) =>
-      ["generated_at", "from", "to", "until", "resets_at", "policy_version", "fitted_at", "sent_per_second"].includes(name) ||
+      ["generated_at", "from", "to", "until", "resets_at", "policy_version", "fitted_at", "sent_per_second"].includes(
+          name,
+        ) ||
         (typeof one === "number" && !Number.isInteger(one))
         ? undefined
         : one,
