@@ -1,5 +1,4 @@
 import { cellsOf } from "./Cells.ts"
-import type { ChangePoint } from "./ChangePoint.ts"
 import type { Counts } from "./Counts.ts"
 import { lgamma } from "./Gamma.ts"
 import { type DelayCurve, maturity } from "./Maturity.ts"
@@ -39,8 +38,6 @@ export interface HalfLifeState {
   /** Start of the last day judged (Unix milliseconds, UTC); null before any. */
   readonly lastDay: number | null
   readonly candidates: ReadonlyArray<HalfLifeCandidate>
-  /** The last fall of a leading variant, before which sends hardly count. */
-  readonly change?: ChangePoint
 }
 
 /** The state before any day: candidates of 4, 8, 16, 32 and 128 days. */
@@ -132,7 +129,7 @@ export const judgeDay = (
       sums: next.sort((a, b) => a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
     }
   })
-  return { ...state, lastDay: day, candidates }
+  return { lastDay: day, candidates }
 }
 
 /**

@@ -8,11 +8,7 @@ import { VerdictState } from "./VerdictState.ts"
 const Numbers = Schema.Array(Schema.Finite)
 
 const WindowSchema = Schema.Union([
-  Schema.Struct({
-    mode: Schema.Literal("adaptive"),
-    halfLifeDays: Schema.Finite,
-    changedAt: Schema.optionalKey(Schema.Finite),
-  }),
+  Schema.Struct({ mode: Schema.Literal("adaptive"), halfLifeDays: Schema.Finite }),
   Schema.Struct({ mode: Schema.Literal("window"), lookbackDays: Schema.Finite, offsetDays: Schema.Finite }),
 ])
 

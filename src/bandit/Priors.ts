@@ -1,4 +1,3 @@
-import type { DayLevel } from "./ChangePoint.ts"
 import { foretellings, interceptVariance } from "./Components.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
@@ -13,8 +12,6 @@ export interface Contribution {
   readonly determined: number
   /** Log of its base rate, in outcomes per send: objectives of different units teach each other. */
   readonly a0: number
-  /** Its last 28 days. */
-  readonly days?: ReadonlyArray<DayLevel>
 }
 
 /** What a template starts from. */
@@ -27,8 +24,6 @@ export interface OrganizationPriors {
   readonly a0: number
   /** Standard deviation of the variants' intercepts. */
   readonly tau0: number
-  /** The last 28 days of the other templates, by the start of the day. */
-  readonly days?: ReadonlyMap<number, DayLevel>
 }
 
 /** The priors of an organization that knows nothing: base rate 0.03, standard deviation 0.2. */
@@ -70,23 +65,17 @@ export const organizationPriors = (
   let squares = 0
   let determined = 0
   let a0 = 0
-  const days = new Map<number, DayLevel>()
   for (const [template, contribution] of contributions) {
     if (template === except) continue
     templates++
     squares += contribution.squares
     determined += contribution.determined
     a0 += contribution.a0
-    for (const [day, expected, outcomes] of contribution.days ?? []) {
-      const known = days.get(day)
-      days.set(day, [day, (known?.[1] ?? 0) + expected, (known?.[2] ?? 0) + outcomes])
-    }
   }
   return templates === 0 ? defaultPriors : {
     squares,
     determined,
     a0: a0 / templates,
     tau0: Math.sqrt((4 * 0.2 ** 2 + squares) / (4 + determined)),
-    days,
   }
 }

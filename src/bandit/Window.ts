@@ -10,19 +10,16 @@ const hourlyMillis = 96 * hourMillis
 const dailyMillis = 35 * dayMillis
 /** Older sends are forgotten. */
 const keptMillis = 180 * dayMillis
-/** Weight of the sends before a change of a leading variant. */
-const weightBeforeChange = 0.03
 
 /** 1970-01-05 00:00 UTC, a Monday. */
 const firstMonday = 4 * dayMillis
 
 /**
  * Which sends count, and how much. `window`: all sends in `[now - offset - lookback, now - offset)` alike; `adaptive`:
- * the last 180 days, each send half as much as one that is `halfLifeDays` younger, and those before `changedAt` (Unix
- * milliseconds, see `ChangePoint`) hardly at all. Lengths in days, fractions allowed.
+ * the last 180 days, each send half as much as one that is `halfLifeDays` younger. All in days, fractions allowed.
  */
 export type Window =
-  | { readonly mode: "adaptive"; readonly halfLifeDays: number; readonly changedAt?: number }
+  | { readonly mode: "adaptive"; readonly halfLifeDays: number }
   | { readonly mode: "window"; readonly lookbackDays: number; readonly offsetDays: number }
 
 /** A stretch of send times that is counted as one, `[start, end)`, in Unix milliseconds. */
@@ -64,12 +61,10 @@ export const bucketAgeHours = ({ end, start }: Bucket, now: number): number =>
 
 /**
  * Weight in [0, 1] of a bucket's counts at `now`. 0 unless the bucket's start lies inside the window, whatever part of it
- * does; in adaptive mode halved with every half-life of the bucket's age, and small before a change.
+ * does; in adaptive mode halved with every half-life of the bucket's age.
  */
 export const bucketWeight = (window: Window, bucket: Bucket, now: number): number => {
   const { from, to } = windowBounds(window, now)
   if (bucket.start < from || bucket.start >= to) return 0
-  if (window.mode === "window") return 1
-  const faded = 0.5 ** (bucketAgeHours(bucket, now) / 24 / window.halfLifeDays)
-  return bucket.start < (window.changedAt ?? -Infinity) ? weightBeforeChange * faded : faded
+  return window.mode === "window" ? 1 : 0.5 ** (bucketAgeHours(bucket, now) / 24 / window.halfLifeDays)
 }

@@ -1,7 +1,6 @@
 import type { CensusDay } from "../bandit/Census.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import { emptyScheme } from "../bandit/Cells.ts"
-import { changeOf, type DayLevel, levelsOf, type RecentDays, recentDays } from "../bandit/ChangePoint.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
@@ -112,11 +111,7 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
 
 /** The window of a fit: as decided, or all sends with the half-life that has been learned. */
 export const windowOf = (window: DecisionWindow | undefined, halfLife: HalfLifeState): Window =>
-  window !== undefined ? { mode: "window", ...window } : {
-    mode: "adaptive",
-    halfLifeDays: halfLifeDays(halfLife),
-    ...(halfLife.change === undefined ? {} : { changedAt: halfLife.change.at }),
-  }
+  window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
 
 /** Judges the candidates for the half-life by the days that have become old enough since the last time, by the last model. */
 export const judgeDays = (
@@ -134,16 +129,6 @@ export const judgeDays = (
     state = judgeDay(state, day, dayResults(counts, model, curve, day, now), spread, counts.worth())
   }
   return state
-}
-
-/** Looks for a fall of a leading variant among the days that have ended. */
-export const lookForChange = (
-  { change: known, ...halfLife }: HalfLifeState,
-  recent: RecentDays,
-  { days }: OrganizationPriors,
-): HalfLifeState => {
-  const change = changeOf(recent, known, days)
-  return change === undefined ? halfLife : { ...halfLife, change }
 }
 
 /** The model with the verdict on the variants, which goes on from that of the model before. */
@@ -171,9 +156,6 @@ class Template {
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
   #hour = 0
-  /** The day (UTC) on which the recent days were last looked at, and what they were like. */
-  #lookedOn = -1
-  #levels: ReadonlyArray<DayLevel> = []
 
   constructor(request: OpenRequest, now: number) {
     this.#objective = request.objective
@@ -244,10 +226,7 @@ class Template {
     }
     let model: ModelSnapshot
     if (window === undefined) {
-      if (this.#model !== null) {
-        this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
-        this.#lookAtDays(this.#model, curve, request)
-      }
+      if (this.#model !== null) this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
       const fitted = fit({ ...common, window: windowOf(undefined, this.#halfLife) })
       model = withVerdict(fitted, this.#model, { counts: this.counts, active, objective: this.#objective })
       this.#model = model
@@ -255,23 +234,12 @@ class Template {
       // A window may hold little; how much variants differ is learned from all data.
       model = fit({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage: this.#model !== null })
     }
-    const contribution = contributionOf(model)
     return {
       model,
       halfLife: this.#halfLife,
-      contribution: contribution === undefined ? null : { ...contribution, days: this.#levels },
+      contribution: contributionOf(model) ?? null,
       millis: performance.now() - began,
     }
-  }
-
-  /** Once a day, and once after the start of the node. */
-  #lookAtDays(model: ModelSnapshot, curve: DelayCurve, { now, organization }: FitRequest): void {
-    const today = Math.floor(now / dayMillis)
-    if (this.#lookedOn === today) return
-    this.#lookedOn = today
-    const recent = recentDays(this.counts, model, curve, now, this.#curves)
-    this.#levels = levelsOf(recent)
-    this.#halfLife = lookForChange(this.#halfLife, recent, organization)
   }
 }
 

@@ -102,26 +102,6 @@ const reversal: Shape = {
   },
 }
 
-/** Five variants whose rates on a day are their own effects, `moved` from the thirtieth day on. */
-const turning = (moved: (effect: number, day: number, isBest: boolean) => number): Shape => ({
-  days: 60,
-  sends: 60_000,
-  arms: armIds(5),
-  attributes: [],
-  delay: { medianHours: 5, sigma: 1.6 },
-  logRates: (chance) => {
-    const base = baseRate(chance)
-    const effects = normals(chance, 5, 0.25)
-    const best = effects.indexOf(Math.max(...effects))
-    return {
-      byValues: () => base,
-      byDay: (day, arm) => day < 30 ? effects[arm]! : moved(effects[arm]!, day, arm === best),
-    }
-  },
-})
-
-const dip = turning((effect, day) => effect - (day < 40 ? 0.5 : 0))
-
 const shapes = {
   parts: assembled(0.15, 0.05),
   // The declared parts have nothing to do with the rates.
@@ -129,9 +109,6 @@ const shapes = {
   pairs,
   slow,
   reversal,
-  wornout: turning((effect, _, isBest) => effect - (isBest ? 0.6 : 0)),
-  dip,
-  dips: { ...dip, templates: 4, mixed: true },
 } satisfies Record<string, Shape>
 
 /** Names of the worlds of further forms. */
@@ -141,8 +118,7 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 /**
  * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
  * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
- * the order of the variants turns round. `wornout`: the best variant falls. `dip`: all variants fall for ten days, in `dips`
- * those of four templates at the same time. `worth` is the value of a click to the learners.
+ * the order of the variants turns round. `worth` is the value of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })

@@ -8,12 +8,11 @@ import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationD
 import { type DelayCurve, Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
-import { type DayLevel, levelsOf, recentDays } from "../bandit/ChangePoint.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
-import { judgeDays, lookForChange, windowOf, withVerdict } from "../learning/Engine.ts"
+import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
 import type { Context, Eligible } from "./World.ts"
 
@@ -21,7 +20,7 @@ import type { Context, Eligible } from "./World.ts"
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs", "changes", "delays"] as const
+export const features = ["components", "pairs", "delays"] as const
 export type Feature = typeof features[number]
 
 /** How the product is run in a simulation. */
@@ -49,7 +48,6 @@ interface Learned {
   readonly variantDelays: Map<string, Delays>
   curves: ReadonlyMap<string, DelayCurve>
   halfLife: HalfLifeState
-  levels: ReadonlyArray<DayLevel>
   scheme: AttributeScheme
   model: ModelSnapshot
   choices: Choices
@@ -87,7 +85,6 @@ export class Product implements Learner {
   readonly #composition: Composition
   readonly #verdicts: boolean
   readonly #pairs: boolean
-  readonly #changes: boolean
   readonly #variantDelays: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, Contribution>()
@@ -96,7 +93,6 @@ export class Product implements Learner {
     const has = (feature: Feature) => !(options.without ?? []).includes(feature)
     this.#composition = has("components") ? composition : []
     this.#pairs = has("pairs")
-    this.#changes = has("changes")
     this.#variantDelays = has("delays")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
@@ -176,7 +172,6 @@ export class Product implements Learner {
       variantDelays: new Map(),
       curves: new Map(),
       halfLife: initialHalfLife,
-      levels: [],
       scheme,
       model,
       choices,
@@ -218,9 +213,6 @@ export class Product implements Learner {
       for (const own of template.variantDelays.values()) own.prune(now)
       if (template.fitted) {
         template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
-        const recent = recentDays(template.counts, template.model, curve, now, template.curves)
-        template.levels = levelsOf(recent)
-        if (this.#changes) template.halfLife = lookForChange(template.halfLife, recent, organization)
       }
     }
     const fitted = fit({
@@ -245,7 +237,7 @@ export class Product implements Learner {
         objective: "click",
       })
     const contribution = contributionOf(model)
-    if (contribution !== undefined) this.#contributions.set(template.id, { ...contribution, days: template.levels })
+    if (contribution !== undefined) this.#contributions.set(template.id, contribution)
     template.model = model
     template.choices = new Choices(model, this.#floor)
     if (model.scheme !== template.readings.at(-1)!.choices.model.scheme) {

@@ -78,8 +78,6 @@ export interface WorldPlan {
   readonly composition?: Composition
   /** Templates that follow each other in equal parts of the days; 1 unless given. */
   readonly templates?: number
-  /** Whether they have their decisions at the same time instead; which one is drawn for each decision. */
-  readonly mixed?: boolean
   /** Days at which variants come and go, `[from, to)`; always there unless given. */
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
   /** Log-normal delay of clicks; at once unless given. */
@@ -171,9 +169,7 @@ export const makeWorld = (plan: WorldPlan): World => {
       const value = shares.findIndex((bound) => u < bound)
       combination = combination * shares.length + (value < 0 ? shares.length - 1 : value)
     }
-    const template = plan.mixed === true
-      ? Math.floor(users.uniform() * templates)
-      : Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
+    const template = Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
     contextOf[i] = template * combinations.length + combination
     eligibleOf[i] = set
     choiceChance[i] = users.uniform()
