@@ -56,6 +56,14 @@ export const answerBulk = Effect.fnUntraced(function* (
   requestedBy: string,
   request: HttpServerRequest.HttpServerRequest,
 ) {
+  // A parameter that was passed over could be meant as a filter, or ask for the preview.
+  const parameters = [...query(request).keys()]
+  if (parameters.length > 0) {
+    return yield* invalid(parameters.map((pointer) => ({
+      pointer,
+      detail: "must not stand in the query: filters and dry_run are members of the body",
+    })))
+  }
   const { dry_run = false, state: _, ...members } = yield* body(request, decoders[kind])
   const key = request.headers["idempotency-key"]
   if (key !== undefined && !isKey(key)) {

@@ -115,6 +115,9 @@ suiteOnSending("Bulk actions", (bench) => {
         "/until",
       ])
       assertProblem(await org.manage("POST", `/deliveries/${kind}`, []), 400)
+      const misplaced = await org.manage("POST", `/deliveries/${kind}?dry_run=true&reason=full`, {})
+      assertProblem(misplaced, 400)
+      assert.deepStrictEqual(pointersOf(misplaced), ["dry_run", "reason"])
       assertProblem(
         await post(
           `/console/api/organizations/refused-all/deliveries/${kind}`,
