@@ -78,7 +78,10 @@ describe("Smtp", () => {
 
   it.effect("sends in one session what comes one after the other, in as many as are set what comes at once", () =>
     Effect.gen(function* () {
-      const { connection, receiver } = yield* opened({}, { connections: 3 })
+      const { connection, receiver } = yield* opened(
+        { holdReplies: { fromMessage: 5, untilSessions: 3 } },
+        { connections: 3 },
+      )
       yield* Effect.forEach([1, 2, 3, 4], () => sendTo(connection, "accepted"), { discard: true })
       assert.strictEqual(receiver.sessions(), 1)
       yield* Effect.forEach(Array.from({ length: 20 }), () => sendTo(connection, "accepted"), {

@@ -27,6 +27,8 @@ export interface SmtpOptions {
   readonly loginReply?: string
   readonly size?: number
   readonly host?: string
+  /** From this message on (the first is 1), replies wait until this many sessions were opened. */
+  readonly holdReplies?: { readonly fromMessage: number; readonly untilSessions: number }
 }
 
 /** A message as it came. */
@@ -55,7 +57,7 @@ const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { re
 /** A real SMTP server on loopback with a certificate of its own. */
 export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
   new Promise((resolve, reject) => {
-    const { fault, faults = [], host = "127.0.0.1", login, loginReply } = options
+    const { fault, faults = [], holdReplies, host = "127.0.0.1", login, loginReply } = options
     const mails: Array<Mail> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
@@ -115,8 +117,10 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
             })
             arrivals.push({ id: read(raw).headers.get("x-tracking-id") ?? "", at: Date.now() })
           }
-          if (!spoil("data", session, done)) done()
           changed()
+          if (spoil("data", session, done)) return
+          if (holdReplies === undefined || mails.length < holdReplies.fromMessage) done()
+          else void until(() => sessions >= holdReplies.untilSessions).then(() => done())
         })
       },
     }
@@ -138,6 +142,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
       sessions++
       sockets.add(socket)
       open.add(socket.remotePort ?? 0)
+      changed()
       socket.on("error", () => {})
     })
     // A session that is cut says so here.
