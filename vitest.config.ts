@@ -10,7 +10,7 @@ const system = [
   "test/delivery/DispatcherNodes.test.ts",
   "test/demo/Demo.test.ts",
   "test/hostile/**/*.test.ts",
-  "test/http/Fuzz.test.ts",
+  "test/api/Fuzz.test.ts",
   "test/process/**/*.test.ts",
   "test/readme/**/*.test.ts",
   "test/results/PropensityGain.test.ts",

@@ -15,7 +15,7 @@ export default defineConfig({
       "test/process/Recipients.test.ts",
       "test/process/SuppressStorm.test.ts",
       "test/process/Cluster.test.ts",
-      "test/http/Fuzz.test.ts",
+      "test/api/Fuzz.test.ts",
       "test/hostile/Hostile.test.ts",
     ],
     env: {

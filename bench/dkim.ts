@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import process from "node:process"
 import { compose } from "../src/delivery/Composition.ts"
-import type { Email } from "../src/delivery/Email.ts"
+import type { Email } from "../src/domain/Email.ts"
 import { makeKey } from "../src/delivery/dkim/DkimKey.ts"
 import type { DkimSigner } from "../src/delivery/dkim/DkimSignature.ts"
 

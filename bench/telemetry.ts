@@ -2,7 +2,7 @@
 //
 //     deno task bench telemetry
 import { Context, Effect, Layer, Tracer } from "effect"
-import { measure } from "../src/http/RequestMetrics.ts"
+import { measure } from "../src/api/server/RequestMetrics.ts"
 import { onlyBegun, step } from "../src/telemetry/Tracing.ts"
 
 const rounds = 300_000

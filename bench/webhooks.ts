@@ -6,8 +6,8 @@
 // Postgres where it likes. `--postgres-url`: a server for throwaway databases instead of one started for this run.
 import { rmSync } from "node:fs"
 import { platforms, type Segment } from "../src/domain/Source.ts"
-import { verify } from "../src/events/signatures/Verify.ts"
-import { normalizer } from "../src/events/Sources.ts"
+import { verify } from "../src/intake/signatures/Verify.ts"
+import { normalizer } from "../src/intake/Sources.ts"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, printColumns, runLoad, startServer } from "./support/Bench.ts"

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { encodeCell } from "../../src/bandit/Cells.ts"
 import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
-import { replaceHistories } from "../../src/delay/Histories.ts"
-import { encode, epochMillis, noEngagement, variantCode } from "../../src/delay/Touch.ts"
+import { replaceHistories } from "../../src/sendtime/Histories.ts"
+import { encode, epochMillis, noEngagement, variantCode } from "../../src/sendtime/Touch.ts"
 
 // What bench/console.ts looks at: an organization that has been at work for half a year, written in bulk.
 

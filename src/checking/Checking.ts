@@ -63,7 +63,7 @@ export class Checking extends Context.Service<Checking, {
       Checking,
       Effect.gen(function* () {
         const process = yield* workerProcess<CheckRequest, unknown>({
-          program: options.program ?? new URL("./check.process.ts", import.meta.url),
+          program: options.program ?? new URL("../checker/check.process.ts", import.meta.url),
           purpose: "checks Liquid",
           deadline: options.deadline ?? usualDeadlines.sources,
           maxHeapMiB,

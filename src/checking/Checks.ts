@@ -1,6 +1,6 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
-import type { DryRun } from "../events/Mapping.ts"
+import type { DryRun } from "../intake/mapping/Mapping.ts"
 import type { SourceFault } from "../rendering/Renderer.ts"
 import type { FileFault } from "../templates/TemplateFile.ts"
 

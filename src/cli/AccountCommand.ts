@@ -1,7 +1,7 @@
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AccountInput, Role } from "../accounts/Account.ts"
-import { InvitationBody } from "../http/AccountsApi.ts"
+import { InvitationBody } from "../api/accounts/AccountsApi.ts"
 import { Settings } from "../Settings.ts"
 import * as LocalAddress from "../store/LocalAddress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { filterDescriptions, type FilterMembers } from "../delivery/DeliveryFilter.ts"
-import type { BulkAction, BulkResult } from "../http/BulkActionsApi.ts"
+import type { BulkAction, BulkResult } from "../api/deliveries/BulkActionsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"

@@ -3,7 +3,7 @@ import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer 
 import { HttpApiClient } from "effect/http-api"
 import { randomBytes } from "node:crypto"
 import { layerRoutes, layerServices } from "../App.ts"
-import { Api } from "../http/Api.ts"
+import { Api } from "../api/Api.ts"
 import { Settings } from "../Settings.ts"
 
 /** A command cannot be carried out as it stands; the message says what to do. */

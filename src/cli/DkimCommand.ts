@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { zoneLineOf } from "../delivery/dkim/DkimKey.ts"
-import type { DkimKey } from "../http/DeliverabilityApi.ts"
+import type { DkimKey } from "../api/deliveries/DeliverabilityApi.ts"
 import { ManagementClient } from "./Connection.ts"
 import { readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { formatRateLimit, parseRateLimit } from "../domain/ApiKey.ts"
-import { KeyBody, KeyPatch } from "../http/OrganizationsApi.ts"
+import { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Story } from "../http/StoriesApi.ts"
+import type { Story } from "../api/stories/StoriesApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"

@@ -1,7 +1,7 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
-import { type Suppression, SuppressionInput } from "../http/SuppressionsApi.ts"
+import { type Suppression, SuppressionInput } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"

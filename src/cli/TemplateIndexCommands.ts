@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
-import type { FoundTemplate } from "../http/TemplateIndexApi.ts"
+import type { FoundTemplate } from "../api/templates/TemplateIndexApi.ts"
 import { changesText } from "./ChangesText.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"

@@ -1,5 +1,5 @@
 import { zoneLineOf } from "../delivery/dkim/DkimKey.ts"
-import type { TestMessageResult } from "../http/DeliverabilityApi.ts"
+import type { TestMessageResult } from "../api/deliveries/DeliverabilityApi.ts"
 
 const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown: "unknown " } as const
 

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
-import { PreviewBody } from "../http/Api.ts"
+import { PreviewBody } from "../api/Api.ts"
 import { ManagementClient } from "./Connection.ts"
 import { decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"

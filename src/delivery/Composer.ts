@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Layer, Schema, Semaphore } from "effect"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { Composition } from "./Composition.ts"
-import type { Composed, Email } from "./Email.ts"
+import type { Composed, Email } from "../domain/Email.ts"
 
 /** An e-mail was not composed, so nothing was sent. */
 export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed", {

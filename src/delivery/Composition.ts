@@ -15,7 +15,7 @@ import {
   type Mailbox,
   type Shown,
   validateAddress,
-} from "./Email.ts"
+} from "../domain/Email.ts"
 
 // Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
 // only; the service composes through `Composer`.

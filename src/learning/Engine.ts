@@ -24,7 +24,7 @@ import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.t
 import { type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
-import { type DelayCounts, type TimedOutcome, timedOutcomes } from "./Ledger.ts"
+import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
 
 /** Judging more days than this of the past says nothing new about the half-life. */
 const judgedDays = 30

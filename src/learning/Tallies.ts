@@ -5,7 +5,7 @@ import { type Measure, measures, type Tally, type TallyCounts, type Track } from
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
-import type { DelayCounts } from "./Ledger.ts"
+import type { DelayCounts } from "../journal/Ledger.ts"
 import { segmentColumns, segmentText } from "./SegmentKey.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.

@@ -1,4 +1,4 @@
-import { countOf, differenceOf, type TimingCount } from "../delay/Timing.ts"
+import { countOf, differenceOf, type TimingCount } from "../sendtime/Timing.ts"
 
 // How much better people do for whom the service decides than people who are held out. Pure.
 

@@ -3,7 +3,7 @@ import { described } from "../domain/described.ts"
 import { holdoutText, parseHoldout, type TemplateHoldout } from "../domain/Holdout.ts"
 import { type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import type { HoldoutCounts, PeopleCounts } from "../events/HoldoutTallies.ts"
+import type { HoldoutCounts, PeopleCounts } from "../learning/HoldoutTallies.ts"
 import { compare } from "./HoldoutComparison.ts"
 
 // The comparison of treated people with people held out, in the shape of the API's answer.

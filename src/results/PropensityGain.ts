@@ -1,5 +1,5 @@
 import { type ObjectiveWeights, type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
-import type { EvenSplitCounts, WeightedCount } from "../events/EvenSplitTallies.ts"
+import type { EvenSplitCounts, WeightedCount } from "../learning/EvenSplitTallies.ts"
 
 // The gain over an even choice by the recorded propensities, which depends on no model. Pure.
 

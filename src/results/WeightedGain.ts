@@ -3,7 +3,7 @@ import { dayMillis } from "../bandit/Window.ts"
 import { described } from "../domain/described.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import type { EvenSplitCounts } from "../events/EvenSplitTallies.ts"
+import type { EvenSplitCounts } from "../learning/EvenSplitTallies.ts"
 import { propensityGain } from "./PropensityGain.ts"
 
 // The gain by propensities in the shape of the API's answer, beside the gain by the model.

@@ -1,5 +1,5 @@
-import { peopleGroups } from "../decisions/Holdout.ts"
-import { differenceOf, wilson } from "../delay/Timing.ts"
+import { peopleGroups } from "../bandit/Holdout.ts"
+import { differenceOf, wilson } from "../sendtime/Timing.ts"
 import { compare, type GroupCount } from "../results/HoldoutComparison.ts"
 import { chance, seedOf } from "./Chance.ts"
 

@@ -1,6 +1,6 @@
 import { bestArmProbabilities, mixFloor, sample } from "../bandit/Weights.ts"
-import { peopleGroups } from "../decisions/Holdout.ts"
-import type { EvenSplitCounts } from "../events/EvenSplitTallies.ts"
+import { peopleGroups } from "../bandit/Holdout.ts"
+import type { EvenSplitCounts } from "../learning/EvenSplitTallies.ts"
 import { propensityGain } from "../results/PropensityGain.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"

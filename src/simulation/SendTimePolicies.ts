@@ -1,10 +1,10 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
-import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../delay/Attention.ts"
-import { choose, sendWindow } from "../delay/Choice.ts"
-import { encode, epochMillis, noEngagement, quarterMillis } from "../delay/Touch.ts"
+import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../sendtime/Attention.ts"
+import { choose, sendWindow } from "../sendtime/Choice.ts"
+import { encode, epochMillis, noEngagement, quarterMillis } from "../sendtime/Touch.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
-import * as Clocks from "../delay/Clocks.ts"
+import * as Clocks from "../sendtime/Clocks.ts"
 
 export const horizonHours = 24
 

@@ -1,7 +1,7 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
-import { foldedHour, foldedHours } from "../delay/Attention.ts"
-import * as Clocks from "../delay/Clocks.ts"
-import { followedHours } from "../delay/Touch.ts"
+import { foldedHour, foldedHours } from "../sendtime/Attention.ts"
+import * as Clocks from "../sendtime/Clocks.ts"
+import { followedHours } from "../sendtime/Touch.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 
 // People who look at their messages at hours of their own, and the messages of an organization to them.

@@ -1,5 +1,5 @@
 import { Effect, Result } from "effect"
-import { validateAddress } from "../delivery/Email.ts"
+import { validateAddress } from "../domain/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import type { SuppressionEntry } from "./Suppression.ts"

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { type BounceMailbox, readMailbox, writeMailbox } from "../bounces/BounceAddress.ts"
+import { type BounceMailbox, readMailbox, writeMailbox } from "./BounceAddress.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import { Settings } from "../Settings.ts"

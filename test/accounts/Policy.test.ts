@@ -1,9 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { policy } from "../../src/accounts/Policy.ts"
-import { Api } from "../../src/http/Api.ts"
+import { Api } from "../../src/api/Api.ts"
 import { adminToken } from "../support/service.ts"
-import { type Answer, assertProblem, type Json, read, suiteOnService } from "../http/harness.ts"
+import { type Answer, assertProblem, type Json, read, suiteOnService } from "../api/harness.ts"
 
 interface Endpoint {
   readonly name: string

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { holdoutLines } from "../../src/cli/ResultsText.ts"
 import { comparisonText } from "../../src/console/pages/results/Holdout.tsx"
 import { holdoutWords } from "../../src/console/pages/templates/Words.ts"
-import { peopleGroups } from "../../src/decisions/Holdout.ts"
+import { peopleGroups } from "../../src/bandit/Holdout.ts"
 import type { CopyId } from "../../src/domain/Ids.ts"
 import { holdoutResults } from "../../src/results/HoldoutResults.ts"
 

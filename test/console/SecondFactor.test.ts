@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Secret, TOTP } from "otpauth"
-import { type Answer, assertProblem, type Json, read, suiteOnService } from "../http/harness.ts"
+import { type Answer, assertProblem, type Json, read, suiteOnService } from "../api/harness.ts"
 import { password } from "./furnished.ts"
 
 const key = "5e".repeat(32)

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
-import { settingsOf } from "../../src/events/signatures/Verify.ts"
+import { settingsOf } from "../../src/intake/signatures/Verify.ts"
 import { platforms, type Segment } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { DeliveryRates, keptHours, stepOf } from "../../src/delivery/DeliveryRates.ts"
 import { Outbox, type Settled } from "../../src/delivery/Outbox.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
-import { org } from "../events/support.ts"
+import { org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { enqueue, enqueueMany, furnish, layerQueue } from "./support.ts"
 

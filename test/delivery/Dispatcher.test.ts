@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Connections } from "../../src/delivery/Connections.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
-import { org } from "../events/support.ts"
+import { org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { receiver, signingSecret } from "./receiver.ts"
 import {

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { describe } from "vitest"
-import { org } from "../events/support.ts"
+import { org } from "../intake/support.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Connections } from "../../src/delivery/Connections.ts"
 import { Changes } from "../../src/store/Changes.ts"

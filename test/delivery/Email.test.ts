@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { lineOf, validateAddress } from "../../src/delivery/Email.ts"
+import { lineOf, validateAddress } from "../../src/domain/Email.ts"
 
 describe("validateAddress", () => {
   for (

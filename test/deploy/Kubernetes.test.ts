@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { readdirSync, readFileSync } from "node:fs"
 import { parse } from "yaml"
-import { describeApi } from "../../src/http/OperationsRoutes.ts"
+import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 
 const document = describeApi()
 

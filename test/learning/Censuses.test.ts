@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Census, type CensusDay } from "../../src/bandit/Census.ts"
 import { Censuses } from "../../src/learning/Censuses.ts"
-import { layerQuiet } from "../events/support.ts"
+import { layerQuiet } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { day, hour } from "./support.ts"
 

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Templates } from "../../src/templates/Templates.ts"
-import { layerQuiet, makeOrg, org } from "../events/support.ts"
+import { layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { ask, plant, settle } from "./support.ts"
 

@@ -1,11 +1,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Rebuild } from "../../src/events/Rebuild.ts"
+import { Rebuild } from "../../src/journal/Rebuild.ts"
 import * as FoldAttempts from "../../src/learning/FoldAttempts.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { unfinishedReason } from "../../src/store/Attempts.ts"
-import { decide, layerQuiet, makeOrg, org, tallies } from "../events/support.ts"
+import { decide, layerQuiet, makeOrg, org, tallies } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { counted, makeTemplate, settle } from "./support.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { peopleGroups } from "../../src/decisions/Holdout.ts"
-import { differenceOf } from "../../src/delay/Timing.ts"
+import { peopleGroups } from "../../src/bandit/Holdout.ts"
+import { differenceOf } from "../../src/sendtime/Timing.ts"
 import { compare } from "../../src/results/HoldoutComparison.ts"
 import { holdoutResults } from "../../src/results/HoldoutResults.ts"
 import { coverage, type Crowd, crowds, naive, replicate } from "../../src/simulation/HoldoutCrowds.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
-import type { EvenSplitCounts } from "../../src/events/EvenSplitTallies.ts"
+import type { EvenSplitCounts } from "../../src/learning/EvenSplitTallies.ts"
 import { propensityGain } from "../../src/results/PropensityGain.ts"
 import { lastFullDay, weightedGain } from "../../src/results/WeightedGain.ts"
 import { coverage, crowds } from "../../src/simulation/PropensityCrowds.ts"

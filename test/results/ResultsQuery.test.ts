@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { resultsQuery } from "../../src/http/ResultsQuery.ts"
+import { resultsQuery } from "../../src/api/results/ResultsQuery.ts"
 
 const accepted = (query: string) => Result.getOrThrow(resultsQuery(new URLSearchParams(query)))
 const refused = (query: string) => {

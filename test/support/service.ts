@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
-import * as Server from "../../src/http/Server.ts"
+import * as Server from "../../src/api/server/Server.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 
 /** The admin token of every service under test. */

@@ -2,7 +2,7 @@ import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerRoutes, layerServices } from "../../src/App.ts"
-import * as Server from "../../src/http/Server.ts"
+import * as Server from "../../src/api/server/Server.ts"
 import { adminToken, type Service, serviceAt } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { read } from "../support/platformServers/MimeReader.ts"
-import type { Json } from "../http/harness.ts"
+import type { Json } from "../api/harness.ts"
 import { waitUntil } from "../support/service.ts"
 import { get, partsOf } from "./parts.ts"
 import { suiteOnTracking } from "./support.ts"

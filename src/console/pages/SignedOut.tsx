@@ -4,7 +4,7 @@ import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/h
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import type { CodeAsked, Entered } from "../../accounts/SignIn.ts"
-import { Refusals } from "../../http/Refusals.ts"
+import { Refusals } from "../../api/admission/Refusals.ts"
 import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
 
 // What pages have in common that work without being signed in.

@@ -1,6 +1,6 @@
 import { Effect, Result, type Scope } from "effect"
 import type { AddressGuard } from "../AddressGuard.ts"
-import type { SinkMessages } from "../../sandbox/SinkMessages.ts"
+import type { SinkMessages } from "../sandbox/SinkMessages.ts"
 import type { Composer } from "../Composer.ts"
 import type { Connection, ConnectionInput, Faults } from "../Connection.ts"
 import * as Braze from "./Braze.ts"

@@ -3,7 +3,7 @@ import SMTPConnection from "nodemailer/lib/smtp-connection"
 import { connect, isIP, type Socket } from "node:net"
 import { Readable } from "node:stream"
 import { type AddressGuard, AddressRefused } from "../AddressGuard.ts"
-import type { Composed } from "../Email.ts"
+import type { Composed } from "../../domain/Email.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
 
 /** Longest a session may take to be ready, from the DNS to the login. Milliseconds. */

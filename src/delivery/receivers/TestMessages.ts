@@ -2,8 +2,8 @@ import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { domainToASCII } from "node:url"
-import type { NotRendered } from "../../decisions/Outcome.ts"
-import { Previews } from "../../decisions/Previews.ts"
+import type { NotRendered } from "../../decide/Outcome.ts"
+import { Previews } from "../../decide/Previews.ts"
 import {
   type ChecksBusy,
   type ConnectionNotFound,
@@ -20,7 +20,7 @@ import { Tracking } from "../../tracking/Tracking.ts"
 import type { Connection, Message, SendResult, TestResult } from "../Connection.ts"
 import { Connections, type ConnectionSetup } from "../Connections.ts"
 import { DkimKeys, senderDomainOf } from "../dkim/DkimKeys.ts"
-import { type Composed, validateAddress } from "../Email.ts"
+import { type Composed, validateAddress } from "../../domain/Email.ts"
 import { DnsRecords } from "./DnsRecords.ts"
 import { type Finding, findingsOf } from "./Findings.ts"
 

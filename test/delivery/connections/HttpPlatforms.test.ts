@@ -6,12 +6,12 @@ import type { NormalizedEvent } from "../../../src/domain/Event.ts"
 import type { SendResult } from "../../../src/delivery/Connection.ts"
 import { literal } from "../../../src/delivery/connections/Liquid.ts"
 import type { PlatformName } from "../../../src/delivery/connections/Platforms.ts"
-import * as BrazeEvents from "../../../src/events/platforms/Braze.ts"
-import * as CustomerIoEvents from "../../../src/events/platforms/CustomerIo.ts"
-import * as IterableEvents from "../../../src/events/platforms/Iterable.ts"
-import * as SfmcEvents from "../../../src/events/platforms/Sfmc.ts"
-import * as StandardWebhooks from "../../../src/events/signatures/StandardWebhooks.ts"
-import type { Normalize } from "../../../src/events/Sources.ts"
+import * as BrazeEvents from "../../../src/intake/platforms/Braze.ts"
+import * as CustomerIoEvents from "../../../src/intake/platforms/CustomerIo.ts"
+import * as IterableEvents from "../../../src/intake/platforms/Iterable.ts"
+import * as SfmcEvents from "../../../src/intake/platforms/Sfmc.ts"
+import * as StandardWebhooks from "../../../src/intake/signatures/StandardWebhooks.ts"
+import type { Normalize } from "../../../src/intake/Sources.ts"
 import {
   brazeKey,
   customerIoKey,

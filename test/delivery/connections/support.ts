@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
-import { SinkMessages } from "../../../src/sandbox/SinkMessages.ts"
+import { SinkMessages } from "../../../src/delivery/sandbox/SinkMessages.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
 import type { Connection, Message, SendResult } from "../../../src/delivery/Connection.ts"
 import { type PlatformName, platforms } from "../../../src/delivery/connections/Platforms.ts"

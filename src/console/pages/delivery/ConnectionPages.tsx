@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { complaintAddressOf } from "../../../bounces/BounceAddress.ts"
+import { complaintAddressOf } from "../../../tracking/BounceAddress.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { type ConnectionChange, Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"

@@ -4,7 +4,7 @@ import { HttpRouter } from "effect/http"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import type { DeliveryDetail } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
-import { lookedUp } from "../../../http/Requests.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
 import { message, RawRoutes, refused } from "../../RawRoutes.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 

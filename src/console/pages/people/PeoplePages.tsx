@@ -3,7 +3,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { isEmpty, parseStoryCursor, Stories, type Story } from "../../../events/Stories.ts"
+import { isEmpty, parseStoryCursor, Stories, type Story } from "../../../people/Stories.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PageHead } from "../../components/PageHead.tsx"

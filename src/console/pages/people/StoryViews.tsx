@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { decodeCell } from "../../../bandit/Cells.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import type { Story, StoryDecision, StoryEvent, StoryProfile } from "../../../events/Stories.ts"
+import type { Story, StoryDecision, StoryEvent, StoryProfile } from "../../../people/Stories.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"

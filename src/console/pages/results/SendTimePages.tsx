@@ -1,9 +1,9 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { explorationShare } from "../../../delay/Choice.ts"
+import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
-import { lookedUp } from "../../../http/Requests.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
 import { SendTimes } from "../../../results/SendTimes.ts"
 import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
 import { Templates } from "../../../templates/Templates.ts"

@@ -1,6 +1,6 @@
 import type { Schema } from "effect"
 import { platforms, type Segment } from "../../../domain/Source.ts"
-import { settingsOf } from "../../../events/signatures/Verify.ts"
+import { settingsOf } from "../../../intake/signatures/Verify.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
 
 /** A source as the console shows it. */

@@ -1,7 +1,7 @@
 /** @jsxImportSource preact */
 import { platforms, type Segment } from "../../../domain/Source.ts"
-import type { SourceActivity } from "../../../events/EventHistory.ts"
-import type { SourceSetup } from "../../../events/WebhookSources.ts"
+import type { SourceActivity } from "../../../journal/events/EventHistory.ts"
+import type { SourceSetup } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Time } from "../../components/Time.tsx"
 

@@ -11,7 +11,7 @@ import {
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateId } from "../../../domain/Ids.ts"
 import { type Template, TemplatePatch } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../http/Requests.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { tellApart } from "../../../store/ChangeTrail.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"

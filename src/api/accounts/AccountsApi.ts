@@ -1,0 +1,170 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Account, AccountInput, Email, Invitation, Member, Role, SessionInfo } from "../../accounts/Account.ts"
+import { AddressedEntry } from "../../accounts/Audit.ts"
+import { DisplayName } from "../../domain/Ids.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API about people who work in the console, and about what they did.
+
+const path = { org: Schema.String }
+const memberPath = { ...path, account: Schema.String }
+/** A link that works once. Prefix its path with the address of the console. */
+export const Link = Schema.Struct({
+  path: Schema.String.annotate({ description: "Path with the secret token: in this answer only" }),
+  expires_at: Schema.String,
+})
+
+export const MemberBody = Schema.Struct({ role: Role })
+
+export const InvitationBody = Schema.Struct({ email: Email, role: Role })
+
+/**
+ * A change of one's own account. A new password needs the current one, or where there is none, a sign-in through the identity
+ * provider within the last 15 minutes. It ends all other sessions.
+ */
+export const OwnAccountBody = Schema.Struct({
+  name: Schema.optionalKey(DisplayName),
+  password: Schema.optionalKey(Schema.String),
+  current_password: Schema.optionalKey(Schema.String),
+})
+
+/** Who asks, and what they may do. */
+export const SessionState = Schema.Struct({
+  actor: Schema.Literals(["admin_token", "account"]),
+  account: Schema.NullOr(Schema.Struct({
+    id: Schema.String,
+    email: Schema.String,
+    name: Schema.String,
+    administrator: Schema.Boolean,
+  })),
+  roles: Schema.Record(Schema.String, Role),
+  second_factor: Schema.Boolean.annotate({
+    description: "Whether the session has a second factor: a code of the account's own, or the identity provider's",
+  }),
+  closed_to: Schema.Array(Schema.String).annotate({
+    description: "Organizations that stay closed until the account has a second factor",
+  }),
+  csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
+})
+
+const auditQuery = {
+  before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),
+  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+}
+const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
+
+export class AccountsGroup extends HttpApiGroup.make("accounts")
+  .add(
+    HttpApiEndpoint.get("listAccounts", "/accounts", {
+      success: Schema.Struct({ accounts: Schema.Array(Account) }),
+    }).annotate(OpenApi.Summary, "All accounts").annotate(
+      OpenApi.Description,
+      "All accounts of the installation, for its administrators.",
+    ),
+    HttpApiEndpoint.post("createAccount", "/accounts", {
+      payload: AccountInput,
+      success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.Conflict],
+    }).annotate(OpenApi.Summary, "Makes an account").annotate(
+      OpenApi.Description,
+      "Without a password, `link` lets the person choose one.",
+    ),
+    HttpApiEndpoint.delete("removeAccount", "/accounts/:account", {
+      params: { account: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.AccountNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Removes an account").annotate(
+      OpenApi.Description,
+      "With its memberships and sessions. What it did stays in the audit log.",
+    ),
+    HttpApiEndpoint.post("resetAccount", "/accounts/:account/reset", {
+      params: { account: Schema.String },
+      success: Link,
+      error: Problems.AccountNotFound,
+    }).annotate(OpenApi.Summary, "Makes a link to choose a new password").annotate(
+      OpenApi.Description,
+      "A link to choose a new password; it works once, for one hour.",
+    ),
+    HttpApiEndpoint.get("getSession", "/session", { success: SessionState }).annotate(
+      OpenApi.Summary,
+      "Who asks, and what they may do",
+    ),
+    HttpApiEndpoint.patch("updateOwnAccount", "/account", {
+      payload: OwnAccountBody,
+      success: Account,
+      error: [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts],
+    }).annotate(OpenApi.Summary, "Changes the caller's own name or password"),
+    HttpApiEndpoint.get("listSessions", "/sessions", {
+      success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
+    }).annotate(OpenApi.Summary, "The caller's own sessions").annotate(
+      OpenApi.Description,
+      "Where the caller's own account is signed in.",
+    ),
+    HttpApiEndpoint.delete("revokeSession", "/sessions/:session", {
+      params: { session: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: Problems.SessionNotFound,
+    }).annotate(OpenApi.Summary, "Ends one of the caller's own sessions"),
+    HttpApiEndpoint.get("listMembers", "/organizations/:org/members", {
+      params: path,
+      success: Schema.Struct({ members: Schema.Array(Member) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "The members of an organization and their roles"),
+    HttpApiEndpoint.put("putMember", "/organizations/:org/members/:account", {
+      params: memberPath,
+      payload: MemberBody,
+      success: Member,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Gives a role in an organization").annotate(
+      OpenApi.Description,
+      "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
+    ),
+    HttpApiEndpoint.delete("removeMember", "/organizations/:org/members/:account", {
+      params: memberPath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.AccountNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Takes a member out of an organization"),
+    HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
+      params: path,
+      payload: InvitationBody,
+      success: Schema.Struct({ ...Invitation.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Invites a person into an organization").annotate(
+      OpenApi.Description,
+      "`path` is the link to send to the person: in this answer only, for 7 days, once.",
+    ),
+    HttpApiEndpoint.get("listInvitations", "/organizations/:org/invitations", {
+      params: path,
+      success: Schema.Struct({ invitations: Schema.Array(Invitation) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "Invitations that can still be accepted"),
+    HttpApiEndpoint.delete("revokeInvitation", "/organizations/:org/invitations/:invitation", {
+      params: { ...path, invitation: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: Problems.InvitationNotFound,
+    }).annotate(OpenApi.Summary, "Withdraws an invitation"),
+    HttpApiEndpoint.get("listInstallationAudit", "/audit", {
+      query: auditQuery,
+      success: AuditPage,
+      error: Problems.InvalidRequest,
+    }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
+      OpenApi.Description,
+      "What belongs to no organization, newest first, for administrators of the installation: sign-ins and refused requests " +
+        "(counted by the minute), accounts, sessions, links for passwords, and that organizations were made.",
+    ),
+    HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
+      params: path,
+      query: auditQuery,
+      success: AuditPage,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
+      OpenApi.Description,
+      "Who changed what, and which API keys were refused (counted by the minute), newest first. `next` is the value of " +
+        "`before` for the next page.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Accounts, members, sessions and the audit log") {}

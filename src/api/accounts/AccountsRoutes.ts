@@ -1,0 +1,180 @@
+import { DateTime, Effect, Result } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { AccountInput } from "../../accounts/Account.ts"
+import { Accounts } from "../../accounts/Accounts.ts"
+import { CurrentActor, nameOf, roleIn } from "../../accounts/Actor.ts"
+import { Audit, installation, type Scope } from "../../accounts/Audit.ts"
+import { Invitations } from "../../accounts/Invitations.ts"
+import { Memberships } from "../../accounts/Memberships.ts"
+import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import { SessionCookie, withCookies } from "../../accounts/SessionCookie.ts"
+import { Sessions } from "../../accounts/Sessions.ts"
+import { SignIn } from "../../accounts/SignIn.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { accountProblems, ownSession } from "./AccountProblems.ts"
+import { InvitationBody, MemberBody, OwnAccountBody } from "./AccountsApi.ts"
+import { ServedApi } from "../Api.ts"
+import * as Problems from "../Problems.ts"
+import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
+
+const accountInput = decoder(AccountInput)
+const invitationBody = decoder(InvitationBody)
+const memberBody = decoder(MemberBody)
+const ownAccountBody = decoder(OwnAccountBody)
+
+const linkMillis = 3_600_000
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "accounts",
+  Effect.fnUntraced(function* (handlers) {
+    const accounts = yield* Accounts
+    const audit = yield* Audit
+    const invitations = yield* Invitations
+    const links = yield* OneTimeLinks
+    const memberships = yield* Memberships
+    const organizations = yield* Organizations
+    const sessions = yield* Sessions
+    const signIn = yield* SignIn
+    const cookie = yield* SessionCookie
+
+    const passwordLink = (id: string) =>
+      Effect.map(Effect.all([links.create("password", id), DateTime.now]), ([token, now]) => ({
+        path: `/console/password?token=${token}`,
+        expires_at: new Date(DateTime.toEpochMillis(now) + linkMillis).toISOString(),
+      }))
+
+    const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: Scope) {
+      const asked = query(request)
+      const limit = limitOf(asked, 200, 50)
+      const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
+      const faults: ReadonlyArray<Fault> = [
+        ...(Result.isFailure(limit) ? [limit.failure] : []),
+        ...(before === undefined || (Number.isSafeInteger(before) && before >= 0)
+          ? []
+          : [{ pointer: "before", detail: "must be the `next` of a page" }]),
+      ]
+      if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+      const entries = yield* audit.list(scope, { before, limit: limit.success })
+      return { entries, next: entries.length < limit.success ? null : entries.at(-1)!.id }
+    })
+
+    return handlers
+      .handle("listAccounts", () => Effect.map(accounts.list, (all) => ({ accounts: all })))
+      .handleRaw("createAccount", ({ request }) =>
+        Effect.gen(function* () {
+          const input = yield* body(request, accountInput)
+          const account = yield* accounts.create(input)
+          return { ...account, link: account.has_password ? null : yield* passwordLink(account.id) }
+        }).pipe(accountProblems(), toProblems))
+      .handle("removeAccount", ({ params }) =>
+        Effect.gen(function* () {
+          const actor = yield* CurrentActor
+          if (actor.kind === "session" && actor.session.account.id === params.account) {
+            return yield* new Problems.Unprocessable({
+              detail: "You cannot remove your own account; another administrator can",
+            })
+          }
+          yield* accounts.remove(lookedUp(params.account))
+        }).pipe(accountProblems()))
+      .handle("resetAccount", ({ params }) =>
+        accounts.get(lookedUp(params.account)).pipe(
+          Effect.flatMap(({ id }) => passwordLink(id)),
+          accountProblems(),
+        ))
+      .handle(
+        "getSession",
+        () =>
+          Effect.map(
+            CurrentActor,
+            (actor) =>
+              actor.kind === "token"
+                ? {
+                  actor: "admin_token" as const,
+                  account: null,
+                  roles: {},
+                  second_factor: true,
+                  closed_to: [],
+                  csrf_token: null,
+                }
+                : {
+                  actor: "account" as const,
+                  account: actor.session.account,
+                  roles: Object.fromEntries(actor.session.roles),
+                  second_factor: actor.session.hasSecondFactor,
+                  closed_to: [...actor.session.closedTo].filter((org) => roleIn(actor, org) !== undefined),
+                  csrf_token: actor.session.csrfToken,
+                },
+          ),
+      )
+      .handleRaw("updateOwnAccount", ({ request }) =>
+        Effect.gen(function* () {
+          const input = yield* body(request, ownAccountBody)
+          const session = yield* ownSession(yield* CurrentActor)
+          const { id } = session.account
+          const entered = input.password === undefined ? undefined : yield* signIn.changePassword(
+            session,
+            input.current_password ?? "",
+            input.password,
+            cookie.clientOf(request),
+          )
+          const account = input.name === undefined ? yield* accounts.get(id) : yield* accounts.rename(id, input.name)
+          return withCookies(HttpServerResponse.jsonUnsafe(account), entered === undefined ? [] : cookie.of(entered))
+        }).pipe(
+          // The caller's own account can only vanish under its feet.
+          Effect.catchTag("AccountNotFound", () => new Problems.Unprocessable({ detail: "The account is gone" })),
+          accountProblems(request),
+          toProblems,
+        ))
+      .handle("listSessions", () =>
+        Effect.gen(function* () {
+          const actor = yield* CurrentActor
+          if (actor.kind === "token") return { sessions: [] }
+          return { sessions: yield* sessions.list(actor.session.account.id, actor.session.sessionId) }
+        }))
+      .handle("revokeSession", ({ params }) =>
+        Effect.gen(function* () {
+          const actor = yield* CurrentActor
+          const id = actor.kind === "token" ? "" : actor.session.account.id
+          yield* sessions.revoke(id, lookedUp(params.session))
+        }).pipe(accountProblems()))
+      .handle(
+        "listMembers",
+        ({ params }) => memberships.list(slugOf(params)).pipe(Effect.map((members) => ({ members })), toProblems),
+      )
+      .handleRaw("putMember", ({ params, request }) =>
+        Effect.gen(function* () {
+          const { role } = yield* body(request, memberBody)
+          return yield* memberships.put(slugOf(params), lookedUp(params.account), role, yield* CurrentActor)
+        }).pipe(accountProblems(), toProblems))
+      .handle("removeMember", ({ params }) =>
+        Effect.flatMap(
+          CurrentActor,
+          (actor) => memberships.remove(slugOf(params), lookedUp(params.account), actor),
+        ).pipe(accountProblems()))
+      .handleRaw("createInvitation", ({ params, request }) =>
+        Effect.gen(function* () {
+          const input = yield* body(request, invitationBody)
+          const invitedBy = nameOf(yield* CurrentActor)
+          const { token, ...invitation } = yield* invitations.create(slugOf(params), { ...input, invitedBy })
+          return { ...invitation, path: `/console/invitation?token=${token}` }
+        }).pipe(toProblems))
+      .handle(
+        "listInvitations",
+        ({ params }) => invitations.list(slugOf(params)).pipe(Effect.map((all) => ({ invitations: all })), toProblems),
+      )
+      .handle(
+        "revokeInvitation",
+        ({ params }) => invitations.revoke(slugOf(params), lookedUp(params.invitation)).pipe(accountProblems()),
+      )
+      .handleRaw("listInstallationAudit", ({ request }) => auditPage(request, installation))
+      .handleRaw(
+        "listAudit",
+        ({ params, request }) =>
+          Effect.flatMap(organizations.get(slugOf(params)), ({ slug }) => auditPage(request, slug)).pipe(toProblems),
+      )
+  }),
+)

@@ -1,0 +1,73 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { SecondFactorState } from "../../accounts/Account.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API about second factors: codes of an authenticator app (TOTP) and recovery codes.
+
+const CurrentPassword = Schema.String.annotate({ description: "The password of the caller's account" })
+const Code = Schema.String.annotate({
+  description: "Six digits of the authenticator app, or a recovery code where the second factor is on",
+})
+
+export const BeginBody = Schema.Struct({ current_password: CurrentPassword })
+export const CodeBody = Schema.Struct({ code: Code })
+export const BothBody = Schema.Struct({ current_password: CurrentPassword, code: Code })
+
+const RecoveryCodes = Schema.Struct({
+  recovery_codes: Schema.Array(Schema.String).annotate({
+    description: "Each works once in place of a code: in this answer only",
+  }),
+})
+
+const errors = [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts]
+
+export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
+  .add(
+    HttpApiEndpoint.get("getSecondFactor", "/account/second-factor", {
+      success: SecondFactorState,
+      error: Problems.Unprocessable,
+    }).annotate(OpenApi.Summary, "The caller's own second factor"),
+    HttpApiEndpoint.post("beginSecondFactor", "/account/second-factor", {
+      payload: BeginBody,
+      success: Schema.Struct({
+        secret: Schema.String.annotate({ description: "Base32, for apps that do not read the URI" }),
+        uri: Schema.String.annotate({ description: "`otpauth:` URI for a QR code" }),
+      }).pipe(HttpApiSchema.status(201)),
+      error: errors,
+    }).annotate(OpenApi.Summary, "Begins to set up the caller's own second factor").annotate(
+      OpenApi.Description,
+      "The secret is in this answer only, and counts once it has been confirmed by a code.",
+    ),
+    HttpApiEndpoint.put("confirmSecondFactor", "/account/second-factor", {
+      payload: CodeBody,
+      success: RecoveryCodes,
+      error: errors,
+    }).annotate(OpenApi.Summary, "Turns the caller's own second factor on").annotate(
+      OpenApi.Description,
+      "Takes the first code of the authenticator app and ends the caller's other sessions.",
+    ),
+    HttpApiEndpoint.post("disableSecondFactor", "/account/second-factor/disable", {
+      payload: BothBody,
+      success: HttpApiSchema.NoContent,
+      error: errors,
+    }).annotate(OpenApi.Summary, "Turns the caller's own second factor off"),
+    HttpApiEndpoint.post("renewRecoveryCodes", "/account/second-factor/recovery-codes", {
+      payload: BothBody,
+      success: RecoveryCodes,
+      error: errors,
+    }).annotate(OpenApi.Summary, "New recovery codes instead of the caller's old ones"),
+    HttpApiEndpoint.delete("resetSecondFactor", "/accounts/:account/second-factor", {
+      params: { account: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.AccountNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Removes the second factor of an account").annotate(
+      OpenApi.Description,
+      "For somebody who has lost the authenticator app and the recovery codes. The account signs in with its password alone " +
+        "until it sets a second factor up again. Ends its sessions.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Second factors of accounts") {}

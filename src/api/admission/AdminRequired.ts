@@ -1,0 +1,139 @@
+import { Effect, Layer, Redacted } from "effect"
+import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { Buffer } from "node:buffer"
+import { timingSafeEqual } from "node:crypto"
+import { type Actor, CurrentActor } from "../../accounts/Actor.ts"
+import { Audit, AuditNote } from "../../accounts/Audit.ts"
+import { refusal, sandboxRefusal } from "../../accounts/Policy.ts"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
+import { Sessions } from "../../accounts/Sessions.ts"
+import { AdminAuth, type AdminTokenRejected } from "../../auth/AdminAuth.ts"
+import { ChangeTrail, emptyTrail } from "../../store/ChangeTrail.ts"
+import { Forbidden, TooManyAttempts, Unauthorized, Unavailable } from "../Problems.ts"
+import { retryLater } from "./RetryAfter.ts"
+import { Refusals } from "./Refusals.ts"
+
+const noToken = "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console"
+
+/** The answer to requests whose Bearer token was refused, or may not do this, by Node's request: the middleware tries every scheme in turn. */
+const rejections = new WeakMap<object, Unauthorized | TooManyAttempts | Forbidden>()
+
+/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+export const sameText = (one: string, other: string): boolean => {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/**
+ * Lets a management request pass that carries the admin token as a Bearer token, or the cookie of a console session whose
+ * role allows it (see `policy`); the latter needs `X-CSRF-Token` for what changes something. What has changed goes to
+ * the audit log.
+ */
+export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
+  "parlance/http/AdminRequired",
+  {
+    // Unavailable is not answered here: it is what every request can get while the store is away or too much is asked.
+    error: [Unauthorized, Forbidden, TooManyAttempts, Unavailable],
+    security: {
+      AdminToken: HttpApiSecurity.bearer,
+      ConsoleSession: HttpApiSecurity.apiKey({ in: "cookie", key: "parlance_session" }),
+    },
+  },
+) {
+  static readonly layer = Layer.effect(
+    AdminRequired,
+    Effect.gen(function* () {
+      const admin = yield* AdminAuth
+      const audit = yield* Audit
+      const refusals = yield* Refusals
+      const sessions = yield* Sessions
+      const cookie = yield* SessionCookie
+
+      /** Counts a Bearer token that was not accepted. */
+      const rejected = (
+        request: HttpServerRequest.HttpServerRequest,
+        error: AdminTokenRejected,
+      ): Unauthorized | TooManyAttempts => {
+        const { message, retryAfterSeconds } = error
+        if (retryAfterSeconds === undefined) {
+          refusals.count(request, "bad_admin_token")
+          return new Unauthorized({ detail: message })
+        }
+        refusals.count(request, "admin_token_limit")
+        return retryLater(request, retryAfterSeconds, new TooManyAttempts({ detail: message }))
+      }
+
+      /** Runs the handler as `actor`, and records what it changed. */
+      const as = <E, R>(
+        next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        actor: Actor,
+        endpoint: string,
+        method: string,
+      ) =>
+        Effect.flatMap(HttpRouter.params, (params) => {
+          const asked: { body: unknown } = { body: undefined }
+          const trail = emptyTrail()
+          const handled = next.pipe(
+            Effect.provideService(CurrentActor, actor),
+            Effect.provideService(AuditNote, asked),
+            Effect.provideService(ChangeTrail, trail),
+          )
+          if (method === "GET") return handled
+          return Effect.tap(handled, ({ status }) =>
+            status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body, trail }))
+        })
+
+      return AdminRequired.of({
+        // Fails in a way that the other scheme answers, which is tried next.
+        AdminToken: (next, { credential, endpoint }) =>
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            if (Redacted.value(credential) === "") return yield* new Unauthorized({ detail: noToken })
+            yield* Effect.mapError(admin.check(credential, refusals.networkOf(request)), (error) => {
+              const problem = rejected(request, error)
+              rejections.set(request.source, problem)
+              return problem
+            })
+            const elsewhere = sandboxRefusal(endpoint.identifier, yield* HttpRouter.params)
+            if (elsewhere !== undefined) {
+              const problem = new Forbidden({ detail: elsewhere })
+              rejections.set(request.source, problem)
+              return yield* problem
+            }
+            return yield* as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
+          }),
+        ConsoleSession: (next, { endpoint }) =>
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            const problem = rejections.get(request.source)
+            if (problem !== undefined) return yield* Effect.fail(problem)
+            const token = cookie.read(request)
+            if (request.headers["authorization"] !== undefined || token === undefined) {
+              return yield* new Unauthorized({ detail: noToken })
+            }
+            const session = yield* sessions.resolve(token)
+            if (session === undefined) {
+              return yield* new Unauthorized({ detail: "The session has ended: sign in to the console again" })
+            }
+            const isWrite = endpoint.method !== "GET"
+            if (
+              isWrite && !(cookie.isSameOrigin(request) &&
+                sameText(request.headers["x-csrf-token"] ?? "", session.csrfToken))
+            ) {
+              refusals.count(request, "csrf", { subject: session.account.email })
+              return yield* new Forbidden({
+                detail:
+                  "A request with a session's cookie that changes something must come from this origin and carry " +
+                  "`X-CSRF-Token` with the value that GET /console/api/session answers",
+              })
+            }
+            const actor: Actor = { kind: "session", session }
+            const refused = refusal(actor, endpoint.identifier, yield* HttpRouter.params)
+            if (refused !== undefined) return yield* new Forbidden({ detail: refused })
+            return yield* as(next, actor, endpoint.identifier, endpoint.method)
+          }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,173 @@
+import { Context, Effect, Layer, Metric } from "effect"
+import { Settings } from "../../Settings.ts"
+import { countRefused } from "../server/RequestMetrics.ts"
+
+/** What a request is for, which decides when it is refused. `health` never is. */
+export type Kind = "api" | "webhook" | "tracking" | "management" | "health"
+
+/** Links in messages, which anybody can open. */
+const tracked = /^\/[cou]\//
+
+const health = new Set(["/healthz", "/readyz", "/metrics"])
+
+/** The kind of a request by its path, or by its whole address, which HTTP lets a client send as well. */
+export const kindOf = (url: string): Kind => {
+  if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
+  if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
+  if (tracked.test(url)) return "tracking"
+  const end = url.indexOf("?")
+  return health.has(end === -1 ? url : url.slice(0, end)) ? "health" : "management"
+}
+
+/**
+ * How many of a kind may be in work, in parts of the limit. Each has its own, so that none can take the service away from the
+ * others, whoever asks: platforms punish errors, and whoever looks into an overload needs the console.
+ */
+const parts: Readonly<Record<Kind, number>> = {
+  api: 1,
+  webhook: 0.5,
+  tracking: 0.5,
+  management: 0.5,
+  health: Infinity,
+}
+
+/** The event loop is overloaded when whatever is due runs this late, all the time. Unit: milliseconds. */
+export const lateMillis = 50
+
+/** How often it is looked at. Unit: milliseconds. */
+export const lookMillis = 25
+
+/** Looks in a row that must find it late: one alone may be a collection of garbage, or a large import. */
+const looks = 2
+
+/** How long answers may take when the event loop is what holds them up. Unit: milliseconds. */
+const answerMillis = 100
+
+/**
+ * Requests that are let in however late the event loop is. With fewer, each of its turns would serve a handful and spend the
+ * rest on refusals, which are as many however low the limit is.
+ */
+const leastLimit = 256
+
+const waited = new WeakMap<object, number>()
+
+/** Notes how long a request of the server waited to be let in. Unit: milliseconds. */
+export const tellWaited = (request: object, millis: number): void => void waited.set(request, millis)
+
+/** How long a request of the server waited to be let in. Unit: milliseconds. */
+export const waitedMillis = (request: object): number => waited.get(request) ?? 0
+
+/**
+ * Says whether a request may still be taken in. There is a limit of what is in work at once: where the store is the slower
+ * part, the time to an answer is the limit divided by the rate. Where this process is, everything waits for the event loop:
+ * when that runs late, the limit becomes what is answered within 100 ms at the present rate (Little's law), or within seven
+ * tenths of a turn of the loop where that takes longer, and rises again by a fifth a look. A slow store alone never lowers it, which would only make groups of writes smaller.
+ */
+export class Gate {
+  inFlight = 0
+  readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
+  limit: number
+  /** Requests that wait to be let in. */
+  waiting = 0
+  /** Connections that are not read for a while. */
+  resting = 0
+  /** The process has been told to end: what was asked for is to be read and answered now. */
+  isEnding = false
+  /** The least lateness of the last looks. Unit: milliseconds. */
+  late = 0
+  /** Requests answered per millisecond of late, while it is looked at. */
+  rate = 0
+  readonly shed: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
+  #left = 0
+  #looked: Array<{ readonly late: number; readonly passed: number; readonly left: number }> = []
+
+  constructor(readonly maxInFlight: number) {
+    this.limit = maxInFlight
+  }
+
+  isFull(kind: Kind): boolean {
+    return this.#byKind[kind] >= this.limit * parts[kind]
+  }
+
+  /** Counts a request that was not let in. */
+  refused(kind: Kind): void {
+    this.shed[kind]++
+  }
+
+  /** Takes a request in, until `leave`. */
+  enter(kind: Kind): void {
+    this.inFlight++
+    this.#byKind[kind]++
+  }
+
+  leave(kind: Kind): void {
+    this.inFlight--
+    this.#byKind[kind]--
+    this.#left++
+  }
+
+  /** Takes note of how late the event loop runs, `passed` after the last look. Unit: milliseconds. */
+  look(late: number, passed: number): void {
+    this.#looked.push({ late, passed, left: this.#left })
+    // Over some ten looks: answers come in groups.
+    this.rate += (this.#left / passed - this.rate) * 0.1
+    this.#left = 0
+    if (this.#looked.length > looks) this.#looked.shift()
+    this.late = this.#looked.length < looks ? 0 : Math.min(...this.#looked.map(({ late }) => late))
+    if (this.late > lateMillis) {
+      const left = this.#looked.reduce((sum, look) => sum + look.left, 0)
+      const millis = this.#looked.reduce((sum, look) => sum + look.passed, 0)
+      // A turn of the loop cannot be shortened at once below what it takes now without serving less.
+      const within = Math.max(answerMillis, 0.7 * millis / looks)
+      this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * within / millis)))
+    } else if (late < lateMillis && this.limit < this.maxInFlight) {
+      this.limit = Math.min(this.maxInFlight, Math.ceil(this.limit * 1.2))
+    }
+  }
+}
+
+/** Requests refused because there was too much to do, by kind. */
+const shedRequests = Metric.counter("parlance_shed_requests_total", { incremental: true })
+const shedKinds = ["api", "webhook", "tracking", "management"] as const
+const shedBy = Object.fromEntries(
+  shedKinds.map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
+)
+/** Requests in work, and how many may be. */
+const inFlight = Metric.gauge("parlance_in_flight_requests")
+const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
+/** Requests that wait to be let in, and connections that are not read meanwhile. */
+const waiting = Metric.gauge("parlance_waiting_requests")
+const resting = Metric.gauge("parlance_resting_connections")
+/** How late the event loop runs at least; 0 while little is in work, when nobody looks. Unit: seconds. */
+const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
+
+/** The gate of this process. */
+export class LoadGate extends Context.Service<LoadGate, {
+  readonly gate: Gate
+  /** Brings its metrics up to date. */
+  readonly report: Effect.Effect<void>
+}>()("parlance/http/LoadGate") {
+  static readonly layer = Layer.effect(
+    LoadGate,
+    Effect.gen(function* () {
+      const gate = new Gate((yield* Settings).maxInFlight)
+      const reported: Record<string, number> = { api: 0, webhook: 0, tracking: 0, management: 0 }
+      const report = Effect.gen(function* () {
+        yield* Metric.update(inFlight, gate.inFlight)
+        yield* Metric.update(inFlightLimit, gate.limit)
+        yield* Metric.update(waiting, gate.waiting)
+        yield* Metric.update(resting, gate.resting)
+        yield* Metric.update(eventLoopDelay, gate.late / 1000)
+        for (const kind of shedKinds) {
+          const more = gate.shed[kind] - reported[kind]!
+          reported[kind] = gate.shed[kind]
+          yield* Metric.update(shedBy[kind]!, more)
+          if (more > 0) countRefused(more)
+        }
+      })
+      // For whoever reads metrics without asking for them here.
+      yield* report.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
+      return LoadGate.of({ gate, report })
+    }),
+  )
+}

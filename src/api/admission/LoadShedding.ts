@@ -1,0 +1,342 @@
+import { Buffer } from "node:buffer"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { performance } from "node:perf_hooks"
+import { begin, end, type Work } from "../../telemetry/LoopWork.ts"
+import { workNameOf } from "../ApiPaths.ts"
+import type { DirectRoutes } from "../server/DirectRoutes.ts"
+import { requestIdOf } from "../server/Envelope.ts"
+import { type Gate, type Kind, kindOf, lookMillis, tellWaited } from "./LoadGate.ts"
+import { Line } from "../server/Line.ts"
+import { Unavailable } from "../Problems.ts"
+import { retryAfter } from "./RetryAfter.ts"
+
+const { detail, status, title, type } = new Unavailable({
+  detail: "The service has more to do than it can and took nothing of this request",
+})
+const body = JSON.stringify({ detail, type, status, title })
+
+const headers = {
+  "Content-Type": "application/problem+json",
+  "Content-Length": String(Buffer.byteLength(body)),
+  "Cache-Control": "no-store",
+}
+
+/** A request as the server tells of it: `checkContinue` for one whose body is sent only once it was asked for. */
+interface Asked {
+  readonly event: "request" | "checkContinue"
+  readonly kind: Kind
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** A request in work, as the watch of the event loop knows it. */
+interface InWork extends Asked {
+  work?: Work
+}
+
+const refuse = ({ event, request, response }: Asked): void => {
+  // Whether the body follows nonetheless is up to the client: where the next request begins cannot be known.
+  if (event === "checkContinue") response.shouldKeepAlive = false
+  const requestId = requestIdOf(request.headers["x-request-id"] as string | undefined)
+  response.writeHead(503, { ...headers, "Retry-After": retryAfter(), "X-Request-Id": requestId })
+  response.end(body)
+}
+
+/** In work at once from which on the event loop is looked at: below, it costs nothing. */
+const watchedFrom = 16
+
+/** Requests that may be under way on one connection; whoever sends more without waiting for answers is cut off. */
+const maxPipelined = 64
+
+/**
+ * Bytes answered to requests that a client sent without waiting, after which the connection ends with the next answer. Such
+ * a client may not read at all, and the system would buffer megabytes for it.
+ */
+const pipelinedBytes = 1024 * 1024
+
+/** How often it is looked for requests that do not arrive. Unit: milliseconds. */
+const sweepMillis = 100
+
+/**
+ * Anybody can send requests that are neither of the API nor webhooks, over many connections at once. They may use half of the
+ * main thread: this much at once, and then as much as the time that passes allows. A single long one holds the next up for
+ * four times as long at most. Unit: milliseconds.
+ */
+const managementMillis = 12
+const managementShare = 0.5
+
+/** How long a request waits to be let in before it is refused. Unit: milliseconds. */
+const waitMillis = 500
+
+/** How long a connection is left unread at most. Unit: milliseconds. */
+const restMillis = 1000
+
+/** What all requests that wait may hold of memory. */
+const waitingBytes = 64 * 1024 * 1024
+
+/** What a request holds of memory while it waits, without its body, and how much of a body is read unasked (measured). */
+const requestBytes = 8 * 1024
+const bodyBytes = 128 * 1024
+
+const kinds = ["management", "webhook", "tracking", "api"] as const
+
+export interface Options {
+  /** How long a request waits and a connection is left unread at most, instead of the usual times. */
+  readonly waitMillis?: number
+  readonly restMillis?: number
+  /** Answers what it can of links in messages; what it does not goes to the listeners of the server. */
+  readonly respond?: DirectRoutes["Service"]["respond"]
+}
+
+interface Waiting extends Asked {
+  readonly since: number
+  readonly bytes: number
+}
+
+const heldBy = (request: IncomingMessage): number => {
+  const length = Number(request.headers["content-length"] ?? bodyBytes)
+  return requestBytes + (length < bodyBytes ? length : bodyBytes)
+}
+
+/**
+ * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. What refusing
+ * costs decides how much is left for those who are served: so, while many wait, connections that were just answered are not
+ * read. What they ask for next waits in the system's own buffers, which costs nothing here.
+ *
+ * `busy` returns the sockets with a request in work or waiting; a connection that rests has none.
+ */
+export const install = (
+  server: Server,
+  gate: Gate,
+  options: Options = {},
+): { readonly busy: () => ReadonlySet<Socket> } => {
+  const longest = { waitMillis, restMillis, ...options }
+  // Those that count as in work.
+  const inWork = new Set<InWork>()
+  const waiting = {
+    management: new Line<Waiting>(),
+    webhook: new Line<Waiting>(),
+    tracking: new Line<Waiting>(),
+    api: new Line<Waiting>(),
+  }
+  let held = 0
+  const resting = new Line<Socket>()
+  // The requests a connection has sent besides the one it is answering, and what had been written to it when this began.
+  const pipelined = new WeakMap<Socket, { readonly requests: Set<IncomingMessage>; bytesWritten: number }>()
+  let sweptAt = -Infinity
+  // What management requests used of the main thread beyond their share, and when that was.
+  let spentMillis = 0
+  let spentAt = 0
+  let watching = false
+
+  const done = (asked: InWork) => {
+    if (!inWork.delete(asked)) return
+    gate.leave(asked.kind)
+    end(asked.work!)
+  }
+
+  /**
+   * Lets those go uncounted whose bodies are still on their way: a slow client makes no work, and must not keep others out.
+   * Seldom, since it looks at all of them.
+   */
+  const sweep = (now: number) => {
+    if (now - sweptAt < sweepMillis) return
+    sweptAt = now
+    for (const asked of inWork) if (!asked.request.complete) done(asked)
+  }
+
+  const emit = server.emit as (this: Server, ...args: ReadonlyArray<unknown>) => boolean
+
+  /** How many are to wait: so many that there is always something to do, and no more than are let in by half of their time. */
+  const enough = () => Math.max(watchedFrom, Math.min(2 * gate.limit, gate.rate * waitMillis / 2))
+
+  const rest = ({ kind, request: { socket } }: Asked) => {
+    // Platforms and people make little load, and need not make up for others.
+    if (kind !== "api" || socket.destroyed || gate.isEnding) return
+    socket.pause()
+    resting.enter(socket, performance.now())
+    gate.resting = resting.size
+    // Whoever looks at the load wakes it, also where nothing else is left to look at.
+    watch()
+  }
+
+  /** Whether a request of this kind has to wait. */
+  const isHeld = (kind: Kind): boolean => {
+    if (gate.isFull(kind)) return true
+    if (kind !== "management") return false
+    const now = performance.now()
+    spentMillis = Math.max(0, spentMillis - (now - spentAt) * managementShare)
+    spentAt = now
+    return spentMillis >= managementMillis
+  }
+
+  const serve = ({ event, kind, request, response }: Asked): void => {
+    if (kind === "tracking" && event === "request" && options.respond?.(request, response) === true) return
+    if (kind !== "management") return void emit.call(server, event, request, response)
+    const begun = performance.now()
+    emit.call(server, event, request, response)
+    spentAt = performance.now()
+    spentMillis = Math.min(4 * managementMillis, spentMillis + spentAt - begun)
+  }
+
+  const work = (asked: InWork): void => {
+    const { kind, request, response } = asked
+    gate.enter(kind)
+    inWork.add(asked)
+    asked.work = begin(() => workNameOf(request))
+    // The answer is made: whether it is taken is up to the client. The next is not let in from here, within the making of this one.
+    response.on("prefinish", () => done(asked))
+    response.on("close", () => {
+      done(asked)
+      letIn()
+      if (waiting.api.size >= enough() / 2) rest(asked)
+    })
+    // So that no client sends its next request just as the connection closes.
+    if (gate.isEnding) response.shouldKeepAlive = false
+    watch()
+    serve(asked)
+  }
+
+  const turnAway = (asked: Asked) => {
+    gate.refused(asked.kind)
+    // However many wait now: it was told to come back later.
+    asked.response.on("close", () => rest(asked))
+    refuse(asked)
+  }
+
+  const left = ({ bytes }: Waiting) => {
+    gate.waiting--
+    held -= bytes
+  }
+
+  const wait = (kind: keyof typeof waiting, asked: Asked, since: number) => {
+    const bytes = heldBy(asked.request)
+    if (held + bytes > waitingBytes) return turnAway(asked)
+    const waits: Waiting = { ...asked, since, bytes }
+    gate.waiting++
+    held += bytes
+    watch()
+    const leave = waiting[kind].enter(waits, since)
+    asked.response.on("close", () => {
+      // Whoever asked is gone.
+      if (leave()) left(waits)
+    })
+  }
+
+  const letIn = () => {
+    if (gate.waiting === 0) return
+    for (const kind of kinds) {
+      while (!isHeld(kind)) {
+        const next = waiting[kind].next()
+        if (next === undefined) break
+        left(next)
+        tellWaited(next.request, performance.now() - next.since)
+        work(next)
+      }
+    }
+  }
+
+  /** Refuses who waited too long. */
+  const turnAwayLate = (now: number) => {
+    for (const kind of kinds) {
+      for (;;) {
+        const late = waiting[kind].next(now - longest.waitMillis)
+        if (late === undefined) break
+        left(late)
+        turnAway(late)
+      }
+    }
+  }
+
+  /** Reads so many connections again that there is enough to do until the next look, and those that rested long. */
+  const wake = (now: number) => {
+    for (let room = gate.isEnding ? Infinity : enough() - waiting.api.size;; room--) {
+      const socket = resting.next(room > 0 ? now : now - longest.restMillis)
+      if (socket === undefined) break
+      socket.resume()
+    }
+    gate.resting = resting.size
+  }
+
+  const watch = () => {
+    if (
+      watching || (gate.inFlight < watchedFrom && gate.limit === gate.maxInFlight && gate.waiting + gate.resting === 0)
+    ) return
+    watching = true
+    const begun = performance.now()
+    const timer: unknown = setTimeout(() => {
+      const now = performance.now()
+      gate.look(Math.max(0, now - begun - lookMillis), now - begun)
+      if (gate.waiting > 0) {
+        sweep(now)
+        turnAwayLate(now)
+        letIn()
+      }
+      wake(now)
+      watching = false
+      watch()
+    }, lookMillis)
+    // Nothing is to be kept alive for it.
+    if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+  }
+
+  const take = (asked: Asked) => {
+    const { kind } = asked
+    if (kind === "health" || !isHeld(kind)) return work(asked)
+    const now = performance.now()
+    sweep(now)
+    if (isHeld(kind)) wait(kind, asked, now)
+    else work(asked)
+  }
+
+  /**
+   * Takes a request in its turn, where it was sent before those before it on its connection were answered. When the
+   * connection ends first, nothing is heard of it any more.
+   */
+  const defer = (asked: Asked) => {
+    const { request, response } = asked
+    const { socket } = request
+    let sent = pipelined.get(socket)
+    if (sent === undefined) {
+      const requests = new Set<IncomingMessage>()
+      pipelined.set(socket, sent = { requests, bytesWritten: 0 })
+      // The server would end each with an error of its own, whose stack takes 0.14 ms: 300 ms for one packet of requests.
+      socket.prependOnceListener("close", () => requests.forEach((request) => request.destroy()))
+    }
+    if (sent.requests.size === maxPipelined) {
+      request.destroy()
+      return void socket.destroy()
+    }
+    if (sent.requests.size === 0) sent.bytesWritten = socket.bytesWritten
+    sent.requests.add(request)
+    response.once("socket", () => {
+      sent.requests.delete(request)
+      if (socket.bytesWritten - sent.bytesWritten > pipelinedBytes) response.shouldKeepAlive = false
+      // In a turn of its own: all that a connection sent ahead would otherwise be answered before anybody else is read. A
+      // timer, since Deno runs many immediates before it looks at sockets again.
+      setTimeout(() => {
+        if (!socket.destroyed) take(asked)
+      }, 0)
+    })
+  }
+
+  // A listener of its own could not keep the request from the others.
+  server.emit = function (this: Server, event: string, ...args: Array<unknown>): boolean {
+    if (event !== "request" && event !== "checkContinue") return emit.call(this, event, ...args)
+    const [request, response] = args as [IncomingMessage, ServerResponse]
+    const asked: Asked = { event, kind: kindOf(request.url ?? ""), request, response }
+    if (response.socket === null) defer(asked)
+    else take(asked)
+    return true
+  } as Server["emit"]
+
+  return {
+    busy: () => {
+      const sockets = new Set<Socket>()
+      for (const { request } of inWork) sockets.add(request.socket)
+      for (const kind of kinds) for (const { request } of waiting[kind]) sockets.add(request.socket)
+      return sockets
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { RateWindow } from "../../auth/RateWindow.ts"
+import type { Grant } from "../../auth/KeyAuth.ts"
+import { RateLimited } from "../Problems.ts"
+import { Refusals } from "./Refusals.ts"
+
+/** What a request meant to the limit of its key. */
+interface Use {
+  readonly window: RateWindow
+  /** Requests it was refused for; 0 when it was let through. */
+  readonly refused: number
+}
+
+// By Node's request, which stays the same whatever a middleware makes of it.
+const uses = new WeakMap<object, Use>()
+
+/** Counts so many requests against the limit of a key, if it has one; fails with 429 beyond it. Costs nothing without a limit. */
+export const charge = (
+  request: HttpServerRequest.HttpServerRequest,
+  { keyId, org, window }: Grant,
+  requests: number,
+): Effect.Effect<void, RateLimited, Refusals> => {
+  if (window === undefined) return Effect.void
+  const { source } = request
+  const isTaken = window.take(requests)
+  if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
+  if (isTaken) return Effect.void
+  const rate = `${window.limit} a ${window.windowMillis === 1000 ? "second" : "minute"}`
+  const detail = requests > window.limit
+    ? `The request counts as ${requests} more and the limit of the key is ${rate}: send fewer items at once`
+    : `The key has reached its limit of ${rate}`
+  return Effect.flatMap(Refusals, (refusals) => {
+    refusals.count(request, "rate_limit", { org, subject: keyId })
+    return new RateLimited({ detail })
+  })
+}
+
+/**
+ * The headers of a request whose key has a limit, after draft-ietf-httpapi-ratelimit-headers-10, and `Retry-After` where it
+ * was refused for it; undefined for any other.
+ */
+export const headersOf = (
+  { source }: HttpServerRequest.HttpServerRequest,
+): Readonly<Record<string, string>> | undefined => {
+  const use = uses.get(source)
+  if (use === undefined) return undefined
+  const { limit, remaining, resetSeconds, windowSeconds } = use.window.standing()
+  return {
+    "ratelimit-policy": `"default";q=${limit};w=${windowSeconds}`,
+    "ratelimit": `"default";r=${use.refused === 0 ? remaining : 0};t=${resetSeconds}`,
+    ...(use.refused === 0 ? {} : { "retry-after": String(use.window.retryAfterSeconds(use.refused)) }),
+  }
+}

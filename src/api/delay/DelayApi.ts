@@ -1,0 +1,124 @@
+import { Result, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
+import * as Problems from "../Problems.ts"
+import { described } from "../../domain/described.ts"
+
+/** A question about a send time, decoded. */
+export interface DelayAsk {
+  readonly copyId: CopyId
+  readonly templateId: TemplateId | undefined
+  readonly userId: UserId | undefined
+  readonly email: string | undefined
+  readonly trace: boolean
+}
+
+const Query = Schema.Struct({
+  delay_id: CopyId,
+  template_id: Schema.optionalKey(TemplateId),
+  user_id: Schema.optionalKey(UserId),
+  email: Schema.optionalKey(UserId),
+  trace: Schema.optionalKey(Schema.Literals(["true", "false"])),
+})
+const decode = decoder(Query)
+const names = Object.keys(Query.fields)
+
+/** Decodes the query of Delay, or lists every fault by the name of the parameter. Other parameters are ignored. */
+export const delayQuery = (query: URLSearchParams): Result.Result<DelayAsk, ReadonlyArray<Fault>> => {
+  const input: Record<string, string> = {}
+  const faults: Array<Fault> = []
+  for (const name of names) {
+    const values = query.getAll(name)
+    if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
+    if (values[0] !== undefined) input[name] = values[0]
+  }
+  const decoded = decode(input)
+  if (Result.isSuccess(decoded) && faults.length === 0) {
+    const { delay_id, email, template_id, trace, user_id } = decoded.success
+    return Result.succeed({
+      copyId: delay_id,
+      templateId: template_id,
+      userId: user_id,
+      email,
+      trace: trace === "true",
+    })
+  }
+  const known = new Set(faults.map(({ pointer }) => pointer))
+  const others = Result.isFailure(decoded) ? decoded.failure : []
+  for (const { detail, pointer } of others) {
+    if (!known.has(pointer.slice(1))) faults.push({ pointer: pointer.slice(1), detail })
+  }
+  return Result.fail(faults)
+}
+
+/** How an answer of Delay came about. */
+export const DelayTrace = Schema.Struct({
+  basis: described(
+    Schema.Literals(["user", "variant", "template", "organization", "default"]),
+    "The narrowest level that knew anything; `default`: nothing is known, the message is sent as soon as allowed",
+  ),
+  explored: described(Schema.Boolean, "Drawn evenly from all allowed times, which 2 % of the answers are"),
+  after_horizon: described(
+    Schema.Boolean,
+    "No time within the horizon was allowed: the answer is in the first allowed hour after it",
+  ),
+  time_zone: Schema.String,
+  time_zone_of: described(Schema.Literals(["user", "organization"]), "Whose zone that is"),
+  tau_hours: described(Schema.NullOr(Schema.Finite), "Hours in which a message loses its freshness; null by default"),
+  levels: described(
+    Schema.Array(Schema.Struct({
+      level: Schema.String,
+      touches: Schema.Finite,
+      engagements: Schema.Finite,
+      weight: Schema.Finite,
+    })),
+    "From the narrowest to the widest; `weight` is the share that is the level's own, the rest is the next one's",
+  ),
+  curve: described(
+    Schema.Array(Schema.Struct({ from: Schema.String, local_hour: Schema.Finite, value: Schema.Finite })),
+    "The engagements expected of a message sent in each allowed hour of the horizon",
+  ),
+})
+
+/** When to send. */
+export class DelayGroup extends HttpApiGroup.make("delay")
+  .add(
+    HttpApiEndpoint.get("delay", "/api/delay/:org", {
+      params: { org: Schema.String },
+      query: {
+        delay_id: described(Schema.String, "The variant, `copy.id` of a Generate answer"),
+        template_id: Schema.optionalKey(
+          described(Schema.String, "Its template, where several have a variant of that id"),
+        ),
+        user_id: Schema.optionalKey(Schema.String),
+        email: Schema.optionalKey(described(Schema.String, "In place of `user_id`, which wins where both are given")),
+        trace: Schema.optionalKey(described(Schema.String, "true: with how the answer came about")),
+      },
+      success: Schema.Struct({
+        service_words: described(
+          Schema.Struct({
+            delay_id: Schema.String,
+            delay_time: described(
+              Schema.String,
+              "ISO 8601 in UTC, never in the past, within the organization's `delay_horizon_hours`, outside its " +
+                "`quiet_hours` and on its `allowed_days`; where they leave no time within the horizon, the first after it",
+            ),
+            trace: Schema.optionalKey(DelayTrace),
+          }),
+          "Named as the setting SERVICE_WORDS says",
+        ),
+      }),
+      error: [
+        Problems.InvalidRequest,
+        Problems.Unauthorized,
+        Problems.RateLimited,
+        Problems.Forbidden,
+        Problems.Unavailable,
+        Problems.VariantNotFound,
+      ],
+    }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } }))
+      .annotate(OpenApi.Summary, "When to send a variant to somebody"),
+  )
+  .annotate(OpenApi.Description, "Send times") {}

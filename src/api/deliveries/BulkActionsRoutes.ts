@@ -1,0 +1,120 @@
+import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { CurrentActor, nameOf } from "../../accounts/Actor.ts"
+import { note, noteNothing } from "../../accounts/Audit.ts"
+import { type BulkAction, BulkActions } from "../../delivery/BulkActions.ts"
+import type { BulkKind, BulkPreview } from "../../delivery/BulkPreview.ts"
+import { filterOf, membersOf, strictDecoder } from "../../delivery/DeliveryFilter.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { ServedApi } from "../Api.ts"
+import { type BulkAction as BulkActionWire, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
+import { isKey } from "./DeliverRoutes.ts"
+import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+
+type Body = typeof BulkRetryBody.Type | typeof BulkCancelBody.Type
+
+const decoders: {
+  readonly [kind in BulkKind]: (input: unknown) => Result.Result<Body, ReadonlyArray<Fault>>
+} = { retry: strictDecoder(BulkRetryBody), cancel: strictDecoder(BulkCancelBody) }
+
+/** An action as the API shows it. */
+export const bulkActionToWire = (action: BulkAction): BulkActionWire => ({
+  id: action.id,
+  kind: action.kind,
+  filter: membersOf(action.filter),
+  state: action.state,
+  matched: action.matched,
+  changed: action.changed,
+  requested_by: action.requestedBy,
+  requested_at: action.requestedAt.toISOString(),
+  finished_at: action.finishedAt?.toISOString() ?? null,
+  reason: action.reason,
+})
+
+const previewToWire = ({ composition, erased, expired, filter, matched }: BulkPreview): BulkResult => ({
+  matched,
+  changed: 0,
+  until: filter.until.toISOString(),
+  preview: { erased, expired, ...composition },
+  action: null,
+})
+
+/** An action as the audit log keeps it: its id, its filter, and the deliveries that matched. */
+export const bulkDetails = ({ filter, id, matched }: BulkAction) => ({ ...membersOf(filter), matched, bulk_action: id })
+
+/**
+ * Answers a request for a bulk action, or for its preview, and notes an action for the audit log. `started` is the action
+ * unless an earlier request with the same idempotency key has started it.
+ */
+export const answerBulk = Effect.fnUntraced(function* (
+  bulk: BulkActions["Service"],
+  org: OrgSlug,
+  kind: BulkKind,
+  requestedBy: string,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  // A parameter that was passed over could be meant as a filter, or ask for the preview.
+  const parameters = [...query(request).keys()]
+  if (parameters.length > 0) {
+    return yield* invalid(parameters.map((pointer) => ({
+      pointer,
+      detail: "must not stand in the query: filters and dry_run are members of the body",
+    })))
+  }
+  const { dry_run = false, state: _, ...members } = yield* body(request, decoders[kind])
+  const key = request.headers["idempotency-key"]
+  if (key !== undefined && !isKey(key)) {
+    return yield* invalid([{ pointer: "Idempotency-Key", detail: "must have 1 to 255 printable ASCII characters" }])
+  }
+  const filter = filterOf(members)
+  if (dry_run) {
+    yield* noteNothing
+    return { answer: previewToWire(yield* bulk.preview(org, kind, filter)), started: undefined }
+  }
+  const action = yield* bulk.start(org, { kind, filter, requestedBy, idempotencyKey: key })
+  yield* action.isRepetition ? noteNothing : note(bulkDetails(action))
+  const wire = bulkActionToWire(action)
+  const { changed, filter: { until }, matched } = wire
+  return {
+    answer: { matched, changed, until: until!, preview: null, action: wire } satisfies BulkResult,
+    started: action.isRepetition ? undefined : action,
+  }
+})
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "bulkActions",
+  Effect.fnUntraced(function* (handlers) {
+    const bulk = yield* BulkActions
+    const organizations = yield* Organizations
+
+    const answer = (
+      kind: BulkKind,
+      params: { readonly org: string },
+      request: HttpServerRequest.HttpServerRequest,
+    ) =>
+      Effect.gen(function* () {
+        const org = yield* existing(organizations, params)
+        return (yield* answerBulk(bulk, org, kind, nameOf(yield* CurrentActor), request)).answer
+      }).pipe(toProblems)
+
+    return handlers
+      .handleRaw("retryDeliveries", ({ params, request }) => answer("retry", params, request))
+      .handleRaw("cancelDeliveries", ({ params, request }) => answer("cancel", params, request))
+      .handleRaw("listBulkActions", ({ params, request }) =>
+        Effect.gen(function* () {
+          const limit = limitOf(query(request), 500, 50)
+          if (Result.isFailure(limit)) return yield* invalid([limit.failure])
+          const org = yield* existing(organizations, params)
+          return { actions: (yield* bulk.list(org, limit.success)).map(bulkActionToWire) }
+        }).pipe(toProblems))
+      .handle("getBulkAction", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return bulkActionToWire(yield* bulk.get(org, lookedUp(params.action)))
+        }).pipe(toProblems))
+  }),
+)

@@ -1,0 +1,128 @@
+import { Result, Schema } from "effect"
+import type { Attributes } from "../../domain/Attributes.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
+import { Priority } from "../../delivery/Delivery.ts"
+import { validateAddress } from "../../domain/Email.ts"
+import { attrsOf, both, policyMembers } from "../generate/GenerateWire.ts"
+
+// The body of Deliver as it comes in. As in Generate, `null` stands for an absent member, and members that are not named
+// here are ignored.
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** Messages can be scheduled this far ahead. Unit: days. Outcomes are counted for 14 days after the decision. */
+export const scheduledDays = 7
+
+const Address = Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email)))
+
+export const DeliverBody = Schema.Struct({
+  template_id: TemplateId,
+  email: Address.annotate({ description: "The recipient: one address, without a name" }),
+  copy_id: optional(CopyId).annotate({ description: "Forces this variant" }),
+  fields: optional(Schema.Record(Schema.String, Schema.Unknown)).annotate({
+    description: "Values for the Liquid placeholders of the variant, by name",
+  }),
+  attrs: optional(Schema.Record(Schema.String, Schema.Unknown)).annotate({
+    description:
+      "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
+      "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
+  }),
+  ...policyMembers,
+  send_at: optional(Schema.String).annotate({
+    description: `Not before then: ISO 8601 with an offset, at most ${scheduledDays} days ahead. Default now`,
+  }),
+  optimize_send_time: optional(Schema.Boolean).annotate({
+    description: "true: at the hour Delay advises for this recipient, from `send_at` on. Default false",
+  }),
+  expires_at: optional(Schema.String).annotate({
+    description:
+      "Not after then: ISO 8601 with an offset, later than `send_at`. A message that could not be sent by then fails, and is " +
+      "not tried again. Default: it does not expire",
+  }),
+  priority: optional(Priority).annotate({
+    description:
+      "`transactional`: before all `bulk` messages that wait. Default: `transactional` where the template has " +
+      "`ignore_unsubscribes`, else `bulk`",
+  }),
+})
+
+/** A request for one message, decoded, defaults filled in. */
+export interface Deliver {
+  readonly templateId: TemplateId
+  readonly email: UserId
+  readonly copyId: CopyId | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly attrs: Attributes
+  readonly window: { readonly lookbackDays: number; readonly offsetDays: number }
+  readonly useCache: boolean
+  readonly epsilon: number | undefined
+  /** Unix milliseconds. */
+  readonly sendAt: number | undefined
+  readonly optimizeSendTime: boolean
+  /** Unix milliseconds. */
+  readonly expiresAt: number | undefined
+  readonly priority: Priority | undefined
+}
+
+type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
+
+const decodeBody = decoder(DeliverBody)
+
+const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+
+/** The time in a member of the body, in Unix milliseconds; undefined where there is no text. */
+const timeOf = (input: unknown, member: "send_at" | "expires_at"): Decoded<number | undefined> => {
+  const text = input !== null && typeof input === "object" ? (input as Record<string, unknown>)[member] : undefined
+  if (typeof text !== "string") return Result.succeed(undefined)
+  const at = iso.test(text) ? Date.parse(text) : NaN
+  return Number.isNaN(at)
+    ? Result.fail([{
+      pointer: `/${member}`,
+      detail: "must be an ISO 8601 time with an offset, such as 2026-05-04T09:30:00Z",
+    }])
+    : Result.succeed(at)
+}
+
+interface Times {
+  readonly sendAt: number | undefined
+  readonly expiresAt: number | undefined
+}
+
+/** When the message may leave at the soonest, and when it expires. That `expires_at` has passed is no fault of the body. */
+const timesOf = (input: unknown, now: number): Decoded<Times> =>
+  Result.flatMap(
+    both(timeOf(input, "send_at"), timeOf(input, "expires_at"), (sendAt, expiresAt): Times => ({ sendAt, expiresAt })),
+    ({ expiresAt, sendAt }) => {
+      const faults: Array<Fault> = []
+      if (sendAt !== undefined && sendAt > now + scheduledDays * 86_400_000) {
+        faults.push({ pointer: "/send_at", detail: `must be at most ${scheduledDays} days ahead` })
+      }
+      if (sendAt !== undefined && expiresAt !== undefined && expiresAt <= sendAt) {
+        faults.push({ pointer: "/expires_at", detail: "must be later than send_at" })
+      }
+      return faults.length === 0 ? Result.succeed({ sendAt, expiresAt }) : Result.fail(faults)
+    },
+  )
+
+/** Decodes the body of Deliver, received at `now` (Unix milliseconds), or lists every fault. */
+export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
+  both(
+    both(decodeBody(input), attrsOf(input, "/attrs"), (body, attrs) => ({ body, attrs })),
+    timesOf(input, now),
+    ({ attrs, body }, { expiresAt, sendAt }): Deliver => ({
+      templateId: body.template_id,
+      email: body.email as UserId,
+      copyId: body.copy_id ?? undefined,
+      fields: body.fields ?? {},
+      attrs,
+      window: { lookbackDays: body.lookback_days ?? 14, offsetDays: body.offset_days ?? 3 },
+      useCache: body.use_cache ?? true,
+      epsilon: body.epsilon ?? undefined,
+      sendAt,
+      optimizeSendTime: body.optimize_send_time ?? false,
+      expiresAt,
+      priority: body.priority ?? undefined,
+    }),
+  )

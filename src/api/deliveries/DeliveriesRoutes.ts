@@ -1,0 +1,68 @@
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Audit } from "../../accounts/Audit.ts"
+import { KeyAuth } from "../../auth/KeyAuth.ts"
+import { BulkActions } from "../../delivery/BulkActions.ts"
+import { Deliveries } from "../../delivery/Deliveries.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { answerBulk, bulkDetails } from "./BulkActionsRoutes.ts"
+import { deliveryToWire, detailToWire, listDeliveries } from "./DeliveryRoutes.ts"
+import { authorize } from "../admission/KeyRequired.ts"
+import { lookedUp, toProblems } from "../server/Requests.ts"
+
+const options = { headers: { "cache-control": "no-store" } }
+
+/** Deliveries for callers of Deliver, by an API key: plain routes, as all that take one. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const keys = yield* KeyAuth
+  const deliveries = yield* Deliveries
+  const bulk = yield* BulkActions
+  const audit = yield* Audit
+
+  /** Answers a request with a key of the organization in its path that has the scope `deliver`. */
+  const answer = <A, E>(
+    run: (
+      org: OrgSlug,
+      delivery: string,
+      request: HttpServerRequest.HttpServerRequest,
+      keyId: string,
+    ) => Effect.Effect<A, E>,
+  ) =>
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { delivery = "", org = "" } = yield* HttpRouter.params
+      const grant = yield* authorize(keys, request, org, "deliver")
+      const found = yield* run(grant.dataOrg, lookedUp(delivery), request, grant.keyId).pipe(toProblems)
+      return HttpServerResponse.jsonUnsafe(found, options)
+    })
+
+  yield* router.add(
+    "GET",
+    "/api/deliveries/:org",
+    answer((org, _, request) => listDeliveries(deliveries, org, request)),
+  )
+  yield* router.add(
+    "GET",
+    "/api/deliveries/:delivery/:org",
+    answer((org, delivery) => Effect.map(deliveries.get(org, delivery), detailToWire)),
+  )
+  yield* router.add(
+    "POST",
+    "/api/deliveries/:delivery/cancel/:org",
+    answer((org, delivery) => Effect.map(deliveries.cancel(org, delivery), deliveryToWire)),
+  )
+  yield* router.add(
+    "POST",
+    "/api/deliveries/cancel/:org",
+    answer((org, _, request, keyId) =>
+      answerBulk(bulk, org, "cancel", `API key ${keyId}`, request).pipe(
+        Effect.tap(({ started }) =>
+          started === undefined
+            ? Effect.void
+            : audit.recordOfKey(keyId, "deliveries cancelled", org, bulkDetails(started))
+        ),
+        Effect.map(({ answer }) => answer),
+      )
+    ),
+  )
+}))

@@ -1,0 +1,161 @@
+import { Effect, Result } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
+import { Decider } from "../../decide/Decider.ts"
+import type { Outcome } from "../../decide/Outcome.ts"
+import * as Errors from "../../domain/Errors.ts"
+import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
+import { step } from "../../telemetry/Tracing.ts"
+import { authorize } from "../admission/KeyRequired.ts"
+import { charge } from "../admission/RateLimits.ts"
+import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
+import { body, invalid, notRendered, query } from "../server/Requests.ts"
+
+const messages = {
+  "no-candidate": "No candidates found",
+  "template-not-found": "Template not found",
+  "template-archived": "Template archived",
+  "variant-not-found": "Variant not found",
+} as const
+
+/** An outcome as the interface describes it. */
+const toWire = (outcome: Outcome) => {
+  switch (outcome._tag) {
+    case "Chosen":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: { id: outcome.copyId, vars: outcome.vars },
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
+    case "HeldOut":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: "Held out: send no message",
+        held_out: true,
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
+    case "None":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: messages[outcome.reason],
+        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
+      }
+    case "NotRendered":
+      return {
+        tracking_id: outcome.trackingId,
+        copy: {},
+        message: `Not rendered: ${
+          outcome.error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
+        }`,
+      }
+  }
+}
+
+// What is answered is for one user, and a second call may answer differently.
+const fresh = { "cache-control": "no-store" }
+const memoryOnly = { ...fresh, "decision-durable": "false" }
+
+// Said outright, since AMPscript otherwise reads an answer as Windows-1252.
+const contentType = "application/json; charset=utf-8"
+
+/** Values that templates render: of any shape, and not decoded. */
+const opaque = ["fields"]
+
+const isDurable = (outcome: Outcome) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
+
+/** Generate by POST and GET, and Batch generate. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const keys = yield* KeyAuth
+  const decider = yield* Decider
+
+  const unavailable = () =>
+    new Unavailable({ detail: "The store does not take decisions and the buffer in front of it is full" })
+
+  const one = (org: string, ask: Ask) =>
+    Effect.matchEffect(step("decide")(decider.decide(org, ask)), {
+      onFailure: unavailable,
+      onSuccess: (
+        outcome,
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | TemplateArchived | Unprocessable> => {
+        if (outcome._tag === "NotRendered") return notRendered(outcome.error)
+        if (outcome._tag === "None" && outcome.reason === "template-not-found") {
+          return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
+        }
+        if (outcome._tag === "None" && outcome.reason === "template-archived") {
+          return new TemplateArchived({ detail: new Errors.TemplateArchived({ id: ask.templateId }).message })
+        }
+        return Effect.succeed(
+          HttpServerResponse.jsonUnsafe(toWire(outcome), {
+            contentType,
+            headers: isDurable(outcome) ? fresh : memoryOnly,
+          }),
+        )
+      },
+    })
+
+  const many = (org: string, ask: BatchAsk) =>
+    Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
+      onFailure: unavailable,
+      onSuccess: (outcomes) => {
+        const answer: Record<string, unknown> = Object.create(null)
+        for (const [templateId, outcome] of outcomes) answer[templateId] = toWire(outcome)
+        return Effect.succeed(
+          HttpServerResponse.jsonUnsafe(answer, {
+            contentType,
+            headers: outcomes.every(([, outcome]) => isDurable(outcome)) ? fresh : memoryOnly,
+          }),
+        )
+      },
+    })
+
+  /** A route for those with a key for `generate` in the organization of the path. */
+  const keyed = <E, R>(
+    answer: (
+      org: string,
+      request: HttpServerRequest.HttpServerRequest,
+      grant: Grant,
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  ) =>
+    Effect.flatMap(
+      HttpServerRequest.HttpServerRequest,
+      (request) =>
+        Effect.flatMap(HttpRouter.params, ({ org = "" }) =>
+          Effect.flatMap(
+            step("auth")(authorize(keys, request, org, "generate")),
+            (grant) => answer(grant.dataOrg, request, grant),
+          )),
+    )
+
+  yield* router.add(
+    "POST",
+    "/api/generate/:org",
+    keyed((org, request) => Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask))),
+  )
+  yield* router.add(
+    "GET",
+    "/api/generate/:org",
+    keyed((org, request) => {
+      const asked = generateQuery(query(request))
+      return Effect.flatMap(
+        Result.isSuccess(asked) ? Effect.succeed(asked.success) : Effect.fail(invalid(asked.failure)),
+        (ask) => one(org, ask),
+      )
+    }),
+  )
+  yield* router.add(
+    "POST",
+    "/api/batch-generate/:org",
+    keyed((org, request, grant) =>
+      Effect.flatMap(
+        body(request, batchBody, opaque),
+        (ask) =>
+          grant.window === undefined || ask.items.length < 2
+            ? many(org, ask)
+            // One was counted with the key: every item is a request.
+            : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, ask)),
+      )
+    ),
+  )
+}))

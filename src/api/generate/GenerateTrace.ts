@@ -1,0 +1,104 @@
+import { Schema } from "effect"
+import { described } from "../../domain/described.ts"
+
+const Candidate = Schema.Struct({
+  id: Schema.String,
+  eligible: Schema.Literal(true),
+  sends: described(Schema.Finite, "Messages that count in the window"),
+  effective_sends: described(Schema.Finite, "The same, older ones counting less where the window is adaptive"),
+  clicks: described(Schema.Finite, "Of these the successes; of a weighted objective their sum"),
+  rate: described(Schema.Finite, "The estimate for the segment: successes per message"),
+  interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "The credible interval of `rate`"),
+  p_best: described(Schema.Finite, "Probability of being the best"),
+  weight: described(Schema.Finite, "Probability of being chosen; of all candidates together 1"),
+})
+
+const Excluded = Schema.Struct({
+  id: Schema.String,
+  eligible: Schema.Literal(false),
+  reason: described(Schema.String, "The condition or the season that keeps it out"),
+})
+
+const Trace = Schema.Struct({
+  mode: described(
+    Schema.Literals(["bandit", "epsilon", "single", "forced", "control", "sticky", "retry", "none"]),
+    "`single`: nothing to choose from; `forced`: by `copy_id`; `control`: the user is held out; `sticky`: the user had " +
+      "it before; `retry`: chosen under this tracking id before; `none`: no candidate",
+  ),
+  policy_version: described(Schema.String, "The model that decided"),
+  cell: described(Schema.Record(Schema.String, Schema.String), "The segment: attributes that are learned from"),
+  window: described(
+    Schema.Struct({
+      mode: Schema.Literals(["adaptive", "window"]),
+      lookback_days: Schema.NullOr(Schema.Finite),
+      offset_days: Schema.NullOr(Schema.Finite),
+      from: Schema.NullOr(Schema.String),
+      to: Schema.NullOr(Schema.String),
+    }),
+    "Decisions that count, by when they were served",
+  ),
+  cache_used: described(Schema.Boolean, "False where `use_cache: false` had the model fitted anew"),
+  epsilon: described(Schema.NullOr(Schema.Finite), "Probability of a uniform choice; null where it played no part"),
+  kappa: described(Schema.NullOr(Schema.Finite), "Tempering of the estimates, 0 to 1; null where it played no part"),
+  floor: described(Schema.NullOr(Schema.Finite), "Share that is spread evenly; null where it played no part"),
+  half_life_days: described(
+    Schema.NullOr(Schema.Finite),
+    "In which an outcome loses half its weight; null for a window",
+  ),
+  base_rate: described(Schema.Finite, "Successes per message in the segment for an average variant on an average day"),
+  candidates: Schema.Array(Schema.Union([Candidate, Excluded])),
+  chosen: Schema.NullOr(Schema.String),
+  propensity: described(Schema.NullOr(Schema.Finite), "The probability `chosen` was drawn with; null where none was"),
+})
+
+const example: typeof Trace.Type = {
+  mode: "bandit",
+  policy_version: "welcome:42/14/3",
+  cell: { daypart: "evening", plan: "pro", weekend: "weekday" },
+  window: {
+    mode: "window",
+    lookback_days: 14,
+    offset_days: 3,
+    from: "2026-01-17T18:20:37.789Z",
+    to: "2026-01-31T18:20:37.789Z",
+  },
+  cache_used: true,
+  epsilon: null,
+  kappa: 0.4,
+  floor: 0.01,
+  half_life_days: null,
+  base_rate: 0.031,
+  candidates: [
+    {
+      id: "short",
+      eligible: true,
+      sends: 5120,
+      effective_sends: 5120,
+      clicks: 189,
+      rate: 0.036,
+      interval: [0.032, 0.041],
+      p_best: 0.93,
+      weight: 0.72,
+    },
+    {
+      id: "friendly",
+      eligible: true,
+      sends: 4980,
+      effective_sends: 4980,
+      clicks: 147,
+      rate: 0.031,
+      interval: [0.027, 0.035],
+      p_best: 0.07,
+      weight: 0.28,
+    },
+    { id: "winter", eligible: false, reason: "season: ended 2026-01-01" },
+  ],
+  chosen: "short",
+  propensity: 0.72,
+}
+
+/** How a decision came about. Never tells of another user. */
+export const GenerateTrace = Trace.annotate({
+  description: "With `trace: true`: how the decision came about",
+  examples: [example],
+})

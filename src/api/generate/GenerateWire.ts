@@ -1,0 +1,204 @@
+import { JsonPointer, Result, Schema } from "effect"
+import * as Attributes from "../../domain/Attributes.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import * as Json from "../../domain/Json.ts"
+import { CopyId, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { NameCost } from "../../domain/NameCost.ts"
+
+// Bodies and parameters of Generate and Batch generate, as they come in. `null` stands for an absent member, since
+// platforms write it for what they do not know; members that are not named here are ignored.
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** A JSON object of substitution values. */
+const Fields = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description: "Values for the Liquid placeholders of the variant, by name",
+})
+const Attrs = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description:
+    "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
+    "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
+})
+
+const shared = { user_id: optional(UserId), fields: optional(Fields), attrs: optional(Attrs) }
+
+export const GenerateBody = Schema.Struct({
+  template_id: TemplateId,
+  tracking_id: optional(TrackingId),
+  ...shared,
+})
+
+const days = (minimum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum: 365 }))
+
+/** Members that Batch generate and Deliver share: how the policy decides. */
+export const policyMembers = {
+  lookback_days: optional(days(1)).annotate({ description: "Days of data used, 1 to 365. Default 14" }),
+  offset_days: optional(days(0)).annotate({ description: "Days the window ends before now, 0 to 365. Default 3" }),
+  use_cache: optional(Schema.Boolean).annotate({ description: "false: fold what is pending and refit. Default true" }),
+  epsilon: optional(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotate({
+    description: "Probability of a uniform choice, otherwise the best estimate. Absent: Thompson sampling",
+  }),
+}
+
+export const BatchBody = Schema.Struct({
+  requests: Schema.Array(Schema.Struct({
+    template_id: TemplateId,
+    copy_id: optional(CopyId),
+    tracking_id: optional(TrackingId),
+  })).check(Schema.isMinLength(1), Schema.isMaxLength(20)),
+  ...shared,
+  ...policyMembers,
+  trace: optional(Schema.Boolean),
+})
+
+/** A request for one variant of one template, decoded. */
+export interface Ask {
+  readonly templateId: TemplateId
+  readonly trackingId: TrackingId | undefined
+  readonly userId: UserId | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly attrs: Attributes.Attributes
+}
+
+/** A request for variants of several templates, decoded, defaults filled in. */
+export interface BatchAsk extends Omit<Ask, "templateId" | "trackingId"> {
+  readonly items: ReadonlyArray<{
+    readonly templateId: TemplateId
+    readonly trackingId: TrackingId | undefined
+    readonly copyId: CopyId | undefined
+  }>
+  readonly lookbackDays: number
+  readonly offsetDays: number
+  readonly useCache: boolean
+  readonly epsilon: number | undefined
+  readonly trace: boolean
+}
+
+type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
+
+const noFields = Object.freeze(Object.create(null)) as Readonly<Record<string, unknown>>
+
+export const attrsOf = (input: unknown, at: string): Decoded<Attributes.Attributes> => {
+  const attrs = input !== null && typeof input === "object" && "attrs" in input ? input.attrs : undefined
+  return attrs === null || attrs === undefined ? Result.succeed(Attributes.empty) : Result.mapError(
+    Attributes.parse(attrs),
+    (faults) => faults.map(({ detail, pointer }) => ({ pointer: `${at}${pointer}`, detail })),
+  )
+}
+
+/** Both or the faults of both. */
+export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B) => C): Decoded<C> => {
+  if (Result.isSuccess(a) && Result.isSuccess(b)) return Result.succeed(combine(a.success, b.success))
+  // A fault of `attrs` as a whole is found by both.
+  const known = new Set<string>()
+  const faults = [...(Result.isFailure(b) ? b.failure : []), ...(Result.isFailure(a) ? a.failure : [])]
+  return Result.fail(faults.filter(({ pointer }) => !known.has(pointer) && known.add(pointer)))
+}
+
+const decodeGenerate = decoder(GenerateBody)
+
+/** Decodes the body of Generate, or lists every fault. */
+export const generateBody = (input: unknown): Decoded<Ask> =>
+  both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
+    templateId: body.template_id,
+    trackingId: body.tracking_id ?? undefined,
+    userId: body.user_id ?? undefined,
+    fields: body.fields ?? noFields,
+    attrs,
+  }))
+
+const decodeBatch = decoder(BatchBody)
+
+/** Decodes the body of Batch generate, or lists every fault. */
+export const batchBody = (input: unknown): Decoded<BatchAsk> => {
+  const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchAsk => ({
+    items: body.requests.map((item) => ({
+      templateId: item.template_id,
+      trackingId: item.tracking_id ?? undefined,
+      copyId: item.copy_id ?? undefined,
+    })),
+    userId: body.user_id ?? undefined,
+    fields: body.fields ?? noFields,
+    attrs,
+    lookbackDays: body.lookback_days ?? 14,
+    offsetDays: body.offset_days ?? 3,
+    useCache: body.use_cache ?? true,
+    epsilon: body.epsilon ?? undefined,
+    trace: body.trace ?? false,
+  }))
+  return Result.flatMap(decoded, (ask) => {
+    const seen = new Set<string>()
+    const twice = ask.items.flatMap(({ templateId }, index) =>
+      seen.size === seen.add(templateId).size
+        ? [{
+          pointer: `/requests/${index}/template_id`,
+          detail: "is asked for twice; the answer is keyed by template_id",
+        }]
+        : []
+    )
+    return twice.length === 0 ? Result.succeed(ask) : Result.fail(twice)
+  })
+}
+
+/**
+ * Decodes the query of Generate by GET: `fields` and `attrs` each as one JSON object, or in brackets (`attrs[tier]=gold`,
+ * where a repeated key makes an array); brackets win where both name a key. Faults point to the parameter's name.
+ */
+export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
+  const faults: Array<Fault> = []
+  const body: Record<string, unknown> = {}
+  const objects: Record<string, Record<string, unknown>> = {}
+  const put = (target: Record<string, unknown>, key: string, value: unknown) =>
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+
+  for (const name of ["template_id", "user_id", "tracking_id", "fields", "attrs"]) {
+    const values = query.getAll(name)
+    if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
+    const value = values[0]
+    if (value === undefined) continue
+    if (name !== "fields" && name !== "attrs") {
+      put(body, name, value)
+      continue
+    }
+    try {
+      const parsed: unknown = Json.parse(value)
+      if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) throw new TypeError("not an object")
+      objects[name] = parsed as Record<string, unknown>
+    } catch {
+      faults.push({ pointer: name, detail: `must be one JSON object, such as ${name}={"key":"value"}` })
+    }
+  }
+  const cost = new NameCost()
+  for (const name of new Set(query.keys())) {
+    const match = /^(fields|attrs)\[(.*)\]$/s.exec(name)
+    if (match === null) continue
+    const key = match[2]!.endsWith("][") ? match[2]!.slice(0, -2) : match[2]!
+    if (key === "" || /[[\]]/.test(key)) {
+      faults.push({ pointer: name, detail: `must name one key, such as ${match[1]}[key]=value` })
+      continue
+    }
+    const values = query.getAll(name)
+    const target = objects[match[1]!] ??= {}
+    const began = performance.now()
+    put(target, key, match[2]!.endsWith("][") || values.length > 1 ? values : values[0])
+    if (cost.add(1, performance.now() - began)) {
+      faults.push({ pointer: match[1]!, detail: new Json.NamesCollide().message })
+      break
+    }
+  }
+  Object.assign(body, objects)
+  const decoded = generateBody(body)
+  if (Result.isSuccess(decoded) && faults.length === 0) return decoded
+  const named = Result.isFailure(decoded)
+    ? decoded.failure.map(({ detail, pointer }) => ({ pointer: parameterOf(pointer), detail }))
+    : []
+  const known = new Set(faults.map(({ pointer }) => pointer))
+  return Result.fail([...faults, ...named.filter(({ pointer }) => !known.has(pointer))])
+}
+
+/** `/attrs/tier/0` → `attrs[tier]`. */
+const parameterOf = (pointer: string): string => {
+  const [name = "", key] = pointer.slice(1).split("/").map(JsonPointer.unescapeToken)
+  return key === undefined ? name : `${name}[${key}]`
+}

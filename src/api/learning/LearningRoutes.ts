@@ -1,0 +1,158 @@
+import { Effect, Result } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { isStorable } from "../../domain/Attributes.ts"
+import { InboxEntryNotFound, TemplateNotFound } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { DecisionHistory } from "../../journal/events/DecisionHistory.ts"
+import { Inbox } from "../../journal/inbox/Inbox.ts"
+import { Rebuild } from "../../journal/Rebuild.ts"
+import { Learning } from "../../learning/Learning.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { Views } from "../../templates/Views.ts"
+import { ServedApi } from "../Api.ts"
+import { rebuildBody } from "./LearningApi.ts"
+import { body, existing, inboxOf, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+
+const decodeRebuild = decoder(rebuildBody)
+
+const iso = (millis: number) => new Date(millis).toISOString()
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "learning",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    const inbox = yield* Inbox
+    const history = yield* DecisionHistory
+    const rebuild = yield* Rebuild
+    const views = yield* Views
+    const learning = yield* Learning
+
+    return handlers
+      .handleRaw("listInbox", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const source = yield* inboxOf(params.segment)
+          const asked = query(request)
+          const limit = limitOf(asked, 100, 20)
+          const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
+          const faults = [
+            ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(before !== undefined && !(Number.isSafeInteger(before) && before > 0)
+              ? [{ pointer: "before", detail: "must be the id of a body" }]
+              : []),
+          ]
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const all = asked.get("all") === "true"
+          const found = yield* inbox.list(org, source, { before, limit: limit.success + 1, all })
+          const page = found.slice(0, limit.success)
+          return {
+            inbox: page.map((entry) => ({
+              id: entry.id,
+              received_at: entry.receivedAt.toISOString(),
+              status: entry.status,
+              attempts: entry.attempts,
+              headers: entry.headers,
+              body: entry.body,
+              bytes: entry.bytes,
+              events: entry.events,
+              duplicates: entry.duplicates,
+              ignored: entry.ignored,
+              unused: entry.unused ?? [],
+              faults: entry.faults ?? [],
+            })),
+            next: found.length > page.length ? page.at(-1)!.id : null,
+          }
+        }).pipe(toProblems))
+      .handle("replayInbox", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const source = yield* inboxOf(params.segment)
+          if (!/^\d{1,15}$/.test(params.id)) return yield* new InboxEntryNotFound({ id: params.id.slice(0, 100) })
+          yield* inbox.replay(org, source, Number(params.id))
+        }).pipe(toProblems))
+      .handleRaw("listDecisions", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const template = lookedUp(params.template)
+          yield* views.lookUp(org, template)
+          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          const asked = query(request)
+          const limit = limitOf(asked, 5000, 1000)
+          const after = asked.get("after") ?? undefined
+          const faults = [
+            ...(Result.isFailure(limit) ? [limit.failure] : []),
+            ...(after !== undefined && !isStorable(after)
+              ? [{ pointer: "after", detail: "must be a tracking id" }]
+              : []),
+          ]
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const found = yield* history.list(org, template, { after, limit: limit.success + 1 })
+          const page = found.slice(0, limit.success)
+          return {
+            decisions: page.map(({ outcomes: { click, conversion, open }, ...decision }) => ({
+              tracking_id: decision.trackingId,
+              copy_id: decision.copyId,
+              segment: decision.segment,
+              mode: decision.mode as "bandit",
+              propensity: decision.propensity,
+              weights: decision.weights,
+              policy: decision.policy,
+              decided_at: iso(decision.decidedAt),
+              outcomes: {
+                ...(open === undefined ? {} : { open: iso(open) }),
+                ...(click === undefined ? {} : { click: iso(click) }),
+                ...(conversion === undefined ? {} : { conversion: iso(conversion) }),
+              },
+            })),
+            next: found.length > page.length ? page.at(-1)!.trackingId : null,
+          }
+        }).pipe(toProblems))
+      .handle("listStoppedLearning", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          return {
+            stopped: (yield* learning.stopped(org)).map(({ reason, stoppedAt, templateId }) => ({
+              template_id: templateId,
+              stopped_at: stoppedAt.toISOString(),
+              reason,
+            })),
+          }
+        }).pipe(toProblems))
+      .handle("resumeLearning", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const template = lookedUp(params.template)
+          yield* views.lookUp(org, template)
+          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          yield* learning.resume(org, template)
+        }).pipe(toProblems))
+      .handleRaw("rebuild", ({ params, request }) =>
+        Effect.gen(function* () {
+          const { check = false, template_id } = yield* body(request, decodeRebuild)
+          const org = yield* existing(organizations, params)
+          const rebuilt = yield* rebuild.run(org, {
+            check,
+            template: template_id === undefined ? undefined : lookedUp(template_id),
+          })
+          return {
+            decisions: rebuilt.decisions,
+            templates: rebuilt.templates,
+            written: !check,
+            faults: rebuilt.faults.map(({ reason, templateId }) => ({ template_id: templateId, reason })),
+            send_times: rebuilt.sendTimes,
+            even_split_differences: rebuilt.evenSplitDifferences,
+            differences: rebuilt.differences.map((difference) => ({
+              template_id: difference.templateId,
+              copy_id: difference.copyId,
+              segment: difference.segment,
+              bucket_start: iso(difference.start),
+              track: difference.track,
+              measure: difference.measure,
+              counted: difference.counted,
+              true: difference.true,
+            })),
+          }
+        }).pipe(toProblems))
+  }),
+)

@@ -1,0 +1,235 @@
+import { type Duration, Effect, Fiber, Metric } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder, OpenApi } from "effect/http-api"
+import { PrometheusMetrics } from "effect/observability"
+import { SqlClient } from "effect/sql"
+import { Buffer } from "node:buffer"
+import { Cluster } from "../../cluster/Cluster.ts"
+import { DecisionLog } from "../../journal/decisions/DecisionLog.ts"
+import { bounded } from "../../store/bounded.ts"
+import { Store } from "../../store/Store.ts"
+import { Exported, exportMetricsEvery } from "../../telemetry/Exported.ts"
+import { Api, ServedApi } from "../Api.ts"
+import * as Body from "../server/Body.ts"
+import { Drain } from "../server/Drain.ts"
+import { LoadGate } from "../admission/LoadGate.ts"
+import { docsPage, problemPage, problemsPage } from "../server/Pages.ts"
+import { PathNotFound, problemPages } from "../Problems.ts"
+import { query } from "../server/Requests.ts"
+import { staticDocument } from "../server/StaticDocument.ts"
+
+const pending = Metric.gauge("parlance_decisions_pending")
+const storeDown = Metric.gauge("parlance_store_down")
+/** Received bodies that have not been looked at. */
+const inboxPending = Metric.gauge("parlance_inbox_pending")
+/** Events whose decision has not been found. */
+const eventsWaiting = Metric.gauge("parlance_events_waiting")
+/** Changes of counts that no model knows yet. */
+const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
+
+/** Templates whose learning has stopped after three failed attempts to fold their ledger. */
+const learningStopped = Metric.gauge("parlance_learning_stopped")
+/** Requests to erase people that are not done, and those that have failed three times. */
+const erasuresPending = Metric.gauge("parlance_erasures_pending")
+const erasuresFailed = Metric.gauge("parlance_erasures_failed")
+
+/** Nodes that are alive, and how long ago it was looked who is; shards whose actors run here, and actors awake here. */
+const clusterRunners = Metric.gauge("parlance_cluster_runners")
+const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
+const clusterShards = Metric.gauge("parlance_cluster_shards")
+const clusterActors = Metric.gauge("parlance_cluster_actors")
+
+/** Memory taken by bodies on their way. */
+const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
+
+/** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
+const deliveriesDue = Metric.gauge("parlance_deliveries_due")
+const connectionsRefusing = Metric.gauge("parlance_connections_refusing")
+const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
+
+/** What waits in the store, or has stopped. */
+interface Backlog {
+  readonly inbox: number
+  readonly waiting: number
+  readonly ledger: number
+  readonly stopped: number
+  readonly erasures: number
+  readonly failed: number
+  readonly due: number
+  readonly refusing: number
+  readonly oldest: number
+}
+
+/** Describes this API as OpenAPI. Takes 0.1 s of processor time. */
+export const describeApi = () => OpenApi.fromApi(Api)
+
+const html = (text: string) =>
+  staticDocument(text, "text/html; charset=utf-8", {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    "cache-control": "no-cache",
+  })
+
+/**
+ * Whether the path is spelled as it is documented. The router also takes `/%6detrics`, `/metrics;x` and `/metrics#x` for
+ * /metrics, which a balancer that closes /metrics to strangers may not.
+ */
+const isSpelled = ({ url }: HttpServerRequest.HttpServerRequest, path: string): boolean =>
+  url === path || url.startsWith(`${path}?`)
+
+/** Health, readiness, metrics and the documents. */
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "operations",
+  Effect.fnUntraced(function* (handlers) {
+    const sql = yield* SqlClient.SqlClient
+    const decisions = yield* DecisionLog
+    const store = yield* Store
+    const drain = yield* Drain
+    const load = yield* LoadGate
+    const cluster = yield* Cluster
+
+    const scope = yield* Effect.scope
+
+    /**
+     * What the store is asked for anybody who asks: once for all who ask at the same time and for a moment after, and to
+     * its end also when they have gone, so that not even those who ask and go away get more statements out of it.
+     */
+    const shared = <A, E>(asked: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
+      Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
+
+    // The tables are there since migrations ran before anything listens; what can go is the store itself.
+    const storeAnswers = yield* shared(
+      sql`SELECT 1`.pipe(
+        bounded("2 seconds"),
+        Effect.as(true),
+        Effect.orElseSucceed(() => false),
+      ),
+      "500 millis",
+    )
+
+    /** What waits in the store; as last known while that does not answer. */
+    const measureBacklog = yield* shared(
+      sql<Backlog>`
+      SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
+        (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
+        (SELECT count(*)::int FROM tally_ledger) AS ledger,
+        (SELECT count(*)::int FROM fold_attempts a JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
+          WHERE a.stopped_at IS NOT NULL) AS stopped,
+        (SELECT count(*)::int FROM erasures e WHERE e.state = 'pending') AS erasures,
+        (SELECT count(*)::int FROM erasures e WHERE e.state = 'failed') AS failed,
+        (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
+          LIMIT 100000) q) AS due,
+        (SELECT count(*)::int FROM connections c WHERE c.enabled AND c.refusing IS NOT NULL) AS refusing,
+        (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
+          SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
+          ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`.pipe(
+        Effect.tap(([row]) =>
+          Effect.all([
+            Metric.update(inboxPending, row!.inbox),
+            Metric.update(eventsWaiting, row!.waiting),
+            Metric.update(ledgerRows, row!.ledger),
+            Metric.update(learningStopped, row!.stopped),
+            Metric.update(erasuresPending, row!.erasures),
+            Metric.update(erasuresFailed, row!.failed),
+            Metric.update(deliveriesDue, row!.due),
+            Metric.update(connectionsRefusing, row!.refusing),
+            Metric.update(oldestDue, row!.oldest),
+          ])
+        ),
+        bounded("1 second"),
+        Effect.ignore,
+      ),
+      "1 second",
+    )
+
+    /** Brings the gauges up to date. */
+    const measure = Effect.gen(function* () {
+      const state = decisions.state()
+      yield* Metric.update(pending, state.pending)
+      yield* Metric.update(storeDown, state.down ? 1 : 0)
+      yield* Metric.update(bodiesBytes, Body.heldBytes())
+      yield* load.report
+      const membership = yield* cluster.membership
+      yield* Metric.update(clusterRunners, membership.runners)
+      yield* Metric.update(clusterSeen, membership.seenSecondsAgo)
+      yield* Metric.update(clusterShards, membership.shards)
+      yield* Metric.update(clusterActors, membership.actors)
+      yield* measureBacklog
+    })
+
+    // Anybody who reaches this node may ask, and nothing holds them up: the text is made once for all who ask in a moment.
+    const exposition = yield* shared(
+      measure.pipe(
+        Effect.andThen(PrometheusMetrics.format()),
+        Effect.map((text) =>
+          HttpServerResponse.uint8Array(Buffer.from(text), { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+        ),
+      ),
+      "50 millis",
+    )
+
+    // A collector is sent what a scrape would have been answered.
+    if (yield* Exported) {
+      yield* measure.pipe(Effect.andThen(Effect.sleep(exportMetricsEvery)), Effect.forever, Effect.forkScoped)
+    }
+
+    // Made for the first request, so that the service starts without it.
+    const documents = yield* Effect.cached(Effect.sync(() => {
+      const document = describeApi()
+      return {
+        openapi: staticDocument(JSON.stringify(document), "application/json", { "cache-control": "no-cache" }),
+        docs: html(docsPage(document)),
+      }
+    }))
+    const problems = html(problemsPage(problemPages))
+    const pages = new Map(problemPages.map((page) => [page.slug, html(problemPage(page))]))
+
+    return handlers
+      .handle("healthz", () => Effect.succeed({ status: "ok" as const }))
+      .handleRaw("readyz", ({ request }) =>
+        Effect.gen(function* () {
+          const answers = yield* storeAnswers
+          const { down, hasRoom, pending } = decisions.state()
+          const { address, ...membership } = yield* cluster.membership
+          const reasons = [
+            ...(drain.hasBegun() ? ["This node has been told to end"] : []),
+            ...(answers ? [] : ["The store does not answer"]),
+            ...(down ? [`The store refuses writes; ${pending} decisions wait in memory`] : []),
+          ]
+          const isServing = reasons.length === 0 ||
+            (query(request).get("accept") === "memory" && !drain.hasBegun() && hasRoom)
+          return HttpServerResponse.jsonUnsafe({
+            status: reasons.length === 0 ? "ready" : isServing ? "answering from memory" : "not ready",
+            ...(reasons.length === 0 ? {} : { reasons }),
+            store: store.kind,
+            decisions_pending: pending,
+            // Never a reason: a node without the others answers as well as with them.
+            ...(address === undefined ? {} : {
+              cluster: {
+                address,
+                runners: membership.runners,
+                seen_seconds_ago: membership.seenSecondsAgo,
+                shards: membership.shards,
+                actors: membership.actors,
+              },
+            }),
+          }, { status: isServing ? 200 : 503 })
+        }))
+      .handleRaw(
+        "metrics",
+        ({ request }) =>
+          isSpelled(request, "/metrics")
+            ? exposition
+            : new PathNotFound({ detail: "Metrics are at /metrics, spelled like that" }),
+      )
+      .handleRaw("openapi", ({ request }) => Effect.map(documents, ({ openapi }) => openapi(request)))
+      .handleRaw("docs", ({ request }) => Effect.map(documents, ({ docs }) => docs(request)))
+      .handleRaw("problems", ({ request }) => Effect.succeed(problems(request)))
+      .handleRaw("problem", ({ params, request }) => {
+        const page = pages.get(params.slug)
+        return page === undefined
+          ? new PathNotFound({ detail: `There is no problem type ${JSON.stringify(params.slug.slice(0, 100))}` })
+          : Effect.succeed(page(request))
+      })
+  }),
+)

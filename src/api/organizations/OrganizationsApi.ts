@@ -1,0 +1,110 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ApiKey, KeyKind, RateLimit, Scope } from "../../domain/ApiKey.ts"
+import { DisplayName } from "../../domain/Ids.ts"
+import { Organization, OrganizationInput, OrganizationPatch } from "../../domain/Organization.ts"
+import { Quota, Usage } from "../../domain/Usage.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API for organizations and their keys.
+
+const path = { org: Schema.String }
+
+/** Organizations: their settings, and what they use. */
+export class OrganizationsGroup extends HttpApiGroup.make("organizations")
+  .add(
+    HttpApiEndpoint.post("createOrganization", "/organizations", {
+      payload: OrganizationInput,
+      success: Organization.pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.Conflict],
+    }).annotate(OpenApi.Summary, "Makes an organization"),
+    HttpApiEndpoint.get("listOrganizations", "/organizations", {
+      success: Schema.Struct({ organizations: Schema.Array(Organization) }),
+    }).annotate(OpenApi.Summary, "The organizations that the caller may see"),
+    HttpApiEndpoint.get("getOrganization", "/organizations/:org", {
+      params: path,
+      success: Organization,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "One organization"),
+    HttpApiEndpoint.patch("updateOrganization", "/organizations/:org", {
+      params: path,
+      payload: OrganizationPatch,
+      success: Organization,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Changes an organization's name, time zone and settings").annotate(
+      OpenApi.Description,
+      "`require_second_factor` can be turned on by the admin token, or by a caller with a second factor.",
+    ),
+    HttpApiEndpoint.get("organizationUsage", "/organizations/:org/usage", {
+      params: path,
+      success: Usage,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "What an organization has used of its daily quota of webhook bodies"),
+    HttpApiEndpoint.put("setOrganizationQuota", "/organizations/:org/quota", {
+      params: path,
+      payload: Quota,
+      success: Usage,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Sets an organization's quota").annotate(
+      OpenApi.Description,
+      "For administrators of the installation. `webhook_daily_bytes` null: as WEBHOOK_DAILY_BYTES says.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}
+
+/** What is needed to make a key. Without `kind`: live; without `scopes`: `generate` and `deliver`; without `expires_at`: until revoked. */
+export const KeyBody = Schema.Struct({
+  name: DisplayName,
+  kind: Schema.optionalKey(KeyKind),
+  scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
+  rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
+})
+
+/** What changes of a key. `rate_limit` null: the installation's default. */
+export const KeyPatch = Schema.Struct({
+  name: Schema.optionalKey(DisplayName),
+  rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
+})
+
+/** API keys of an organization. */
+export class KeysGroup extends HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.post("createKey", "/organizations/:org/keys", {
+      params: path,
+      payload: KeyBody,
+      success: Schema.Struct({ ...ApiKey.fields, key: Schema.String }).pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Makes an API key").annotate(
+      OpenApi.Description,
+      "`key` is the secret. It is in this answer only; the service keeps a digest of it.",
+    ),
+    HttpApiEndpoint.get("listKeys", "/organizations/:org/keys", {
+      params: path,
+      success: Schema.Struct({ keys: Schema.Array(ApiKey) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "The API keys of an organization, without their secrets"),
+    HttpApiEndpoint.patch("updateKey", "/organizations/:org/keys/:key", {
+      params: { ...path, key: Schema.String },
+      payload: KeyPatch,
+      success: ApiKey,
+      error: [...Problems.ofBody, Problems.KeyNotFound],
+    }).annotate(OpenApi.Summary, "Changes a key's name or limit").annotate(
+      OpenApi.Description,
+      "A limit is followed everywhere within 5 seconds. It holds for all nodes together; every item of a batch counts, " +
+        "answers beyond it are 429 with Retry-After, and all answers to the key carry RateLimit-Policy and RateLimit. " +
+        "`rate_limit` null: the installation's default.",
+    ),
+    HttpApiEndpoint.delete("revokeKey", "/organizations/:org/keys/:key", {
+      params: { ...path, key: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: Problems.KeyNotFound,
+    }).annotate(OpenApi.Summary, "Revokes an API key").annotate(
+      OpenApi.Description,
+      "The key stops working everywhere within 5 seconds.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

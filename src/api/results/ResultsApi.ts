@@ -1,0 +1,59 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { TimedTemplateResults } from "../../results/TemplateResults.ts"
+import { TemplateSendTimes } from "../../results/TemplateSendTimes.ts"
+import { TemplateSeries } from "../../results/TemplateSeries.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+/** Which decisions an answer is about. */
+const windowQuery = {
+  lookback_days: Schema.optionalKey(Schema.String).annotate({
+    description: "Days of decisions, 1 to 365, fractions allowed; 14 where only `offset_days` is given",
+  }),
+  offset_days: Schema.optionalKey(Schema.String).annotate({
+    description: "Days the window ends before now, 0 to 365, fractions allowed; 3 where only `lookback_days` is given",
+  }),
+  segment: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+    description:
+      "Attribute values to restrict the answer to, as pairs of percent-encoded name and value: `plan=pro`, several " +
+      "joined by `&` (encoded as a parameter's value: `segment=plan%3Dpro%26daypart%3Dmorning`) or repeated",
+  }),
+}
+
+export class ResultsGroup extends HttpApiGroup.make("results")
+  .add(
+    HttpApiEndpoint.get("templateResults", "/organizations/:org/templates/:template/results", {
+      params: { org: Schema.String, template: Schema.String },
+      query: windowQuery,
+      success: TimedTemplateResults,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "How the variants of a template do, and whether one has won").annotate(
+      OpenApi.Description,
+      "Without `lookback_days` and `offset_days`: the model that Generate decides with, in which older outcomes fade, and " +
+        "the counts of the last 180 days. With either: the model of that window, and its counts.",
+    ),
+    HttpApiEndpoint.get("templateSeries", "/organizations/:org/templates/:template/series", {
+      params: { org: Schema.String, template: Schema.String },
+      query: windowQuery,
+      success: TemplateSeries,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "How the variants of a template did over time").annotate(
+      OpenApi.Description,
+      "Traffic, rates with credible intervals, the probability of being best and the gain over an even choice, by hour, day " +
+        "or week, and when people engage; from counts by time, at most about 100 stretches. The window is that of results.",
+    ),
+    HttpApiEndpoint.get("templateSendTimes", "/organizations/:org/templates/:template/send-times", {
+      params: { org: Schema.String, template: Schema.String },
+      success: TemplateSendTimes,
+      error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "When the people who get a template look at their messages").annotate(
+      OpenApi.Description,
+      "The share of messages sent in each hour of the week that people are expected to engage with, the hours in which may be " +
+        "sent, the best of them, and what " +
+        "keeping to advised times gained. For one person and the hours to come ask Delay with `trace=true`.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Results") {}

@@ -1,0 +1,57 @@
+import { Result } from "effect"
+import { textOf } from "../../domain/Attributes.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import type { ResultsOptions } from "../../results/ResultsOptions.ts"
+
+/** A number of days in the notation of JSON, within its range; undefined where it is absent. */
+const daysOf = (asked: URLSearchParams, name: string, minimum: number, faults: Array<Fault>): number | undefined => {
+  const text = asked.get(name)
+  if (text === null) return undefined
+  const days = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
+  if (days >= minimum && days <= 365) return days
+  faults.push({ pointer: name, detail: `must be a number of days from ${minimum} to 365` })
+  return undefined
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The attribute values that `segment` names, in one parameter or several. */
+const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<string, string> => {
+  const values = new Map<string, string>()
+  for (const text of asked.getAll("segment")) {
+    for (const part of text === "" ? [] : text.split("&")) {
+      const at = part.indexOf("=")
+      const name = at < 1 ? undefined : decoded(part.slice(0, at))
+      const value = at < 1 ? undefined : decoded(part.slice(at + 1))
+      if (name === undefined || value === undefined) {
+        const shown = JSON.stringify(part.slice(0, 100))
+        faults.push({ pointer: "segment", detail: `must be pairs such as plan=pro, percent-encoded; ${shown} is none` })
+      } else if (values.has(name)) {
+        faults.push({ pointer: "segment", detail: `names ${JSON.stringify(name.slice(0, 100))} more than once` })
+      } else {
+        values.set(name, textOf(value))
+      }
+    }
+  }
+  return values
+}
+
+/** Most faults one answer lists. */
+const maxFaults = 100
+
+/** What a query asks for, or every fault of it. */
+export const resultsQuery = (asked: URLSearchParams): Result.Result<ResultsOptions, ReadonlyArray<Fault>> => {
+  const faults: Array<Fault> = []
+  const options = {
+    lookbackDays: daysOf(asked, "lookback_days", 1, faults),
+    offsetDays: daysOf(asked, "offset_days", 0, faults),
+    segment: segmentOf(asked, faults),
+  }
+  return faults.length === 0 ? Result.succeed(options) : Result.fail(faults.slice(0, maxFaults))
+}

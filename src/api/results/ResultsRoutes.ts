@@ -1,0 +1,57 @@
+import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { TemplateNotFound } from "../../domain/Errors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { Results } from "../../results/Results.ts"
+import type { ResultsOptions } from "../../results/ResultsOptions.ts"
+import { SendTimes } from "../../results/SendTimes.ts"
+import { Series } from "../../results/Series.ts"
+import { ServedApi } from "../Api.ts"
+import { invalid, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
+import { resultsQuery } from "./ResultsQuery.ts"
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "results",
+  Effect.fnUntraced(function* (handlers) {
+    const results = yield* Results
+    const series = yield* Series
+    const sendTimes = yield* SendTimes
+    const organizations = yield* Organizations
+
+    const found = <A>(
+      params: { readonly org: string; readonly template: string },
+      ask: (org: OrgSlug, template: string) => Effect.Effect<A, TemplateNotFound>,
+    ) => {
+      const org = slugOf(params)
+      return ask(org, lookedUp(params.template)).pipe(
+        // Whose template it would be is looked up only once there is none.
+        Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
+      )
+    }
+
+    /** What the query asks for of a template. */
+    const of = <A>(
+      ask: (org: OrgSlug, template: string, options: ResultsOptions) => Effect.Effect<A, TemplateNotFound>,
+    ) =>
+    ({ params, request }: {
+      readonly params: { readonly org: string; readonly template: string }
+      readonly request: HttpServerRequest.HttpServerRequest
+    }) =>
+      Effect.gen(function* () {
+        const options = resultsQuery(query(request))
+        if (Result.isFailure(options)) return yield* invalid(options.failure)
+        return yield* found(params, (org, template) => ask(org, template, options.success))
+      }).pipe(toProblems)
+
+    return handlers
+      .handleRaw("templateResults", of(results.results))
+      .handleRaw("templateSeries", of(series.series))
+      .handle(
+        "templateSendTimes",
+        ({ params }) => toProblems(found(params, (org, template) => sendTimes.of(org, template))),
+      )
+  }),
+)

@@ -1,0 +1,66 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API for the messages that sinks took.
+
+const path = { org: Schema.String }
+
+/** A message as lists show it. */
+export const SinkSummary = Schema.Struct({
+  id: Schema.String.annotate({ description: "Id of the delivery and tracking id" }),
+  test: Schema.Boolean.annotate({ description: "Whether a test key caused it" }),
+  template_id: Schema.String,
+  copy_id: Schema.String,
+  email: Schema.String.annotate({ description: "The recipient" }),
+  from: Schema.String,
+  subject: Schema.NullOr(Schema.String),
+  fault: Schema.NullOr(Schema.String).annotate({
+    description: "Why no e-mail could be composed of the variables; an SMTP connection would not send the message",
+  }),
+  received_at: Schema.String,
+})
+export type SinkSummary = typeof SinkSummary.Type
+
+/** A message with all there is of it. */
+export const SinkMessage = Schema.Struct({
+  ...SinkSummary.fields,
+  html: Schema.NullOr(Schema.String),
+  text: Schema.NullOr(Schema.String),
+  headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
+  links: Schema.Array(Schema.String).annotate({ description: "Where its links lead, each once" }),
+  vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
+})
+export type SinkMessage = typeof SinkMessage.Type
+
+export class SandboxGroup extends HttpApiGroup.make("sandbox")
+  .add(
+    HttpApiEndpoint.get("listSinkMessages", "/organizations/:org/sandbox/messages", {
+      params: path,
+      success: Schema.Struct({ messages: Schema.Array(SinkSummary) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "The messages that sinks took, the latest first").annotate(
+      OpenApi.Description,
+      "Messages of test keys, and of live keys where the organization delivers through a connection of the platform " +
+        "`sink`. The latest 200 of each are kept for 7 days.",
+    ),
+    HttpApiEndpoint.get("getSinkMessage", "/organizations/:org/sandbox/messages/:message", {
+      params: { ...path, message: Schema.String },
+      success: SinkMessage,
+      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
+    }).annotate(OpenApi.Summary, "A message that a sink took: its parts, headers and links"),
+    HttpApiEndpoint.delete("clearSinkMessages", "/organizations/:org/sandbox/messages", {
+      params: path,
+      success: Schema.Struct({ removed: Schema.Int }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "Removes all messages that sinks took"),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotateMerge(OpenApi.annotations({
+    title: "Sandbox",
+    description:
+      "What test keys cause is kept in the sandbox of the organization. Deliveries, suppressions, stories, events " +
+      "and the inbox of a sandbox are read under its own name, `SLUG~test`, in the paths of the management API.",
+  })) {}

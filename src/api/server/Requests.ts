@@ -1,0 +1,199 @@
+import { Effect, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { note } from "../../accounts/Audit.ts"
+import { NoSecretKey, SecretFileFaulty } from "../../auth/SecretBox.ts"
+import { NotRendered } from "../../decide/Outcome.ts"
+import { keptHours } from "../../delivery/DeliveryRates.ts"
+import { isStorable } from "../../domain/Attributes.ts"
+import * as Errors from "../../domain/Errors.ts"
+import { hasMoreValuesThan } from "../../domain/Faults.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { type Segment, segmentOf } from "../../domain/Source.ts"
+import { inboxSourceOf, type mailSource } from "../../intake/Sources.ts"
+import type { Organizations } from "../../organizations/Organizations.ts"
+import type { Which } from "../../templates/TemplateRows.ts"
+import * as Body from "./Body.ts"
+import * as Problems from "../Problems.ts"
+
+/** A 400 with every fault. */
+export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
+  new Problems.InvalidRequest({
+    detail: faults.length === 1
+      ? `${faults[0]!.pointer === "" ? "The body" : faults[0]!.pointer}: ${faults[0]!.detail}`
+      : `${faults.length} faults, listed in errors`,
+    errors: faults,
+  })
+
+/**
+ * A path parameter that can be looked up: one with characters that no id has (NUL, a lone surrogate) is changed to one
+ * that nothing is called, so that it is not found like any other.
+ */
+export const lookedUp = (text: string): string =>
+  isStorable(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
+
+/** The organization a management path names. A path that is no slug names none: it is looked up and not found. */
+export const slugOf = (params: { readonly org: string }): OrgSlug => lookedUp(params.org) as OrgSlug
+
+/** The organization a management path names, which must exist. */
+export const existing = (
+  organizations: Organizations["Service"],
+  params: { readonly org: string },
+): Effect.Effect<OrgSlug, Errors.OrganizationNotFound> =>
+  Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
+
+/** The source a management path names, by its neutral name or the platform's. */
+export const sourceOf = (name: string): Effect.Effect<Segment, Errors.SourceNotFound> => {
+  const segment = segmentOf(name)
+  return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+}
+
+/** The inbox a management path names: that of a source, or of mail. */
+export const inboxOf = (name: string): Effect.Effect<Segment | typeof mailSource, Errors.SourceNotFound> => {
+  const source = inboxSourceOf(name)
+  return source === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
+}
+
+/** Most values of a body: decoding takes about 2 microseconds for each, during which nothing else is answered. */
+const maxValues = 60_000
+
+/** The input with only the names of the members of its opaque members. */
+const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
+  opaque.length > 0 && typeof input === "object" && input !== null && !Array.isArray(input)
+    ? Object.entries(input).map(([name, value]) => {
+      const isRecord = typeof value === "object" && value !== null && !Array.isArray(value)
+      return opaque.includes(name) && isRecord ? Object.keys(value) : value
+    })
+    : input
+
+/**
+ * Reads the body as JSON, of at most 60,000 values, and decodes it, or fails with every fault. `opaque` are members whose
+ * values are not decoded: only their names count.
+ */
+export const body = <A>(
+  request: HttpServerRequest.HttpServerRequest,
+  decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
+  opaque: ReadonlyArray<string> = [],
+) =>
+  Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), ({ bytes, json: input }) => {
+    // A value takes two bytes at least, so the values of most bodies need not be counted.
+    if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
+      return Effect.fail(
+        invalid([{ pointer: "", detail: `has more than ${maxValues} values in its lists and objects` }]),
+      )
+    }
+    const decoded = decode(input)
+    return Result.isSuccess(decoded) ? Effect.as(note(input), decoded.success) : Effect.fail(invalid(decoded.failure))
+  })
+
+/** A 422 that names the variable at fault, or the targeting. */
+export const notRendered = ({ copyId, faults, templateId }: NotRendered): Problems.Unprocessable => {
+  const template = `the template ${JSON.stringify(templateId)}`
+  if (copyId === null) {
+    return new Problems.Unprocessable({
+      detail: `The targeting of ${template} cannot be checked with these attrs: ${
+        faults.map(({ detail }) => detail).join("; ")
+      }`,
+      errors: faults.map(({ detail }) => ({ pointer: "/attrs", detail })),
+    })
+  }
+  return new Problems.Unprocessable({
+    detail: `The variant ${JSON.stringify(copyId)} of ${template} cannot be rendered with these fields: ${
+      faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
+    }`,
+    errors: faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
+  })
+}
+
+/** The parameters of a URL's query. */
+export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {
+  const at = request.url.indexOf("?")
+  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
+}
+
+/** The query's `limit`, a whole number from 1 to `most`; `otherwise` when it is not given. */
+export const limitOf = (
+  asked: URLSearchParams,
+  most: number,
+  otherwise: number,
+): Result.Result<number, Errors.Fault> => {
+  const text = asked.get("limit")
+  const limit = text === null ? otherwise : Number(text)
+  return Number.isInteger(limit) && limit >= 1 && limit <= most
+    ? Result.succeed(limit)
+    : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
+}
+
+/** The query's `archived`: which templates a list has, those in use unless said. */
+export const whichOf = (asked: URLSearchParams): Result.Result<Which, Errors.Fault> => {
+  switch (asked.get("archived")) {
+    case null:
+    case "false":
+      return Result.succeed("in-use")
+    case "true":
+      return Result.succeed("archived")
+    case "all":
+      return Result.succeed("all")
+    default:
+      return Result.fail({ pointer: "archived", detail: "must be true, false or all" })
+  }
+}
+
+/** The query's `hours` of delivery, a whole number from 1 to as many as are kept; 1 when it is not given. */
+export const hoursOf = (asked: URLSearchParams): Result.Result<number, Errors.Fault> => {
+  const text = asked.get("hours") ?? "1"
+  const hours = Number(text)
+  return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours
+    ? Result.succeed(hours)
+    : Result.fail({ pointer: "hours", detail: `must be a whole number of hours from 1 to ${keptHours}` })
+}
+
+/** What a domain error is on the wire; anything else stays what it is. */
+type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
+  : E extends Errors.KeyNotFound ? Problems.KeyNotFound
+  : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
+  : E extends Errors.TemplateArchived ? Problems.TemplateArchived
+  : E extends Errors.VariantNotFound ? Problems.VariantNotFound
+  : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
+  : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
+  : E extends Errors.SourceNotFound ? Problems.SourceNotFound
+  : E extends Errors.ConnectionNotFound ? Problems.ConnectionNotFound
+  : E extends Errors.DkimKeyNotFound ? Problems.DkimKeyNotFound
+  : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
+  : E extends Errors.DeliveryFixed ? Problems.DeliveryFixed
+  : E extends Errors.BulkActionNotFound ? Problems.BulkActionNotFound
+  : E extends Errors.BulkKeyReused ? Problems.IdempotencyKeyReused
+  : E extends NoSecretKey | SecretFileFaulty ? Problems.Unprocessable
+  : E extends Errors.AlreadyExists ? Problems.Conflict
+  : E extends Errors.InvalidInput ? Problems.InvalidRequest
+  : E extends Errors.ChecksBusy ? Problems.Unavailable
+  : E extends NotRendered ? Problems.Unprocessable
+  : E
+
+const problemOf = (error: unknown): unknown => {
+  if (error instanceof Errors.OrganizationNotFound) return new Problems.OrganizationNotFound({ detail: error.message })
+  if (error instanceof Errors.KeyNotFound) return new Problems.KeyNotFound({ detail: error.message })
+  if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
+  if (error instanceof Errors.TemplateArchived) return new Problems.TemplateArchived({ detail: error.message })
+  if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
+  if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
+  if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
+  if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
+  if (error instanceof Errors.ConnectionNotFound) return new Problems.ConnectionNotFound({ detail: error.message })
+  if (error instanceof Errors.DkimKeyNotFound) return new Problems.DkimKeyNotFound({ detail: error.message })
+  if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })
+  if (error instanceof Errors.DeliveryFixed) return new Problems.DeliveryFixed({ detail: error.message })
+  if (error instanceof Errors.BulkActionNotFound) return new Problems.BulkActionNotFound({ detail: error.message })
+  if (error instanceof Errors.BulkKeyReused) return new Problems.IdempotencyKeyReused({ detail: error.message })
+  if (error instanceof NoSecretKey || error instanceof SecretFileFaulty) {
+    return new Problems.Unprocessable({ detail: error.message })
+  }
+  if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
+  if (error instanceof Errors.InvalidInput) return invalid(error.faults)
+  if (error instanceof Errors.ChecksBusy) return new Problems.Unavailable({ detail: error.message })
+  if (error instanceof NotRendered) return notRendered(error)
+  return error
+}
+
+/** Turns the domain's errors into problems, the only errors with a status. */
+export const toProblems = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
+  Effect.mapError(effect, (error) => problemOf(error) as ProblemOf<E>)

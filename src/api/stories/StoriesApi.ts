@@ -1,0 +1,144 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { EventName } from "../../domain/Event.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import { Delivery } from "../deliveries/DeliveryApi.ts"
+import * as Problems from "../Problems.ts"
+import { Suppression } from "../suppressions/SuppressionsApi.ts"
+import { described } from "../../domain/described.ts"
+
+// The part of the management API that tells what became of one message or one person, and what a source sent last.
+
+const path = { org: Schema.String }
+/** An event, and what it did. */
+export const StoryEvent = Schema.Struct({
+  source: Schema.String,
+  event_id: Schema.NullOr(Schema.String),
+  event: EventName,
+  occurred_at: Schema.String,
+  received_at: Schema.String,
+  automated: described(Schema.Boolean, "Its source says that a machine did it"),
+  link: Schema.NullOr(Schema.String),
+  value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null where none was given"),
+  currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null where none was given"),
+  effect: described(
+    Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched", "person"]),
+    "`counted`: learned from; `repeated`: its kind was counted already; `automated`: a machine's, counted apart; " +
+      "`out_of_time`: not the decision's doing; `waiting` for a decision; `unmatched`: none was found; `person`: it names the " +
+      "person and no message",
+  ),
+  reason: Schema.NullOr(Schema.String),
+})
+
+/** A decision and all that came of it. */
+export const StoryDecision = Schema.Struct({
+  tracking_id: Schema.String,
+  template_id: Schema.String,
+  copy_id: Schema.String,
+  user_id: Schema.NullOr(Schema.String),
+  segment: described(
+    Schema.String,
+    "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. The model that " +
+      "decided may have used fewer",
+  ),
+  mode: described(
+    Schema.Literals(["bandit", "epsilon", "single", "forced", "control"]),
+    "`control`: the user is held out. Without a propensity the holdout named the variant, or, with an empty `copy_id`, " +
+      "the user got no message",
+  ),
+  propensity: Schema.NullOr(Schema.Finite),
+  weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),
+  policy: described(Schema.String, "The model that decided"),
+  lookback_days: described(Schema.NullOr(Schema.Finite), "Null: the adaptive window"),
+  offset_days: Schema.NullOr(Schema.Finite),
+  decided_at: Schema.String,
+  delivery: Schema.NullOr(Delivery),
+  events: described(Schema.Array(StoryEvent), "The earliest first, 200 at most"),
+  more_events: Schema.Boolean,
+})
+
+/** Everything there is about a message, or about a person. */
+export const Story = Schema.Struct({
+  test: described(
+    Schema.Boolean,
+    "True in a sandbox: all of this was caused by test keys, and its effects count nowhere",
+  ),
+  found_as: described(
+    Schema.NullOr(Schema.Literals(["tracking_id", "person"])),
+    "What `q` turned out to name; null where it was not given",
+  ),
+  names: described(Schema.Array(Schema.String), "Names the person was looked for under"),
+  profiles: Schema.Array(Schema.Struct({
+    user_id: Schema.String,
+    email: Schema.NullOr(Schema.String),
+    traits: Schema.Record(Schema.String, Schema.Unknown),
+    updated_at: Schema.String,
+  })),
+  decisions: described(Schema.Array(StoryDecision), "The latest first"),
+  repeats: described(Schema.Array(Delivery), "Messages that repeat an earlier, sticky choice"),
+  loose: described(
+    Schema.Array(StoryEvent),
+    "Events under the tracking id, or of the person, that belong to no decision; of a person the latest 200",
+  ),
+  advice: described(
+    Schema.Array(Schema.Struct({
+      person: Schema.String,
+      copy_id: Schema.String,
+      given_at: Schema.String,
+      advised_at: Schema.String,
+      explored: Schema.Boolean,
+      basis: Schema.String,
+    })),
+    "What was advised about when to send, until it is settled",
+  ),
+  suppressions: described(
+    Schema.Array(Suppression),
+    "Entries of the person's addresses on the suppression list, on the first page",
+  ),
+  next: Schema.NullOr(Schema.String),
+})
+export type Story = typeof Story.Type
+
+export const RecentEvent = Schema.Struct({
+  event: EventName,
+  tracking_id: Schema.NullOr(Schema.String),
+  template_id: Schema.NullOr(Schema.String),
+  copy_id: Schema.NullOr(Schema.String),
+  user: Schema.NullOr(Schema.String),
+  automated: Schema.Boolean,
+  occurred_at: Schema.String,
+  received_at: Schema.String,
+  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]),
+})
+
+export class StoriesGroup extends HttpApiGroup.make("stories")
+  .add(
+    HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
+      params: path,
+      query: {
+        tracking_id: Schema.optionalKey(Schema.String),
+        user_id: Schema.optionalKey(Schema.String),
+        email: Schema.optionalKey(Schema.String),
+        q: Schema.optionalKey(described(Schema.String, "Any of the three, of which it is not known which")),
+        after: Schema.optionalKey(described(Schema.String, "`next` of the page before")),
+        limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
+      },
+      success: Story,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Everything about a message or a person").annotate(
+      OpenApi.Description,
+      "The whole story of a tracking id or of a person: decisions and why, what was delivered, events and what each did, " +
+        "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is given. What nobody has heard of has an empty story.",
+    ),
+    HttpApiEndpoint.get("recentEvents", "/organizations/:org/webhooks/:segment/events", {
+      params: { ...path, segment: Schema.String },
+      query: { limit: Schema.optionalKey(described(Schema.String, "1 to 200, default 50")) },
+      success: Schema.Struct({ events: Schema.Array(RecentEvent) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "The latest events of a source").annotate(
+      OpenApi.Description,
+      "The events in the latest 200 bodies of a source, the latest body first.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

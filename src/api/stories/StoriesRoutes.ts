@@ -1,0 +1,153 @@
+import { Effect, Result } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { isStorable } from "../../domain/Attributes.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { segmentOf } from "../../domain/Source.ts"
+import { parseStoryCursor, Stories, type Story, type StoryEvent } from "../../people/Stories.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { isSandbox } from "../../domain/Sandbox.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { addressKey } from "../../suppressions/AddressKey.ts"
+import type { SuppressionEntry } from "../../suppressions/Suppression.ts"
+import { Suppressions } from "../../suppressions/Suppressions.ts"
+import { ServedApi } from "../Api.ts"
+import { deliveryToWire } from "../deliveries/DeliveryRoutes.ts"
+import { existing, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import type * as Wire from "./StoriesApi.ts"
+import { suppressionToWire } from "../suppressions/SuppressionsRoutes.ts"
+
+const eventToWire = (event: StoryEvent) => ({
+  source: event.source,
+  event_id: event.eventId,
+  event: event.event,
+  occurred_at: event.occurredAt.toISOString(),
+  received_at: event.receivedAt.toISOString(),
+  automated: event.automated,
+  link: event.link,
+  value: event.value,
+  currency: event.currency,
+  effect: event.effect,
+  reason: event.reason,
+})
+
+const toWire = (
+  org: OrgSlug,
+  story: Story,
+  foundAs: "tracking_id" | "person" | null,
+  suppressions: ReadonlyArray<SuppressionEntry>,
+): Wire.Story => ({
+  test: isSandbox(org),
+  found_as: foundAs,
+  names: story.names,
+  profiles: story.profiles.map(({ email, traits, updatedAt, userId }) => ({
+    user_id: userId,
+    email,
+    traits,
+    updated_at: updatedAt.toISOString(),
+  })),
+  decisions: story.decisions.map((decision) => ({
+    tracking_id: decision.trackingId,
+    template_id: decision.templateId,
+    copy_id: decision.copyId,
+    user_id: decision.user,
+    segment: decision.segment,
+    mode: decision.mode as "bandit",
+    propensity: decision.propensity,
+    weights: decision.weights,
+    policy: decision.policy,
+    lookback_days: decision.lookbackDays,
+    offset_days: decision.offsetDays,
+    decided_at: decision.decidedAt.toISOString(),
+    delivery: decision.delivery === null ? null : deliveryToWire(decision.delivery),
+    events: decision.events.map(eventToWire),
+    more_events: decision.moreEvents,
+  })),
+  repeats: story.repeats.map(deliveryToWire),
+  loose: story.loose.map(eventToWire),
+  advice: story.advice.map(({ advisedAt, basis, copyId, explored, givenAt, person }) => ({
+    person,
+    copy_id: copyId,
+    given_at: givenAt.toISOString(),
+    advised_at: advisedAt.toISOString(),
+    explored,
+    basis,
+  })),
+  suppressions: suppressions.map(suppressionToWire),
+  next: story.next,
+})
+
+const asks = ["tracking_id", "user_id", "email", "q"] as const
+
+export const layer = HttpApiBuilder.group(
+  ServedApi,
+  "stories",
+  Effect.fnUntraced(function* (handlers) {
+    const organizations = yield* Organizations
+    const stories = yield* Stories
+    const list = yield* Suppressions
+
+    /** Of the addresses that the person of a story is known by; several spellings of one have the same entries. */
+    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Story, after: string | undefined) {
+      if (after !== undefined) return []
+      const keys = new Set(names.flatMap((name) => addressKey(name) ?? []))
+      return (yield* Effect.forEach([...keys], (key) => list.find(org, key))).flat()
+    })
+
+    return handlers
+      .handleRaw("findStory", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const asked = query(request)
+          const limit = limitOf(asked, 100, 20)
+          const after = asked.get("after") ?? undefined
+          const given = asks.flatMap((name) => asked.getAll(name).map((text) => ({ name, text })))
+          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
+          const [first, second] = given
+          if (first === undefined || second !== undefined) {
+            faults.push({ pointer: "tracking_id", detail: `give exactly one of ${asks.join(", ")}` })
+          }
+          for (const { name, text } of given) {
+            if (text === "" || text.length > 400 || !isStorable(text)) {
+              faults.push({ pointer: name, detail: "must be 1 to 400 characters" })
+            }
+          }
+          if (after !== undefined && parseStoryCursor(after) === undefined) {
+            faults.push({ pointer: "after", detail: "must be the `next` of a page" })
+          }
+          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
+          const { name, text } = first!
+          const page = { after, limit: limit.success }
+          if (name === "q") {
+            const { as, story } = yield* stories.search(org, text, page)
+            return toWire(org, story, as, yield* suppressionsOf(org, story, after))
+          }
+          const ask = name === "tracking_id"
+            ? { trackingId: text }
+            : name === "user_id"
+            ? { userId: text }
+            : { email: text }
+          const story = yield* stories.find(org, ask, page)
+          return toWire(org, story, null, yield* suppressionsOf(org, story, after))
+        }).pipe(toProblems))
+      .handleRaw("recentEvents", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const limit = limitOf(query(request), 200, 50)
+          if (Result.isFailure(limit)) return yield* invalid([limit.failure])
+          const found = yield* stories.recent(org, segmentOf(params.segment) ?? lookedUp(params.segment), limit.success)
+          return {
+            events: found.map((one) => ({
+              event: one.event,
+              tracking_id: one.trackingId,
+              template_id: one.templateId,
+              copy_id: one.copyId,
+              user: one.user,
+              automated: one.automated,
+              occurred_at: one.occurredAt.toISOString(),
+              received_at: one.receivedAt.toISOString(),
+              status: one.status,
+            })),
+          }
+        }).pipe(toProblems))
+  }),
+)

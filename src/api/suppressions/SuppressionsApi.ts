@@ -1,0 +1,103 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { validateAddress } from "../../domain/Email.ts"
+import { SuppressionReason } from "../../suppressions/Suppression.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API for the suppression list.
+
+const path = { org: Schema.String }
+const addressPath = { ...path, address: Schema.String.annotate({ description: "In any spelling, percent-encoded" }) }
+
+/** One reason why nothing is sent to an address. */
+export const Suppression = Schema.Struct({
+  id: Schema.Int,
+  address: Schema.NullOr(Schema.String).annotate({
+    description: "In lowercase; null once the person has been erased, whose address is kept as a keyed digest only",
+  }),
+  reason: SuppressionReason,
+  source: Schema.String.annotate({ description: "What added it, such as a webhook source, `api` or `import`" }),
+  suppressed_at: Schema.String.annotate({ description: "When the person said so, or the message bounced" }),
+})
+export type Suppression = typeof Suppression.Type
+
+/** An address to suppress. */
+export const SuppressionInput = Schema.Struct({
+  address: Schema.String.check(Schema.makeFilter<string>((address) => validateAddress(address.trim()))),
+  reason: Schema.optionalKey(SuppressionReason).annotate({ description: "Default `manual`" }),
+})
+
+const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
+
+export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
+  .add(
+    HttpApiEndpoint.get("listSuppressions", "/organizations/:org/suppressions", {
+      params: path,
+      query: {
+        reason: Schema.optionalKey(Schema.String).annotate({
+          description: `Only these: ${SuppressionReason.literals.join(", ")}`,
+        }),
+        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      },
+      success: Schema.Struct({ suppressions: Schema.Array(Suppression), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
+      OpenApi.Description,
+      "The latest first. An address with several reasons has an entry for each.",
+    ),
+    HttpApiEndpoint.post("addSuppression", "/organizations/:org/suppressions", {
+      params: path,
+      payload: SuppressionInput,
+      success: Schema.Struct({ suppressions: Schema.Array(Suppression) }).pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Puts an address on the suppression list").annotate(
+      OpenApi.Description,
+      "Queued messages to the address are cancelled, and no attempt to send to it begins after the answer. Answers all " +
+        "entries of the address; one that is there for this reason stays as it is.",
+    ),
+    HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
+      params: path,
+      success: Csv,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "The suppression list as CSV").annotate(
+      OpenApi.Description,
+      "The columns `address`, `reason`, `source` and `suppressed_at`, the latest first. The address of an erased person is " +
+        "empty.",
+    ),
+    HttpApiEndpoint.post("importSuppressions", "/organizations/:org/suppressions/import", {
+      params: path,
+      payload: Csv,
+      success: Schema.Struct({
+        added: Schema.Int,
+        present: Schema.Int.annotate({ description: "Rows whose address is on the list for that reason already" }),
+        skipped: Schema.Int.annotate({ description: "Rows without an address" }),
+      }),
+      error: [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.Unavailable, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Adds addresses from CSV").annotate(
+      OpenApi.Description,
+      "All or nothing, at most 1 MiB and 20,000 rows. A header names the column `address` or `email`, and perhaps `reason` " +
+        "(default `manual`), `source` and `suppressed_at`; without a header the first column holds addresses. A fault's " +
+        "pointer is `/line/` and the number of the line.",
+    ),
+    HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/:address", {
+      params: addressPath,
+      success: Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.Array(Suppression) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "Whether an address is suppressed, and why"),
+    HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions/:address", {
+      params: addressPath,
+      query: {
+        reason: Schema.optionalKey(Schema.String).annotate({ description: "Only for this reason. Default all" }),
+      },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
+    }).annotate(OpenApi.Summary, "Takes an address off the suppression list").annotate(
+      OpenApi.Description,
+      "Messages to the address are sent again. Cancelled messages stay cancelled. An event that was received before and " +
+        "arrives again does not put the address back.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

@@ -1,0 +1,48 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { InvalidRequest, PayloadTooLarge } from "../Problems.ts"
+
+const params = {
+  token: Schema.String.annotate({
+    description: "Signed, at most 60 characters; answers 404 unless the service wrote it",
+  }),
+}
+
+const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
+const Gif = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "image/gif" }))
+
+const pages = (...statuses: ReadonlyArray<number>) => statuses.map((code) => Html.pipe(HttpApiSchema.status(code)))
+
+const describe = (summary: string, description: string) =>
+  OpenApi.annotations({ summary, description, override: { security: [] } })
+
+/** The addresses in messages that Deliver sends; served by plain routes (TrackingRoutes.ts). */
+export class TrackingGroup extends HttpApiGroup.make("tracking")
+  .add(
+    HttpApiEndpoint.get("openPixel", "/o/:token", {
+      params,
+      success: Gif,
+      error: [HttpApiSchema.Empty(404), ...pages(503)],
+    })
+      .annotateMerge(describe(
+        "The pixel of a message",
+        "Answers a transparent GIF and reports an open. The address ends in .gif.",
+      )),
+    HttpApiEndpoint.get("clickLink", "/c/:token", { params, success: HttpApiSchema.Empty(302), error: pages(404, 503) })
+      .annotateMerge(describe(
+        "A tracked link of a message",
+        "Answers 302 to the link's target and reports a click, without waiting for the store where the target is in memory.",
+      )),
+    HttpApiEndpoint.get("unsubscribePage", "/u/:token", { params, success: Html, error: pages(404, 503) })
+      .annotateMerge(describe("Asks whether to unsubscribe", "A page with a button. Changes nothing.")),
+    HttpApiEndpoint.post("unsubscribe", "/u/:token", {
+      params,
+      success: Html,
+      error: [InvalidRequest, PayloadTooLarge, ...pages(404, 503)],
+    })
+      .annotateMerge(describe(
+        "Unsubscribes the recipient of a message",
+        "One click as in RFC 8058, with the body `List-Unsubscribe=One-Click`; any body is taken. Needs no cookie and answers " +
+          "without a redirect, once the event is stored, or 503 if the service can neither store nor keep it.",
+      )),
+  ) {}

@@ -1,0 +1,63 @@
+import { Schema } from "effect"
+import { described } from "../../domain/described.ts"
+
+const text = (description: string) => Schema.optionalKey(described(Schema.String, description))
+
+const CustomEvent = Schema.Struct({
+  event: text(
+    "`sent`, `delivered`, `open`, `click`, `other`, `conversion` (also `purchase`, `order_completed`), `bounce`, " +
+      "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if it is declared " +
+      "in `conversion_events` of the organization or of a template, or in the settings of the source; others are rejected",
+  ),
+  tracking_id: text("Of the decision that the event belongs to"),
+  user_id: text("Without a tracking id: whom the message was for; an address as `email` does as well"),
+  template_id: text("Where several templates make up one message, or without a tracking id"),
+  event_id: text("The same when the event is sent again: everything counts once. Otherwise its content stands for it"),
+  occurred_at: Schema.optionalKey(
+    described(
+      Schema.Union([Schema.String, Schema.Finite]),
+      "ISO 8601, or seconds, milliseconds or microseconds; otherwise the time of receipt",
+    ),
+  ),
+  automated: Schema.optionalKey(described(Schema.Boolean, "True: a machine did it")),
+  link: text("What was clicked"),
+  value: Schema.optionalKey(
+    described(
+      Schema.Union([Schema.String, Schema.Finite]),
+      "What a conversion is worth, 0 to a billion. Kept with the event and shown; objectives do not use it yet",
+    ),
+  ),
+  currency: text("ISO 4217 code of the value's currency, such as `EUR`"),
+  time_zone: text("Of the user, an IANA name: it tells Delay the user's hours"),
+})
+
+/** Custom events, as the document shows them. What is read of a body is up to `CustomEvents` and `MappingSchema`. */
+export const CustomEventsBody = Schema.Union([
+  CustomEvent,
+  Schema.Array(CustomEvent),
+  described(Schema.Struct({ events: Schema.Array(CustomEvent) }), "`batch` and `data` are read as well"),
+  described(Schema.Json, "A CloudEvent, an array of them, or whatever the mapping of the source reads"),
+]).annotate({
+  description: "One event or up to 10,000, in 8 MiB at most. Members have other names as well, which " +
+    "docs/integrations/custom-events.md lists.",
+  examples: [
+    {
+      event: "click",
+      tracking_id: "01a1fffb-8ba1-713d-835a-86c5a52cea17",
+      event_id: "c-1",
+      link: "https://shop.example/",
+    },
+    {
+      events: [
+        { event: "open", tracking_id: "01a1fffb-8ba1-713d-835a-86c5a52cea17", event_id: "o-1", automated: true },
+        {
+          event: "order_completed",
+          user_id: "ann",
+          event_id: "order-50314",
+          occurred_at: "2026-02-03T12:10:05Z",
+          value: 49.9,
+        },
+      ],
+    },
+  ],
+})

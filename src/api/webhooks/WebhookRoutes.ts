@@ -1,0 +1,261 @@
+import { Clock, Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { KeyAuth } from "../../auth/KeyAuth.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { listOfSources, type Segment, segmentOf } from "../../domain/Source.ts"
+import { isCloudEvents } from "../../intake/CloudEvents.ts"
+import { Inbox } from "../../journal/inbox/Inbox.ts"
+import { countItems } from "../../intake/ItemCount.ts"
+import { Judging } from "../../intake/Judging.ts"
+import { KnownEvents } from "../../journal/events/KnownEvents.ts"
+import { eventsOf, faultsOf, verdictsOf } from "../../intake/Verdicts.ts"
+import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
+import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
+import type { Verdict } from "../../intake/signatures/Verdict.ts"
+import { WebhookSources } from "../../intake/WebhookSources.ts"
+import { carried, step } from "../../telemetry/Tracing.ts"
+import * as Body from "../server/Body.ts"
+import { authorize } from "../admission/KeyRequired.ts"
+import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "../Problems.ts"
+import { Refusals } from "../admission/Refusals.ts"
+import { invalid, lookedUp, query } from "../server/Requests.ts"
+
+/** Items of one body of custom events at most; more are several requests. */
+export const maxItems = 10_000
+
+/** Headers that the adapters of platforms read. */
+const platformHeaders = new Set(["content-type", "webhook-id"])
+
+/** Of custom events also those of CloudEvents, and others that a mapping may name; never one that may be a credential. */
+const isKept = (name: string) =>
+  platformHeaders.has(name) || name.startsWith("ce-") ||
+  (name.startsWith("x-") && !/key|auth|token|secret|signature|forwarded|real-ip/.test(name))
+
+/** Characters of a header's value that are kept at most. */
+const keptCharacters = 1000
+
+const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: Segment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      // A platform may send its token in a header of any name.
+      typeof value === "string" && (segment === "events" ? isKept(name) : platformHeaders.has(name))
+        ? [[name, value.slice(0, keptCharacters)]]
+        : []
+    ).slice(0, 50),
+  )
+
+const charactersOf = (headers: Readonly<Record<string, string>>): number => {
+  let characters = 0
+  for (const name in headers) characters += name.length + headers[name]!.length
+  return characters
+}
+
+/** The 429 of an organization that may store no more today. */
+const overQuota = (error: QuotaReached) =>
+  Effect.map(
+    HttpServerRespondable.toResponse(new QuotaExceeded({ detail: error.message })),
+    HttpServerResponse.setHeader("retry-after", String(error.retryAfterSeconds)),
+  )
+
+const storeIsDown = () =>
+  new Unavailable({
+    detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
+  })
+
+/** Whether a request only asks for the verdicts on its events. A value that is no answer is refused, lest they be stored. */
+const asksForVerdicts = (request: HttpServerRequest.HttpServerRequest) => {
+  const asked = query(request).get("validate")
+  return asked === null || asked === "true" || asked === "false"
+    ? Effect.succeed(asked === "true")
+    : Effect.fail(invalid([{ pointer: "validate", detail: "must be true or false" }]))
+}
+
+/** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
+const handshakeEvery = 60_000
+
+const noBytes = new Uint8Array(0)
+
+const noSignedEvents = "No secret for signed events has been set up here"
+
+/** The same for an organization that does not exist. */
+const notSetUp = "This source has not been set up for this organization, or is switched off"
+
+/** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const keys = yield* KeyAuth
+  const inbox = yield* Inbox
+  const sources = yield* WebhookSources
+  const quota = yield* WebhookQuota
+  const judging = yield* Judging
+  const known = yield* KnownEvents
+  const clock = yield* Clock.Clock
+  const refusals = yield* Refusals
+  /** When a handshake of an organization was last taken, and what became of it. */
+  const shaken = new Map<string, {
+    readonly at: number
+    readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, QuotaReached | Unavailable>
+  }>()
+
+  const refusal = (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    segment: Segment,
+    verdict: Exclude<Verdict, { readonly ok: true }> | undefined,
+    otherwise: string,
+  ): Unauthorized => {
+    refusals.count(request, "bad_signature", { org, subject: segment })
+    return new Unauthorized({ detail: verdict?.reason ?? otherwise })
+  }
+
+  const store = (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    source: Segment,
+    body: Uint8Array,
+    answer: Record<string, unknown>,
+  ) =>
+    carried.pipe(
+      Effect.flatMap((traceparent) => {
+        const headers = headersOf(request, source)
+        // With the body, so that what becomes of it is seen in the trace of the request that brought it.
+        if (traceparent !== undefined) headers["traceparent"] = traceparent
+        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), storeIsDown)
+        return quota.check(org).pipe(
+          Effect.andThen(storing),
+          Effect.tap(() => Effect.sync(() => quota.add(org, body.byteLength + charactersOf(headers)))),
+        )
+      }),
+      step("store"),
+      Effect.as(HttpServerResponse.jsonUnsafe(answer)),
+    )
+
+  /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
+  const judgeAndStore = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    bytes: Uint8Array,
+    received: number,
+  ) {
+    const isTrial = yield* asksForVerdicts(request)
+    const judged = yield* judging.judge(org as OrgSlug, bytes, headersOf(request, "events")).pipe(
+      Effect.mapError(({ message }) => new Unavailable({ detail: message })),
+      step("judge"),
+    )
+    if ("reason" in judged) return yield* invalid([{ pointer: "", detail: judged.reason }])
+    const { items } = judged
+    if (items.length > 0 && items.every((item) => "status" in item && item.status === "rejected")) {
+      return yield* invalid(faultsOf(items))
+    }
+    const receivedAt = clock.currentTimeMillisUnsafe()
+    const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
+    const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)
+    const answer = { status: "ok", received, items: verdictsOf(items, keys) }
+    if (isTrial) return HttpServerResponse.jsonUnsafe(answer)
+    return yield* Effect.onError(store(request, org, "events", bytes, answer), () => forget)
+  })
+
+  /** Custom events, by API key or with a Standard Webhooks signature. */
+  const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, named: string) {
+    let org = named
+    const { headers } = request
+    const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
+      headers["authorization"] === undefined
+    if (!signed) {
+      org = (yield* step("auth")(authorize(keys, request, named, "events"))).dataOrg
+      // Before the body is read for nothing.
+      yield* quota.check(org)
+    } // Nobody's body is read for nothing.
+    else if (sources.readsBody(org, "events") === undefined) {
+      return yield* refusal(request, org, "events", undefined, noSignedEvents)
+    }
+    // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
+    const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
+    const bytes = yield* (signed || binary ? Body.raw : Body.rawOfJson)(request, Body.maxWebhookBytes)
+    if (signed) {
+      const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
+      if (verdict?.ok !== true) return yield* refusal(request, org, "events", verdict, noSignedEvents)
+    }
+    const counted = binary ? { items: 1 } : yield* countItems(bytes)
+    // The caller's own code, which a 400 helps.
+    if ("reason" in counted) return yield* invalid([{ pointer: "", detail: counted.reason }])
+    const { items } = counted
+    if (items > maxItems) {
+      return yield* invalid([{ pointer: "", detail: `has ${items} items; send at most ${maxItems} in one request` }])
+    }
+    return yield* judgeAndStore(request, org, bytes, items)
+  })
+
+  /** What a platform sends: whatever it is, if it is authentic it is kept, since a platform punishes errors. */
+  const receive = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    segment: Exclude<Segment, "events">,
+  ) {
+    const headers = request.headers as Record<string, string>
+    const readsBody = sources.readsBody(org, segment)
+    if (readsBody !== true) {
+      const verdict = sources.verify(org, segment, headers, noBytes)
+      // Before the body, which then need not be read.
+      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
+      yield* quota.check(org)
+    }
+    const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
+    if (segment === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
+      const now = clock.currentTimeMillisUnsafe()
+      const last = shaken.get(org)
+      if (last !== undefined && now - last.at < handshakeEvery) return yield* last.answer
+      const answer = yield* store(request, org, segment, bytes, { status: "ok", received: 0 }).pipe(
+        Effect.tap((stored) => Effect.sync(() => shaken.set(org, { at: now, answer: Effect.succeed(stored) }))),
+        Effect.onError(() => Effect.sync(() => shaken.delete(org))),
+        Effect.cached,
+      )
+      // Set before the handshake is stored, so that of several at once one is stored, and all get its answer.
+      shaken.set(org, { at: now, answer })
+      return yield* answer
+    }
+    if (readsBody === true) {
+      const verdict = sources.verify(org, segment, headers, bytes)
+      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
+    }
+    const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
+    // What is no JSON is one thing that was not understood.
+    const received = "reason" in counted ? 1 : counted.items
+    return yield* store(request, org, segment, bytes, { status: "ok", received })
+  })
+
+  yield* router.add(
+    "POST",
+    "/api/webhook/:segment/:org",
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { org = "", segment: name = "" } = yield* HttpRouter.params
+      const segment = segmentOf(name)
+      if (segment === undefined) {
+        return yield* new PathNotFound({
+          detail: `There is no webhook ${JSON.stringify(name.slice(0, 50))}. There are ${listOfSources}`,
+        })
+      }
+      return yield* segment === "events"
+        ? receiveEvents(request, lookedUp(org))
+        : receive(request, lookedUp(org), segment)
+    }).pipe(Effect.catchTag("QuotaReached", overQuota)),
+  )
+
+  // CloudEvents asks before it delivers whether it may; whoever may is decided by the key, so everybody is told yes.
+  yield* router.add(
+    "OPTIONS",
+    "/api/webhook/events/:org",
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+      const origin = headers["webhook-request-origin"]
+      return HttpServerResponse.empty({
+        status: 204,
+        headers: {
+          allow: "OPTIONS, POST",
+          ...(origin === undefined || !/^[\x21-\x7e]{1,253}$/.test(origin)
+            ? {}
+            : { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" }),
+        },
+      })
+    }),
+  )
+}))

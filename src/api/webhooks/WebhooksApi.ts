@@ -1,0 +1,188 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EventCategory, EventName } from "../../domain/Event.ts"
+import { UserId } from "../../domain/Ids.ts"
+import { SourceInput } from "../../intake/WebhookSources.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API that sets up where events come from, and shows what came.
+
+const path = { org: Schema.String }
+const sourcePath = { ...path, segment: Schema.String }
+/** A source and how busy it was in the last 24 hours. */
+export const WebhookSource = Schema.Struct({
+  segment: Schema.String.annotate({ description: "Its neutral name, such as provider_a" }),
+  platform: Schema.String.annotate({ description: "The platform's own name, which paths take as well" }),
+  path: Schema.String.annotate({ description: "Where the platform is to send to" }),
+  set_up: Schema.Boolean.annotate({ description: "False for events that come in by API key alone" }),
+  enabled: Schema.Boolean,
+  settings: Schema.Record(Schema.String, Schema.Unknown),
+  secrets: Schema.Array(Schema.Struct({
+    accepted_until: Schema.NullOr(Schema.String).annotate({ description: "Null for the secret in use" }),
+  })),
+  last_received_at: Schema.NullOr(Schema.String),
+  bodies: Schema.Int,
+  events: Schema.Int,
+  duplicates: Schema.Int,
+  ignored: Schema.Int,
+  not_understood: Schema.Int,
+  pending: Schema.Int,
+  lag_seconds: Schema.Finite.annotate({ description: "How long the oldest body has waited to be looked at" }),
+})
+export type WebhookSource = typeof WebhookSource.Type
+
+/** A normalized event. Template, variant and segment are those of the decision it belongs to. */
+export const ListedEvent = Schema.Struct({
+  source: Schema.String,
+  category: EventCategory,
+  event: EventName,
+  tracking_id: Schema.NullOr(Schema.String),
+  user: Schema.NullOr(Schema.String),
+  email: Schema.NullOr(Schema.String).annotate({
+    description: "The person's address as the source spells it, on negative events and on events without a message",
+  }),
+  event_id: Schema.NullOr(Schema.String),
+  occurred_at: Schema.String,
+  received_at: Schema.String,
+  automated: Schema.Boolean,
+  template_id: Schema.NullOr(Schema.String),
+  copy_id: Schema.NullOr(Schema.String),
+  segment: Schema.NullOr(Schema.String),
+  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]).annotate({
+    description:
+      "`waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message",
+  }),
+})
+export type ListedEvent = typeof ListedEvent.Type
+
+/** Whom to forget: by the caller's id, by e-mail address, or both. */
+export const ErasureBody = Schema.Struct({
+  user_id: Schema.optionalKey(UserId),
+  email: Schema.optionalKey(UserId),
+}).check(
+  Schema.makeFilter<{ readonly user_id?: string; readonly email?: string }>((person) =>
+    person.user_id === undefined && person.email === undefined ? "must name user_id or email" : undefined
+  ),
+)
+
+/** The report of an erasure. */
+export const ErasureReport = Schema.Struct({
+  id: Schema.Int,
+  state: Schema.Literals(["running", "done", "failed"]).annotate({
+    description: "`running`: ask again for this id. `failed`: three attempts have failed, see `reason`",
+  }),
+  requested_at: Schema.String,
+  finished_at: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
+  profiles: Schema.Int.annotate({ description: "Deleted" }),
+  decisions: Schema.Int.annotate({ description: "Without the identifier now" }),
+  events: Schema.Int.annotate({ description: "Without identifier, link and message id now" }),
+  deliveries: Schema.Int.annotate({ description: "Without address and content now" }),
+  cancelled: Schema.Int.annotate({ description: "Those of the deliveries that were queued, and are cancelled" }),
+  bodies: Schema.Int.annotate({ description: "Received webhook bodies that contained a name, emptied" }),
+  sticky_choices: Schema.Int.annotate({ description: "Deleted" }),
+  send_times: Schema.Int.annotate({ description: "Histories of when the person opens messages, deleted" }),
+  send_advice: Schema.Int.annotate({ description: "Send times given by Delay, deleted" }),
+  message_links: Schema.Int.annotate({ description: "Message ids of platforms, deleted" }),
+  attribute_counts: Schema.Int.annotate({ description: "Counts of attribute values that contained a name, deleted" }),
+  sink_messages: Schema.Int.annotate({
+    description: "Messages that a connection of the platform `sink` took, deleted",
+  }),
+  kept: Schema.Array(Schema.Struct({
+    kind: Schema.String,
+    count: Schema.NullOr(Schema.Int).annotate({ description: "Null where it is not known" }),
+    reason: Schema.String,
+  })).annotate({ description: "What stays, and why" }),
+})
+
+/** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
+export const DryRunBody = Schema.Struct({
+  mapping: Schema.Unknown,
+  body: Schema.Unknown,
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+})
+
+export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
+  .add(
+    HttpApiEndpoint.get("listSources", "/organizations/:org/webhooks", {
+      params: path,
+      success: Schema.Struct({ webhooks: Schema.Array(WebhookSource) }),
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "The webhook sources of an organization").annotate(
+      OpenApi.Description,
+      "Sources that are set up or sent something, with their last 24 hours.",
+    ),
+    HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
+      params: sourcePath,
+      payload: SourceInput,
+      success: WebhookSource,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
+    }).annotate(OpenApi.Summary, "Sets up or changes a webhook source").annotate(
+      OpenApi.Description,
+      "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
+        "the secret in use, given again, changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
+        "are replaced whole, and names that the platform does not have are refused. Segment signs only the first item of a " +
+        "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
+        "replaces the default shape, CloudEvents and `conversions`.",
+    ),
+    HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
+      params: sourcePath,
+      success: HttpApiSchema.NoContent,
+      error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
+    }).annotate(OpenApi.Summary, "Removes a webhook source").annotate(
+      OpenApi.Description,
+      "Its webhooks are refused from then on; what came in stays.",
+    ),
+    HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
+      params: path,
+      payload: DryRunBody,
+      success: Schema.Unknown,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Tries a mapping on a sample").annotate(
+      OpenApi.Description,
+      "The result of a mapping for a sample: for each of the first 100 items the event that comes out and where its values " +
+        "were found (the first 500 characters of each), or why there is none. Nothing is kept. A run that takes more than 10 " +
+        "million steps or 2 seconds is answered with the reason. 503 when too many checks are waiting.",
+    ),
+    HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
+      params: path,
+      payload: ErasureBody,
+      success: ErasureReport,
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Erases a person").annotate(
+      OpenApi.Description,
+      "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
+        "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile tells the " +
+        "other name of the same person. User ids are compared exactly, e-mail addresses whatever their case. Bodies are " +
+        "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts stay. It cannot be " +
+        "undone. Answers after 10 seconds at the latest: ask for an erasure that is still `running` by its `id`.",
+    ),
+    HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
+      params: { ...path, id: Schema.String },
+      success: ErasureReport,
+      error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
+    }).annotate(OpenApi.Summary, "The report of an erasure").annotate(
+      OpenApi.Description,
+      "How many rows of each kind were erased, and which stay for which reason. Kept for 30 days. Once the erasure is done " +
+        "the report names no person.",
+    ),
+    HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
+      params: path,
+      query: {
+        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+        tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events attributed to it" }),
+      },
+      success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "The events of an organization").annotate(
+      OpenApi.Description,
+      "Normalized events in the order in which their bodies came in; one per decision they belong to. `next` is null " +
+        "while there is nothing; otherwise ask with it for what comes behind. Each event is shown as it is when it is asked " +
+        "for, and once: what is `waiting` on a page changes in place when its decision is found, and is not listed again " +
+        "behind it. Ask again from an earlier page, or by `tracking_id`, to see what became of it.",
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api") {}

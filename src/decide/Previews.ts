@@ -1,0 +1,133 @@
+import { Clock, Context, Effect, JsonPointer, Layer } from "effect"
+import { Checking, stoppedFault } from "../checking/Checking.ts"
+import type { Rendered, Sources } from "../checking/Checks.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Formats, Vars } from "../domain/Template.ts"
+import { Budget, LimitReached } from "../rendering/Budget.ts"
+import type { SourceFault } from "../rendering/Renderer.ts"
+import { Views, whyNotEligible } from "../templates/Views.ts"
+import { armOf } from "../bandit/Holdout.ts"
+import { NotRendered, targetingLimit } from "./Outcome.ts"
+
+/** What to show: sources as written, or a stored variant, or neither to see only who is eligible. */
+export interface PreviewAsk {
+  readonly vars: Vars | undefined
+  readonly formats: Formats | undefined
+  readonly copyId: string | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly attrs: Attributes
+  /** Whose place in the holdout to tell; undefined: nobody's. */
+  readonly userId?: string | undefined
+}
+
+export interface Preview {
+  readonly vars?: Readonly<Record<string, string>>
+  readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
+  /** Whether the user is held out; absent where none was named. */
+  readonly held_out?: boolean
+}
+
+/** How sample content is rendered. */
+export interface SampleOptions {
+  /** A JSON object as text. */
+  readonly fields: string
+  readonly strict: boolean
+  /** IANA name. */
+  readonly timeZone: string
+  /** Characters kept of each rendered variable; all by default. */
+  readonly maxText?: number
+}
+
+const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
+  faults.map(({ column, line, message, variable }) => ({
+    pointer: `/vars/${JsonPointer.escapeToken(variable)}`,
+    detail: `line ${line}, column ${column}: ${message}`,
+  }))
+
+/** Shows authors which content would be sent and to whom, without deciding anything. Renders in the checking process. */
+export class Previews extends Context.Service<Previews, {
+  readonly preview: (
+    org: OrgSlug,
+    template: string,
+    ask: PreviewAsk,
+  ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy>
+  /** Renders variants as of now, each by itself. Together they have the time limit of one check. */
+  readonly render: (
+    org: OrgSlug,
+    variants: ReadonlyArray<Sources>,
+    options: SampleOptions,
+  ) => Effect.Effect<ReadonlyArray<Rendered>, ChecksBusy>
+}>()("parlance/decisions/Previews") {
+  static readonly layer = Layer.effect(
+    Previews,
+    Effect.gen(function* () {
+      const checking = yield* Checking
+      const views = yield* Views
+      const clock = yield* Clock.Clock
+      const monotonicNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+      const render = Effect.fn("Previews.render")(function* (
+        org: OrgSlug,
+        variants: ReadonlyArray<Sources>,
+        options: SampleOptions,
+      ) {
+        if (variants.length === 0) return []
+        const now = yield* Clock.currentTimeMillis
+        return yield* checking.run(org, "render", { variants, now, ...options }).pipe(
+          Effect.catchTag("WorkFailed", (failure) =>
+            Effect.succeed(variants.map(({ vars }): Rendered => {
+              const [variable = ""] = Object.keys(vars)
+              return { stage: "source", faults: [{ variable, line: 1, column: 1, message: stoppedFault(failure) }] }
+            }))),
+        )
+      })
+
+      const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewAsk) {
+        yield* views.lookUp(org, template)
+        const view = views.template(org, template)
+        if (view === undefined) return yield* new TemplateNotFound({ id: template })
+        const now = yield* Clock.currentTimeMillis
+        const budget = new Budget(1, monotonicNow)
+        const variants = yield* Effect.try({
+          try: () =>
+            view.variants.map((variant) => {
+              const reason = whyNotEligible(variant, ask.attrs, now, budget)
+              return { id: variant.id, eligible: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+            }),
+          catch: (error) => error,
+        }).pipe(
+          Effect.catch((error) =>
+            error instanceof LimitReached ? Effect.fail(targetingLimit(view, error)) : Effect.die(error)
+          ),
+        )
+        const { userId } = ask
+        const eligible = variants.flatMap(({ eligible, id }) => eligible ? [id] : [])
+        const about = userId === undefined ? { variants } : {
+          variants,
+          held_out: armOf(view.holdout, eligible, { org, userId, trackingId: "" }) === "control",
+        }
+        const stored = ask.copyId === undefined ? undefined : view.variantsById.get(ask.copyId)
+        if (ask.copyId !== undefined && stored === undefined) return yield* new VariantNotFound({ id: ask.copyId })
+        const vars = ask.vars ?? stored?.vars
+        if (vars === undefined) return about
+        const formats = ask.formats ?? stored?.formats ?? {}
+        const [rendered] = yield* render(org, [{ vars, formats }], {
+          fields: JSON.stringify(ask.fields),
+          strict: view.strict,
+          timeZone: view.org.timeZone,
+        })
+        if ("vars" in rendered!) return { ...about, vars: rendered.vars }
+        if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })
+        return yield* new NotRendered({
+          templateId: view.id,
+          copyId: ask.copyId ?? "",
+          faults: rendered!.faults.map(({ message, variable }) => ({ variable, detail: message })),
+        })
+      })
+
+      return Previews.of({ preview, render })
+    }),
+  )
+}

@@ -1,0 +1,198 @@
+import { sample } from "../bandit/Weights.ts"
+import { type Choice, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
+import type { Cell } from "../bandit/Cells.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import type { CopyId } from "../domain/Ids.ts"
+import type { Budget } from "../rendering/Budget.ts"
+import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
+import type { Arm } from "../bandit/Holdout.ts"
+import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
+
+// The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
+
+/** Hours since Monday 00:00 on the organization's clocks, 0 to 167. 1970-01-01 was a Thursday. */
+export const hourOfWeek = (view: TemplateView, nowMillis: number): number => {
+  const local = nowMillis + view.org.localTime.offsetAt(nowMillis)
+  return (Math.floor(local / dayMillis) + 3) % 7 * 24 + Math.floor(local / hourMillis) % 24
+}
+
+const setsOf = new WeakMap<TemplateView, Map<string | number, EligibleSet>>()
+
+/**
+ * Variants of `view` that may be selected now, as the set a policy knows them by. Throws `LimitReached` past the budget.
+ */
+export const eligible = (
+  view: TemplateView,
+  attributes: Attributes,
+  nowMillis: number,
+  budget: Budget,
+): EligibleSet => {
+  const { variants } = view
+  // One bit a variant where they fit into a small integer, which is the cheapest key there is.
+  let key: string | number
+  if (variants.length <= 30) {
+    let mask = 0
+    for (let i = 0; i < variants.length; i++) {
+      if (isEligible(variants[i]!, attributes, nowMillis, budget)) mask |= 1 << i
+    }
+    key = mask
+  } else {
+    key = variants.map((variant) => isEligible(variant, attributes, nowMillis, budget) ? "1" : "0").join("")
+  }
+  let sets = setsOf.get(view)
+  if (sets === undefined) setsOf.set(view, sets = new Map())
+  const known = sets.get(key)
+  if (known !== undefined) return known
+  // Attributes can be combined without end; a set costs little to make again.
+  if (sets.size >= 10_000) sets.clear()
+  const chosen = typeof key === "number"
+    ? variants.filter((_, i) => (key & (1 << i)) !== 0)
+    : variants.filter((_, i) => key[i] === "1")
+  const set = eligibleSet(chosen.map(({ id }) => id), String(key))
+  sets.set(key, set)
+  return set
+}
+
+/** A variant drawn, and all that is worth recording about the draw. */
+export interface Drawn {
+  readonly variant: VariantView
+  readonly choice: Choice
+  readonly cell: Cell
+  readonly propensity: number
+}
+
+/** Draws one of `set`, which is not empty, with the uniform number `u` in [0, 1). */
+export const draw = (
+  view: TemplateView,
+  policy: Policy,
+  cell: Cell,
+  set: EligibleSet,
+  epsilon: number | undefined,
+  u: number,
+): Drawn => {
+  const choice = policy.choice(cell, set, epsilon)
+  const at = sample(choice.weights, u)
+  return {
+    variant: view.variantsById.get(set.ids[at]!)!,
+    choice,
+    cell,
+    propensity: choice.weights[at]!,
+  }
+}
+
+const weightTexts = new WeakMap<Choice, string>()
+
+/** The weights of all eligible variants as a JSON object, made once per cached choice. */
+export const weightsText = (choice: Choice): string => {
+  let text = weightTexts.get(choice)
+  if (text === undefined) {
+    text = JSON.stringify(Object.fromEntries(choice.ids.map((id, i) => [id, choice.weights[i]!])))
+    weightTexts.set(choice, text)
+  }
+  return text
+}
+
+/**
+ * The choice for somebody on a side of the holdout (undefined: there is none): the policy's, an even one, a fixed
+ * variant, or no message. `set` is not empty.
+ */
+export const choose = (
+  view: TemplateView,
+  policy: Policy,
+  cell: Cell,
+  set: EligibleSet,
+  asked: { readonly arm: Arm | undefined; readonly epsilon: number | undefined; readonly u: number },
+): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
+  const isControl = asked.arm === "control"
+  if (isControl && view.holdout.content !== "even") {
+    return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
+  }
+  const { choice, propensity, variant } = draw(view, policy, cell, set, isControl ? 1 : asked.epsilon, asked.u)
+  return {
+    copyId: variant.id,
+    mode: isControl ? "control" : choice.mode,
+    propensity,
+    weights: weightsText(choice),
+  }
+}
+
+/** Whether a choice that a user has had may be given again on this side of the holdout. */
+export const mayRepeat = (
+  { holdout }: Pick<TemplateView, "holdout">,
+  arm: Arm | undefined,
+  { copyId, control }: { readonly copyId: CopyId; readonly control: boolean },
+  set: EligibleSet,
+): boolean => {
+  if (control !== (arm === "control")) return false
+  return control && holdout.content !== "even" ? copyId === (holdout.copy_id ?? noMessage) : set.ids.includes(copyId)
+}
+
+const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
+
+/** The trace of a request that turned out to be a retry: what was chosen then, beside the numbers of now. */
+export const retraced = (trace: unknown, chosen: CopyId): unknown =>
+  trace !== null && typeof trace === "object"
+    ? { ...trace, mode: "retry", chosen: chosen === noMessage ? null : chosen, propensity: null }
+    : undefined
+
+/**
+ * What `trace: true` shows: the numbers the decision used, and why each other variant was out. Throws `LimitReached` past
+ * the budget.
+ */
+export const traceOf = (
+  view: TemplateView,
+  policy: Policy,
+  cell: Cell,
+  set: EligibleSet,
+  options: {
+    readonly attributes: Attributes
+    readonly nowMillis: number
+    readonly epsilon: number | undefined
+    readonly useCache: boolean
+    readonly chosen: CopyId | null
+    readonly mode: string
+    readonly propensity: number | null
+    readonly budget: Budget
+  },
+) => {
+  const trace = policy.trace(cell, set, options.epsilon)
+  const out = view.variants.flatMap((variant) => {
+    const reason = whyNotEligible(variant, options.attributes, options.nowMillis, options.budget)
+    return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]
+  })
+  return {
+    mode: options.mode,
+    policy_version: trace.policyVersion,
+    cell: trace.cell,
+    window: {
+      mode: trace.window.mode,
+      lookback_days: trace.window.lookbackDays,
+      offset_days: trace.window.offsetDays,
+      from: iso(trace.window.from),
+      to: iso(trace.window.to),
+    },
+    cache_used: options.useCache,
+    epsilon: options.mode === "control" ? null : trace.epsilon,
+    kappa: trace.kappa,
+    floor: trace.floor,
+    half_life_days: trace.halfLifeDays,
+    base_rate: trace.baseRate,
+    candidates: [
+      ...trace.candidates.map((candidate) => ({
+        id: candidate.id,
+        eligible: true,
+        sends: candidate.sends,
+        effective_sends: candidate.effectiveSends,
+        clicks: candidate.clicks,
+        rate: candidate.rate,
+        interval: candidate.interval,
+        p_best: candidate.pBest,
+        weight: candidate.weight,
+      })),
+      ...out,
+    ],
+    chosen: options.chosen,
+    propensity: options.propensity,
+  }
+}

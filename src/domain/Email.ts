@@ -1,0 +1,121 @@
+import { domainToASCII } from "node:url"
+import type { DkimSigner } from "../delivery/dkim/DkimSignature.ts"
+
+/** A mailbox with the name that mail programs show. */
+export interface Mailbox {
+  readonly email: string
+  readonly name?: string | undefined
+}
+
+export interface Email {
+  readonly from: Mailbox
+  readonly to: string
+  readonly replyTo?: string | undefined
+  readonly subject: string
+  /** At least one of `html` and `text` is given. Without `text`, the plain text part is made from the HTML. */
+  readonly html: string | undefined
+  readonly text: string | undefined
+  /** The line that mail programs show beside the subject. It is inserted, hidden, at the start of the HTML body. */
+  readonly preheader?: string | undefined
+  /** Without angle brackets. */
+  readonly messageId: string
+  /** `X-Tracking-Id`. */
+  readonly trackingId: string
+  readonly unsubscribe?: { readonly url?: string | undefined; readonly mailto?: string | undefined } | undefined
+  /** `Feedback-ID`, as `feedbackIdOf` makes it. */
+  readonly feedbackId?: string | undefined
+  /** `Auto-Submitted: auto-generated`: programs do not answer such a message. Default false. */
+  readonly isAutomatic?: boolean | undefined
+  readonly date: Date
+  /** Undefined: the message is not signed. */
+  readonly dkim?: DkimSigner | undefined
+  /** Whether people will look at the e-mail here, so that its parts are answered as well. */
+  readonly isShown?: boolean
+}
+
+/** The parts of an e-mail, for people to look at. */
+export interface Shown {
+  readonly text: string
+  readonly html: string | undefined
+  /** Where its links lead, each once, in their order. */
+  readonly links: ReadonlyArray<string>
+}
+
+/** An e-mail in wire format, with its envelope. */
+export interface Composed {
+  readonly from: string
+  readonly to: string
+  /** RFC 5322, CRLF line breaks. */
+  readonly bytes: Uint8Array
+  /** Of an e-mail that `isShown`. */
+  readonly shown?: Shown
+}
+
+const maxAddress = 254
+
+// What turns the reading direction of all that follows; the marks U+200E, U+200F and U+061C act on their place only.
+const bidi = /[\u202a-\u202e\u2066-\u2069]/
+// deno-lint-ignore no-control-regex
+const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+
+/** Why a text cannot stand in a header where nothing may be changed about it, such as a name; undefined when it can. */
+export const headerFault = (text: string): string | undefined =>
+  !text.isWellFormed()
+    ? "must be whole characters: it has half of a surrogate pair"
+    : /[\r\n]/.test(text)
+    ? "must not contain line breaks"
+    : controls.test(text)
+    ? "must not contain control characters"
+    : bidi.test(text)
+    ? "must not contain characters that turn the direction of text"
+    : undefined
+
+/**
+ * A subject or a preheader as it is sent. They come from templates, where line breaks are a matter of layout: white space and
+ * control characters become single spaces, and characters that turn the direction of text vanish.
+ */
+export const lineOf = (text: string): string =>
+  text.toWellFormed()
+    .replace(new RegExp(bidi, "g"), "")
+    .replace(new RegExp(`(?:${controls.source}|\\s)+`, "g"), " ")
+    .trim()
+
+const isDomain = (domain: string): boolean => {
+  if (!/^[a-z0-9.\u0080-\u{10ffff}-]+$/iu.test(domain)) return false
+  const ascii = domainToASCII(domain)
+  const labels = ascii.split(".")
+  return ascii.length <= 253 && labels.length >= 2 && !/^\d+$/.test(labels.at(-1)!) &&
+    labels.every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label))
+}
+
+/**
+ * Why a text is no address of one recipient, to stand after its name; undefined when it is. One bare address of 254
+ * characters at most: no list, no display name, no comment, no quoted local part, no IP address for a domain.
+ */
+export const validateAddress = (email: string): string | undefined => {
+  if (email === "") return "must not be empty"
+  const fault = headerFault(email)
+  if (fault !== undefined) return fault
+  if (email.length > maxAddress) return `must be ${maxAddress} characters at most`
+  if (/[,;]/.test(email)) return "must be one address, not a list"
+  if (/[<>]/.test(email)) return "must be the bare address, without a name or angle brackets"
+  if (/[\s\p{Cf}\p{Zs}]/u.test(email)) return "must not contain spaces or invisible characters"
+  if (/["()\\[\]:]/.test(email)) return "must not contain quotes, brackets, colons or backslashes"
+  const at = email.lastIndexOf("@")
+  const local = email.slice(0, at)
+  if (at < 1 || local.includes("@")) return "must be an address with one @, such as ada@example.com"
+  if (new TextEncoder().encode(local).length > 64) return "must have 64 bytes at most before the @"
+  if (local.startsWith(".") || local.endsWith(".") || local.includes("..")) {
+    return "must not have full stops at the ends, or two in a row, before the @"
+  }
+  return isDomain(email.slice(at + 1)) ? undefined : "must have a domain after the @, such as example.com"
+}
+
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
+
+/** Text as HTML content or as a quoted attribute value. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character]!)
+
+/** Plain text as HTML with its line breaks, for platforms that accept only HTML. */
+export const htmlOf = (text: string): string =>
+  `<div>${escapeHtml(text.toWellFormed()).replace(/\r\n|\r|\n/g, "<br>\n")}</div>`

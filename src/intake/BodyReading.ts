@@ -1,0 +1,201 @@
+import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
+import { segmentOf } from "../domain/Source.ts"
+import { isKept } from "../journal/events/Claim.ts"
+import { type Normalize, normalizer, ownNormalize, type Reading } from "./Sources.ts"
+
+// What the reading process does with received bodies, and what it exchanges with the service. Pure.
+
+/** A stored body and how it is to be read. */
+export interface BodyToRead {
+  readonly id: number
+  readonly source: string
+  /** Unix milliseconds. */
+  readonly receivedAt: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** Key of the organization's reading of this source; undefined for the default one. */
+  readonly reading: string | undefined
+}
+
+export type ReadRequest =
+  /** Reads bodies and answers with the first slice. `readings` holds those that the process said it does not have. */
+  | {
+    readonly type: "read"
+    readonly bodies: ReadonlyArray<BodyToRead>
+    readonly readings: ReadonlyMap<string, Reading>
+    readonly sliceWeight: number
+  }
+  /** Asks for the next slice of the bodies read last. */
+  | { readonly type: "next" }
+
+export type ReadAnswer =
+  | { readonly type: "slice"; readonly pieces: ReadonlyArray<Piece>; readonly isLast: boolean }
+  | { readonly type: "missing"; readonly readings: ReadonlyArray<string> }
+
+export type Fault = Omit<SkippedItem, "expected">
+
+/** Why items of a body were ignored, how many, and the JSON pointer of the first. */
+export interface Unused {
+  readonly reason: string
+  readonly count: number
+  readonly pointer: string
+}
+
+/** A part of what a body holds, small enough to be stored in one transaction with the other pieces of its slice. */
+export interface Piece {
+  readonly id: number
+  readonly events: ReadonlyArray<NormalizedEvent>
+  readonly profiles: ReadonlyArray<ProfileUpdate>
+  readonly erasures: ReadonlyArray<Erasure>
+  /** Items that mean nothing here; in the last piece alone. */
+  readonly ignored: number
+  /** Why they were ignored, 20 reasons at most; in the last piece alone. */
+  readonly unused: ReadonlyArray<Unused>
+  /** Items that were not understood, 100 at most; in the last piece alone. */
+  readonly faults: ReadonlyArray<Fault>
+  /** Whether the body is complete with this piece. */
+  readonly isLast: boolean
+}
+
+/** Faults kept of one body, so that a hostile one does not grow to many times its size. */
+const maxFaults = 100
+
+/** Reasons kept of the items that were ignored. */
+const maxUnused = 20
+
+/** Everything that a body holds, as one piece. */
+export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Piece => {
+  const normalized = normalize === undefined
+    ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
+    : normalize(body.body, body.headers, body.receivedAt)
+  const nothing = { id: body.id, events: [], profiles: [], erasures: [], ignored: 0, unused: [], isLast: true }
+  if ("reason" in normalized) return { ...nothing, faults: [{ pointer: "", reason: normalized.reason }] }
+  const faults: Array<Fault> = []
+  const unused = new SeededMap<string, Unused>()
+  let ignored = 0
+  const ignore = (reason: string, pointer: string) => {
+    ignored++
+    const { count, pointer: first } = unused.get(reason) ?? { count: 0, pointer }
+    if (count > 0 || unused.size < maxUnused) unused.set(reason, { reason, count: count + 1, pointer: first })
+  }
+  for (const { expected, pointer, reason } of normalized.skipped) {
+    if (expected) ignore(reason, pointer)
+    else if (faults.length < maxFaults) faults.push({ pointer, reason })
+  }
+  const events = normalized.events.filter(isKept)
+  return {
+    ...nothing,
+    events,
+    profiles: normalized.profiles ?? [],
+    erasures: normalized.erasures ?? [],
+    ignored: ignored + normalized.events.length - events.length,
+    unused: [...unused.values()],
+    faults,
+  }
+}
+
+// What it costs to store an item, in events.
+const eventWeight = 1
+const profileWeight = 10
+// A request is stored, and carried out later.
+const erasureWeight = 1
+
+/**
+ * Cuts what bodies hold into slices of about `most` events each, in their order. Within a body requests to erase people come
+ * last.
+ */
+export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyArray<ReadonlyArray<Piece>> => {
+  const slices: Array<Array<Piece>> = []
+  let slice: Array<Piece> = []
+  let weight = 0
+  const cut = () => {
+    if (slice.length > 0) slices.push(slice)
+    slice = []
+    weight = 0
+  }
+  for (const body of bodies) {
+    let profileAt = 0
+    let eventAt = 0
+    let erasureAt = 0
+    for (let isDone = false; !isDone;) {
+      if (weight >= most) cut()
+      const profiles = body.profiles.slice(profileAt, profileAt + Math.ceil((most - weight) / profileWeight))
+      profileAt += profiles.length
+      weight += profiles.length * profileWeight
+      const events = body.events.slice(eventAt, eventAt + Math.max(0, Math.ceil((most - weight) / eventWeight)))
+      eventAt += events.length
+      weight += events.length * eventWeight
+      const areRead = profileAt === body.profiles.length && eventAt === body.events.length
+      const room = areRead ? Math.max(0, Math.ceil((most - weight) / erasureWeight)) : 0
+      const erasures = body.erasures.slice(erasureAt, erasureAt + room)
+      erasureAt += erasures.length
+      weight += erasures.length * erasureWeight
+      isDone = areRead && erasureAt === body.erasures.length
+      slice.push({
+        id: body.id,
+        profiles,
+        events,
+        erasures,
+        ignored: isDone ? body.ignored : 0,
+        unused: isDone ? body.unused : [],
+        faults: isDone ? body.faults : [],
+        isLast: isDone,
+      })
+    }
+  }
+  cut()
+  return slices
+}
+
+/** Compiled readings that are kept, so that a mapping is compiled once and not for every batch. */
+const maxCompiled = 1_000
+
+/** Answers the requests of the service, one after another. `note` is told which body is being read. */
+export const bodyReader = () => {
+  const compiled = new Map<string, Normalize>()
+  let slices: ReadonlyArray<ReadonlyArray<Piece>> = []
+  let next = 0
+
+  const keyOf = ({ reading = "", source }: BodyToRead) => `${source}/${reading}`
+
+  const normalizeOf = (body: BodyToRead, readings: ReadonlyMap<string, Reading>): Normalize | undefined | "missing" => {
+    const own = ownNormalize(body)
+    if (own !== undefined) return own
+    const segment = segmentOf(body.source)
+    if (segment === undefined) return undefined
+    const known = compiled.get(keyOf(body))
+    if (known !== undefined) return known
+    const reading = body.reading === undefined ? undefined : readings.get(body.reading)
+    if (body.reading !== undefined && reading === undefined) return "missing"
+    const normalize = normalizer(segment, reading)
+    if (compiled.size >= maxCompiled) compiled.delete(compiled.keys().next().value!)
+    compiled.set(keyOf(body), normalize)
+    return normalize
+  }
+
+  const slice = (): ReadAnswer => {
+    const pieces = slices[next++] ?? []
+    const isLast = next >= slices.length
+    if (isLast) slices = []
+    return { type: "slice", pieces, isLast }
+  }
+
+  return (request: ReadRequest, note: (id: number) => void): ReadAnswer => {
+    if (request.type === "next") return slice()
+    const normalizers = request.bodies.map((body) => normalizeOf(body, request.readings))
+    const missing = request.bodies.flatMap(({ reading }, i) =>
+      normalizers[i] === "missing" && reading !== undefined ? [reading] : []
+    )
+    if (missing.length > 0) return { type: "missing", readings: [...new Set(missing)] }
+    slices = slicesOf(
+      request.bodies.map((body, i) => {
+        note(body.id)
+        return readBody(body, normalizers[i] as Normalize | undefined)
+      }),
+      request.sliceWeight,
+    )
+    next = 0
+    return slice()
+  }
+}

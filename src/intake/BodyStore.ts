@@ -1,0 +1,141 @@
+import { Clock, Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { isSandbox } from "../domain/Sandbox.ts"
+import type { Profiles } from "../profiles/Profiles.ts"
+import type { Fault, Piece, Unused } from "./BodyReading.ts"
+import type { Erasures } from "../people/Erasures.ts"
+import { lockEvents } from "../journal/events/EventLock.ts"
+import { type Incoming, storeEvents } from "../journal/events/EventStore.ts"
+import type { Body } from "../journal/inbox/IntakeBatches.ts"
+import { moveTestEvents } from "../journal/events/TestEvents.ts"
+
+/** Bodies by what they turned out to be: `done`, `partial`, `rejected`. */
+const processed = Metric.counter("parlance_inbox_processed_total", { incremental: true })
+const statuses = ["done", "partial", "rejected"] as const
+type Status = typeof statuses[number]
+const processedAs = (status: Status) => Metric.withAttributes(processed, { status })
+
+/** Counters from the start: an alert on a rate needs a series before the first increment. */
+export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.update(processedAs(status), 0), {
+  discard: true,
+})
+
+/** What a body turned into so far. */
+interface Report {
+  events: number
+  duplicates: number
+  ignored: number
+  unused: ReadonlyArray<Unused>
+  faults: ReadonlyArray<Fault>
+}
+
+const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>
+  faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial"
+
+/** What a transaction stored. */
+export interface StoredSlice {
+  /** Bodies that are complete. */
+  readonly done: ReadonlyArray<Body>
+  /** Organization and template of what was counted. */
+  readonly templates: ReadonlyMap<string, readonly [org: string, template: string]>
+  /** Events that did not fit into the transaction; the bodies are complete once these are stored as well. */
+  readonly left: ReadonlyArray<Incoming>
+}
+
+/** Stores what bodies hold, slice by slice, and notes with each body what it turned into once it is complete. */
+export const make = (
+  sql: SqlClient.SqlClient,
+  profiles: Profiles["Service"],
+  erasures: Erasures["Service"],
+  bodies: ReadonlyArray<Body>,
+) => {
+  const byId = new Map(bodies.map((body) => [body.id, body]))
+  const reports = new Map<number, Report>(
+    bodies.map(({ id }) => [id, { events: 0, duplicates: 0, ignored: 0, unused: [], faults: [] }]),
+  )
+
+  const note = (done: ReadonlyArray<Body>) => {
+    // In a whole millisecond, which is what a time is read in. It tells which partition the bodies are in.
+    const since = done.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
+    const rows = done.map(({ id }) => {
+      const { duplicates, events, faults, ignored, unused } = reports.get(id)!
+      return {
+        id,
+        events,
+        duplicates,
+        ignored,
+        unused: unused.length === 0 ? null : JSON.stringify(unused),
+        faults: faults.length === 0 ? null : JSON.stringify(faults),
+        status: statusOf(reports.get(id)!),
+      }
+    })
+    // Not a body that another node has taken in meanwhile, or that was rejected.
+    return sql`
+      UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
+        unused = r.unused::json, faults = r.faults::json
+      FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
+        ignored int, unused text, faults text, status text)
+      WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND i.status = 'pending'
+        AND i.received_at >= ${new Date(since)}`
+  }
+
+  /** The events of a slice, to be stored. They are reported as duplicates until they turn out to be new. */
+  const eventsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Incoming> =>
+    pieces.flatMap(({ events, faults, id, ignored, unused }) => {
+      const { orgSlug, receivedAt, source } = byId.get(id)!
+      const report = reports.get(id)!
+      report.ignored += ignored
+      report.unused = [...report.unused, ...unused]
+      report.faults = [...report.faults, ...faults]
+      report.duplicates += events.length
+      const at = receivedAt.getTime()
+      return events.map((event): Incoming => ({ ...event, org: orgSlug, source, inboxId: id, receivedAt: at }))
+    })
+
+  const applyProfiles = (pieces: ReadonlyArray<Piece>) =>
+    profiles.apply(
+      pieces.flatMap((piece) => piece.profiles.map((one) => ({ ...one, org: byId.get(piece.id)!.orgSlug }))),
+    )
+
+  /** Stores requests to erase people, which come after everything else of a body. They are carried out later. */
+  const requestErasures = (pieces: ReadonlyArray<Piece>) =>
+    erasures.request(
+      pieces.flatMap((piece) => piece.erasures.map((person) => ({ ...person, org: byId.get(piece.id)!.orgSlug }))),
+    )
+
+  /**
+   * Stores the events of a slice, and with the last of them everything else of its `pieces`; call it in a transaction until
+   * nothing is left.
+   */
+  const store = Effect.fnUntraced(function* (
+    pieces: ReadonlyArray<Piece>,
+    events: ReadonlyArray<Incoming>,
+  ): Effect.fn.Return<StoredSlice, SqlError> {
+    const now = yield* Clock.currentTimeMillis
+    const templates = new Map<string, readonly [string, string]>()
+    const sorted = yield* moveTestEvents(sql, events)
+    yield* lockEvents(sql, [...pieces.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
+    const { left, stored } = yield* storeEvents(sql, sorted, now)
+    for (const event of stored) {
+      const report = reports.get(event.inboxId)!
+      report.events++
+      report.duplicates--
+      // Sandboxes have nothing to fold.
+      if (isSandbox(event.org)) continue
+      for (const template of event.templates) templates.set(`${event.org}/${template}`, [event.org, template])
+    }
+    if (left.length > 0) return { done: [], templates, left }
+    yield* applyProfiles(pieces)
+    const done = pieces.filter(({ isLast }) => isLast).map(({ id }) => byId.get(id)!)
+    if (done.length > 0) yield* note(done)
+    yield* requestErasures(pieces)
+    return { done, templates, left }
+  })
+
+  /** Counts bodies that are complete; after the commit. */
+  const count = (done: ReadonlyArray<Body>) =>
+    Effect.forEach(done, ({ id }) => Metric.update(processedAs(statusOf(reports.get(id)!)), 1), { discard: true })
+
+  return { eventsOf, store, count }
+}

@@ -1,0 +1,327 @@
+import { Cause, Clock, Context, Effect, Fiber, Layer, Metric, Queue, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
+import { segmentOf } from "../domain/Source.ts"
+import { Inflow } from "../journal/Inflow.ts"
+import { Learning } from "../learning/Learning.ts"
+import { Profiles } from "../profiles/Profiles.ts"
+import { bounded } from "../store/bounded.ts"
+import type { WorkFailed } from "../store/WorkerProcess.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
+import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
+import { BodyReader, type Lane, type Readable } from "./BodyReader.ts"
+import * as BodyStore from "./BodyStore.ts"
+import { Erasures } from "../people/Erasures.ts"
+import { batchBytes, Inbox } from "../journal/inbox/Inbox.ts"
+import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
+import { type Verdict, verdictOf } from "./IntakeRules.ts"
+import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
+import { WebhookSources } from "./WebhookSources.ts"
+
+/** Bodies that come in within this time are taken together, which halves the work per event. */
+const gathering = "25 millis"
+
+/** Events stored, and waiting events looked at, in one transaction. */
+const sliceWeight = 1_000
+
+/** From the receipt of a body until what it says is stored and counted. Unit: seconds. */
+const lag = Metric.histogram("parlance_event_lag_seconds", {
+  boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600],
+})
+
+/** Failed attempts to take a body in that count against it. */
+const failedAttempts = Metric.counter("parlance_inbox_failed_attempts_total", { incremental: true })
+
+/** Bodies rejected after failed attempts. */
+const setAside = Metric.counter("parlance_inbox_set_aside_total", { incremental: true })
+
+/** For the sake of a trace a template's actor is woken this often at most; the sweep comes anyway. Unit: milliseconds. */
+const wakeEvery = 1000
+const wokenTemplates = 1000
+
+type Templates = BodyStore.StoredSlice["templates"]
+
+/**
+ * Takes stored bodies from the inbox. A batch of them is claimed, read and normalized in a process with a deadline (see
+ * `BodyReader`), and stored slice by slice: what is known already is left out, the decisions that events belong to are found,
+ * and what they change is appended to the ledger. Each slice is one transaction, which takes the bodies that are complete off
+ * the batch, so that they are done or not done whatever crashes. A body that fails three times is rejected: `IntakeRules`.
+ *
+ * Small bodies are taken in batches. Large ones, and those whose batch failed, are taken one at a time beside them, so that
+ * nobody waits for them. Several nodes may take at the same time.
+ *
+ *     inbox (pending) ──► events (attributed) ──► ledger ──► tallies
+ *                            ▲
+ *                  waiting ──┘ when the decision comes, or when looked at again
+ */
+export class Intake extends Context.Service<Intake, {
+  /** Takes all that is pending now, but for bodies whose next attempt is not due. Fails when the store does. */
+  readonly drain: Effect.Effect<void, SqlError | WorkFailed>
+  /** Takes what comes in, for ever. */
+  readonly run: Effect.Effect<never>
+}>()("parlance/events/Intake") {
+  static readonly layer = Layer.effect(
+    Intake,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const inbox = yield* Inbox
+      const { awaited } = yield* DecisionLog
+      const inflow = yield* Inflow
+      const webhooks = yield* WebhookSources
+      const profiles = yield* Profiles
+      const erasures = yield* Erasures
+      const reader = yield* BodyReader
+      const learning = yield* Learning
+      const share = yield* TraceShare
+      const scope = yield* Effect.scope
+      const batches = IntakeBatches.make(sql, batchBytes)
+      const singleDue = yield* Queue.sliding<void>(1)
+      const wokenAt = new Map<string, number>()
+      // Verdicts that could not be stored when they were made, as the store was away.
+      const unsettled: Array<readonly [IntakeBatches.Claimed, Verdict]> = []
+
+      yield* BodyStore.initializeMetrics
+      yield* Metric.update(failedAttempts, 0)
+      yield* Metric.update(setAside, 0)
+
+      /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
+      const wake = (templates: Templates): Effect.Effect<void> => {
+        const now = clock.currentTimeMillisUnsafe()
+        if (wokenAt.size > wokenTemplates) wokenAt.clear()
+        const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
+        for (const [key] of due) wokenAt.set(key, now)
+        return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
+          .pipe(
+            Effect.forkIn(scope),
+            Effect.asVoid,
+          )
+      }
+
+      const readableOf = ({ body, headers, id, orgSlug, receivedAt, source }: IntakeBatches.Body): Readable => {
+        const segment = segmentOf(source)
+        const reading = segment && webhooks.reading(orgSlug, segment)
+        return { id, source, headers, body, receivedAt: receivedAt.getTime(), reading }
+      }
+
+      /** Reads and stores claimed bodies. */
+      const takeIn = Effect.fnUntraced(function* (claimed: IntakeBatches.Claimed) {
+        const { bodies, isSingle } = claimed
+        const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
+        let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
+        const lane: Lane = isSingle ? "singles" : "batches"
+        let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
+        while (true) {
+          const { pieces } = slice
+          let events = bodyStore.eventsOf(pieces)
+          do {
+            const storeSlice = Effect.gen(function* () {
+              const stored = yield* bodyStore.store(pieces, events)
+              const done = new Set(stored.done.map(({ id }) => id))
+              const after = left.filter((id) => !done.has(id))
+              const span = yield* current
+              // Before the commit, after which the sweep may be first to wake them.
+              if (span !== undefined) {
+                for (const [org, template] of stored.templates.values()) learning.traceWake(org, template, span)
+              }
+              yield* batches.finish(claimed, after)
+              return { ...stored, after, isTraced: span !== undefined }
+            })
+            const stored = yield* sql.withTransaction(inTraceOf(bodies, storeSlice))
+            events = stored.left
+            left = stored.after
+            const now = clock.currentTimeMillisUnsafe()
+            for (const { receivedAt } of stored.done) {
+              yield* Metric.update(lag, Math.max(0, now - receivedAt.getTime()) / 1000)
+            }
+            yield* bodyStore.count(stored.done)
+            if (stored.isTraced) yield* wake(stored.templates)
+          } while (events.length > 0)
+          if (slice.next === undefined) return
+          slice = yield* slice.next
+        }
+      })
+
+      /** A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others. */
+      const inTraceOf = (bodies: ReadonlyArray<IntakeBatches.Body>, work: Effect.Effect<Traced, SqlError>) => {
+        const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
+        return stepOf(first, "intake", {
+          kind: "consumer",
+          links: linksTo(others),
+          attributes: { bodies: bodies.length },
+        })(work)
+      }
+
+      /** Stores a verdict; while the store is away it is kept for later. */
+      const settle = (claimed: IntakeBatches.Claimed, verdict: Verdict) =>
+        batches.settle(claimed, verdict).pipe(
+          Effect.andThen(Effect.suspend(() => {
+            if (verdict.type === "release") return Effect.void
+            Queue.offerUnsafe(singleDue, undefined)
+            if (verdict.type === "singly") return Effect.void
+            const isRejected = verdict.type === "reject"
+            return Effect.andThen(
+              Effect.all([Metric.update(failedAttempts, 1), Metric.update(setAside, isRejected ? 1 : 0)]),
+              Effect.logWarning(
+                isRejected
+                  ? "A body of the inbox could not be taken in and is rejected"
+                  : "A body of the inbox could not be taken in, it is tried again",
+                { id: verdict.id, attempts: verdict.attempts, reason: verdict.reason },
+              ),
+            )
+          })),
+          Effect.catch((error) => {
+            unsettled.push([claimed, verdict])
+            return Effect.logDebug("What became of a batch could not be stored, it is tried again", error.message)
+          }),
+        )
+
+      const settleAll = Effect.suspend(() => {
+        const before = unsettled.splice(0)
+        return Effect.forEach(before, ([claimed, verdict]) => settle(claimed, verdict), { discard: true })
+      })
+
+      const renewing = (claimed: IntakeBatches.Claimed) =>
+        batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
+
+      /**
+       * Claims bodies and takes them in, and settles what becomes of them if that fails; returns whether there were any. Fails
+       * only by circumstances. The claim is not interrupted: one that is stored and that nobody knows of would cost an attempt.
+       */
+      const takeNext = (claim: Effect.Effect<IntakeBatches.Claimed | IntakeBatches.Spent | undefined, SqlError>) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(claim, (claimed): Effect.Effect<boolean, SqlError | WorkFailed> => {
+            if (claimed === undefined) return Effect.succeed(false)
+            if ("spent" in claimed) return Effect.as(reportSpent(claimed), true)
+            return restore(Effect.raceFirst(takeIn(claimed), renewing(claimed))).pipe(
+              Effect.onInterrupt(() => bounded("5 seconds")(settle(claimed, { type: "release" })).pipe(Effect.ignore)),
+              Effect.catchCause((cause) => {
+                if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+                const verdict = verdictOf(claimed, cause)
+                const settled = settle(claimed, verdict)
+                return verdict.type === "release" ? Effect.andThen(settled, Effect.failCause(cause)) : settled
+              }),
+              Effect.as(true),
+            )
+          })
+        )
+
+      const reportSpent = ({ spent }: IntakeBatches.Spent) =>
+        Effect.andThen(
+          Metric.update(setAside, 1),
+          Effect.logWarning("A body of the inbox is rejected: the service ended whenever it was taken in", {
+            id: spent,
+          }),
+        )
+
+      const takeBatches = Effect.gen(function* () {
+        yield* settleAll
+        while (yield* takeNext(batches.claimBatch));
+      })
+
+      const takeSingles = Effect.gen(function* () {
+        yield* settleAll
+        while (yield* takeNext(batches.claimSingle));
+      })
+
+      const matchAll = Effect.fnUntraced(function* (decided?: ReadonlyArray<JustDecided>) {
+        let after: EventId | undefined
+        do {
+          const just = decided && { decided, after }
+          after = yield* matchWaiting(sql, clock.currentTimeMillisUnsafe(), sliceWeight, just)
+        } while (after !== undefined)
+      })
+
+      /** Whoever waits for a pass shares it with all who ask before it begins, and does not interrupt it by going away. */
+      const shared = <E>(pass: Effect.Effect<void, E>): Effect.Effect<void, E> => {
+        const one = Semaphore.makeUnsafe(1)
+        let next: { readonly fiber: Fiber.Fiber<void, E> } | undefined
+        const begin = one.withPermits(1)(Effect.suspend(() => {
+          next = undefined
+          return pass
+        }))
+        return Effect.suspend(() => {
+          if (next !== undefined) return Fiber.join(next.fiber)
+          return Effect.flatMap(Effect.forkIn(Effect.andThen(Effect.yieldNow, begin), scope), (fiber) => {
+            next = { fiber }
+            return Fiber.join(fiber)
+          })
+        })
+      }
+
+      const drainBatches = shared(
+        Effect.gen(function* () {
+          yield* takeBatches
+          const just = yield* Queue.clear(awaited)
+          if (just.length > 0) yield* matchAll(just)
+          yield* matchAll()
+        }).pipe(asJob("intake of events")),
+      )
+      const drainSingles = shared(takeSingles.pipe(asJob("intake of events")))
+
+      const drain = Effect.gen(function* () {
+        yield* drainBatches
+        yield* drainSingles
+        // What was taken singly may have brought decisions their events, or events their links.
+        yield* drainBatches
+      })
+
+      /** Bodies stored by now that are pending, wherever they are being taken in. */
+      const settled = Effect.gen(function* () {
+        const [last] = yield* sql<{ id: number | null }>`
+          SELECT max(i.id)::float8 AS id FROM inbox i WHERE i.status = 'pending'`
+        yield* drain
+        if (last!.id === null) return
+        while (true) {
+          const [left] = yield* sql`SELECT 1 FROM inbox i WHERE i.status = 'pending' AND i.id <= ${last!.id} LIMIT 1`
+          if (left === undefined) return
+          // Another node holds it, and is about to be done.
+          yield* Effect.sleep("10 millis")
+          yield* drain
+        }
+      })
+
+      // Who asks for what has been received gives up waiting by himself.
+      yield* inflow.register(settled)
+
+      const repeated = (lane: Effect.Effect<void, SqlError | WorkFailed>) =>
+        lane.pipe(
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              Effect.logWarning("Events could not be taken from the inbox, they wait", cause),
+              Effect.sleep("1 second"),
+            )
+          ),
+          Effect.forever,
+        )
+
+      // Woken by what this node stores and decides; the pause finds what other nodes left and what waits.
+      const woken = Effect.raceFirst(
+        Effect.raceFirst(Queue.take(inbox.arrived), Effect.asVoid(Queue.peek(awaited))),
+        Effect.sleep("1 second"),
+      )
+      const wokenForSingles = Effect.raceFirst(
+        Effect.raceFirst(Queue.take(inbox.arrivedLarge), Queue.take(singleDue)),
+        Effect.sleep("1 second"),
+      )
+      const run = Effect.raceFirst(
+        repeated(Effect.andThen(woken, Effect.delay(drainBatches, gathering))),
+        repeated(Effect.andThen(wokenForSingles, drainSingles)),
+      )
+
+      return Intake.of({ drain, run })
+    }),
+  ).pipe(Layer.provide(BodyReader.layer))
+
+  /** Takes bodies from the inbox as they come in. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(run)),
+  )
+}
+
+/** What a transaction stored, with the bodies that are left after it. */
+interface Traced extends BodyStore.StoredSlice {
+  readonly after: ReadonlyArray<number>
+  readonly isTraced: boolean
+}

@@ -1,0 +1,108 @@
+import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
+import type { OrgSlug } from "../domain/Ids.ts"
+import * as Turns from "../store/Turns.ts"
+import { workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
+import { tooMuchWork } from "./mapping/Mapping.ts"
+import { defaultReading, type Normalize, normalizeBeside, type Reading } from "./Sources.ts"
+import { judge, type Judged } from "./Verdicts.ts"
+import { type KeyedReading, WebhookSources } from "./WebhookSources.ts"
+
+/** Too many large bodies wait to be judged. */
+export class JudgingBusy extends Schema.TaggedError<JudgingBusy>()("JudgingBusy", {}) {
+  override get message() {
+    return "Too many large bodies are being read at this time. Send the request again in a few seconds"
+  }
+}
+
+/** A body, and how it is read. */
+export interface JudgeRequest {
+  readonly body: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly receivedAt: number
+  readonly reading: Reading
+}
+
+/** Bodies up to this size are judged beside other requests, in about 2 ms; larger ones in a process. Unit: bytes. */
+const maxBeside = 64 * 1024
+
+/** Time for one body. Waiting for other bodies does not count. */
+const deadline: Duration.Input = "5 seconds"
+
+/** Heap limit of the process; a body of 8 MiB with 10,000 events takes 60. Unit: MiB. */
+const maxHeapMiB = 96
+
+/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn. */
+const maxWaitingOfOne = 4
+const maxWaiting = 12
+const maxWait: Duration.Input = "10 seconds"
+
+/** Compiled readings that are kept. */
+const maxCompiled = 1_000
+
+const stoppedReason = ({ detail, reason }: WorkFailed): string =>
+  reason === "deadline"
+    ? `${detail} to read: send fewer events in one request`
+    : "cannot be read in the memory there is for one body: send fewer events in one request"
+
+/**
+ * Judges bodies of custom events before they are stored, with the code that will read them. A large body is read in a
+ * process with a deadline, so that it holds up no other request.
+ */
+export class Judging extends Context.Service<Judging, {
+  /** Fails with `JudgingBusy` while too many large bodies wait. A body that cannot be read has a reason. */
+  readonly judge: (
+    org: OrgSlug,
+    body: Uint8Array,
+    headers: Readonly<Record<string, string>>,
+  ) => Effect.Effect<Judged, JudgingBusy>
+}>()("parlance/events/Judging") {
+  static readonly layer = Layer.effect(
+    Judging,
+    Effect.gen(function* () {
+      const sources = yield* WebhookSources
+      const clock = yield* Clock.Clock
+      const process = yield* workerProcess<JudgeRequest, Judged>({
+        program: new URL("./judge.process.ts", import.meta.url),
+        purpose: "judges webhook bodies",
+        deadline,
+        idle: "10 minutes",
+        maxHeapMiB,
+      })
+      const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new JudgingBusy() })
+      const compiled = new Map<string, Normalize>()
+
+      const beside = (keyed: KeyedReading | undefined): Normalize => {
+        const key = keyed?.key ?? ""
+        const found = compiled.get(key)
+        if (found !== undefined) return found
+        if (compiled.size >= maxCompiled) compiled.delete(compiled.keys().next().value!)
+        const normalize = normalizeBeside(keyed?.reading ?? defaultReading)
+        compiled.set(key, normalize)
+        return normalize
+      }
+
+      const inProcess = (org: string, request: JudgeRequest): Effect.Effect<Judged, JudgingBusy> =>
+        inTurn(org, process.ask(request)).pipe(
+          Effect.catchTag(
+            "WorkFailed",
+            (failed): Effect.Effect<Judged, JudgingBusy> =>
+              failed.reason === "start" || failed.reason === "threw"
+                ? Effect.andThen(Effect.logWarning("A webhook body was not judged", failed.detail), new JudgingBusy())
+                : Effect.succeed({ reason: `The body ${stoppedReason(failed)}` }),
+          ),
+        )
+
+      return Judging.of({
+        judge: Effect.fn("Judging.judge")(function* (org, body, headers) {
+          const keyed = sources.reading(org, "events")
+          const receivedAt = clock.currentTimeMillisUnsafe()
+          if (body.byteLength <= maxBeside) {
+            const judged = judge(beside(keyed), body, headers, receivedAt)
+            if (!("reason" in judged) || judged !== tooMuchWork) return judged
+          }
+          return yield* inProcess(org, { body, headers, receivedAt, reading: keyed?.reading ?? defaultReading })
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,83 @@
+import { Result, Schema } from "effect"
+import type { Fault } from "../domain/Errors.ts"
+import { decoder, pointerTo } from "../domain/Faults.ts"
+import { platforms, type Segment } from "../domain/Source.ts"
+import { decode as decodeMapping, type Mapping } from "./mapping/Mapping.ts"
+import { settingsOf } from "./signatures/Verify.ts"
+import type { Reading } from "./Sources.ts"
+
+/** Settings of a source as they were entered: options of its platform, and how its events are read. */
+export type SourceSettings = Readonly<Record<string, unknown>>
+
+/** Names of business events that count as conversions, at most. */
+const maxConversions = 200
+
+/** What each source says about how its events are read; those of other platforms name every kind of event themselves. */
+const readingOptions: { readonly [segment in Segment]?: ReadonlyArray<string> } = {
+  provider_a: ["conversions"],
+  provider_d: ["conversions"],
+  events: ["conversions", "mapping"],
+}
+
+const decodeNames = decoder(
+  Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)))
+    .check(Schema.isMaxLength(maxConversions)),
+)
+
+const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+  faults.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }))
+
+/** What of the settings says how events are read, and every fault in it. */
+export const readingOf = (
+  segment: Segment,
+  settings: SourceSettings,
+): { readonly reading: Reading; readonly faults: ReadonlyArray<Fault> } => {
+  const faults: Array<Fault> = []
+  let conversions: ReadonlySet<string> = new Set()
+  let mapping: Mapping | undefined
+  if (settings["conversions"] !== undefined) {
+    const decoded = decodeNames(settings["conversions"])
+    if (Result.isSuccess(decoded)) conversions = new Set(decoded.success.map((name) => name.toLowerCase()))
+    else faults.push(...within("/settings/conversions", decoded.failure))
+  }
+  if (settings["mapping"] !== undefined && segment === "events") {
+    const decoded = decodeMapping(settings["mapping"])
+    if (Result.isSuccess(decoded)) mapping = decoded.success
+    else faults.push(...within("/settings/mapping", decoded.failure))
+  }
+  return { reading: { conversions, mapping }, faults }
+}
+
+/** The options of the platform alone: what its signatures are checked with. */
+export const withoutReading = (settings: SourceSettings): SourceSettings => {
+  const { conversions: _, mapping: __, ...rest } = settings
+  return rest
+}
+
+/** Settings that no source of this kind has: a name misspelt would otherwise change nothing, and nobody would be told. */
+export const unknownFaults = (segment: Segment, settings: SourceSettings): ReadonlyArray<Fault> => {
+  const options = Object.keys(settingsOf[platforms[segment]].fields).filter((name) => name !== "secrets")
+  const known = [...options, ...readingOptions[segment] ?? []].sort()
+  return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
+    pointer: `/settings${pointerTo([name])}`,
+    detail: `is no setting of ${segment} (${platforms[segment]}), which has ${known.join(", ")}`,
+  }))
+}
+
+/** Faults of a platform's options, and of a new secret where there is one. */
+export const optionFaults = (
+  segment: Segment,
+  settings: SourceSettings,
+  secrets: ReadonlyArray<string> | undefined,
+): ReadonlyArray<Fault> => {
+  const decoded = decoder(settingsOf[platforms[segment]] as Schema.ConstraintDecoder<unknown>)({
+    ...withoutReading(settings),
+    secrets: secrets ?? [],
+  })
+  if (Result.isSuccess(decoded)) return []
+  return decoded.failure.flatMap(({ detail, pointer }) => {
+    if (!pointer.startsWith("/secrets")) return [{ pointer: `/settings${pointer}`, detail }]
+    if (secrets === undefined) return []
+    return [{ pointer: "/secret", detail: secrets.length === 0 ? "is required to set this source up" : detail }]
+  })
+}

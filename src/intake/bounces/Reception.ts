@@ -1,0 +1,195 @@
+import { Clock, Context, Duration, Effect, FiberSet } from "effect"
+import { Buffer } from "node:buffer"
+import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server"
+import { networkOf } from "../../domain/Addresses.ts"
+import { batchBytes, Inbox } from "../../journal/inbox/Inbox.ts"
+import { deliveryHeader, isReport } from "../mail/MailReports.ts"
+import { readHeaders } from "../mail/Mime.ts"
+import { mailSource } from "../Sources.ts"
+import { WebhookQuota } from "../WebhookQuota.ts"
+import { Tracking } from "../../tracking/Tracking.ts"
+import type { BounceMailbox } from "../../tracking/BounceAddress.ts"
+import { count, type Done, initializeMetrics, type Refusal, refusals, refuse } from "./Replies.ts"
+import { ReportCounts } from "./ReportCounts.ts"
+
+/** Limits of the listener. */
+export interface ListenerLimits {
+  /** Connections at once, and those of one address (IPv6: one /64). */
+  readonly connections: number
+  readonly connectionsOfAddress: number
+  /** How long a client may say nothing, and how long a session may last in all. */
+  readonly idle: Duration.Input
+  readonly session: Duration.Input
+  /** Mails of one session, and recipients that do not exist. */
+  readonly mails: number
+  readonly unknownRecipients: number
+  /** Largest mail, and how much of its beginning is stored. Unit: bytes. */
+  readonly mailBytes: number
+  readonly storedBytes: number
+  /** Mails about one delivery that a node receives in an hour. */
+  readonly mailsOfDelivery: number
+}
+
+/** The limits in use, which tests change. */
+export const Limits = Context.Reference<ListenerLimits>("parlance/bounces/Limits", {
+  defaultValue: () => ({
+    connections: 100,
+    connectionsOfAddress: 25,
+    idle: "1 minute",
+    session: "5 minutes",
+    mails: 100,
+    unknownRecipients: 3,
+    mailBytes: 10 * 1024 * 1024,
+    // Reports begin with what is read of them and end with the message that was sent.
+    storedBytes: batchBytes,
+    mailsOfDelivery: 20,
+  }),
+})
+
+/** Bytes of a header section that are read to tell whether a mail is a report. */
+const headerBytes = 32 * 1024
+
+/** The state of a session. */
+interface Session {
+  readonly network: string
+  readonly timer: ReturnType<typeof setTimeout>
+  mails: number
+  unknown: number
+  mailbox: BounceMailbox | undefined
+  isReceiving: boolean
+}
+
+/** The part of an address before the `@`. */
+const localPartOf = (address: string): string => address.slice(0, Math.max(0, address.lastIndexOf("@")))
+
+/** Longest envelope address that is stored. Unit: characters. */
+const maxAddress = 320
+
+/**
+ * The handlers of the SMTP server: they admit mail to signed mailboxes alone, and answer 250 once it is in the inbox. A report
+ * that comes again after a crash becomes the same event.
+ */
+export const makeReception = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const tracking = yield* Tracking
+  const inbox = yield* Inbox
+  const quota = yield* WebhookQuota
+  const limits = yield* Limits
+  const run = yield* FiberSet.makeRuntime()
+  const sessions = new Map<string, Session>()
+  const counts = new ReportCounts(limits.mailsOfDelivery)
+  yield* initializeMetrics
+
+  const open = (id: string, remoteAddress: string, end: () => void): boolean => {
+    const network = networkOf(remoteAddress)
+    let ofNetwork = 0
+    for (const session of sessions.values()) if (session.network === network) ofNetwork++
+    if (ofNetwork >= limits.connectionsOfAddress) return false
+    const timer = setTimeout(end, Duration.toMillis(Duration.fromInputUnsafe(limits.session)))
+    sessions.set(id, { network, timer, mails: 0, unknown: 0, mailbox: undefined, isReceiving: false })
+    return true
+  }
+
+  const close = (id: string) => {
+    clearTimeout(sessions.get(id)?.timer)
+    sessions.delete(id)
+  }
+
+  /** Counts a mail of a session; false when it has had as many as it may. */
+  const begin = (id: string): boolean => {
+    const session = sessions.get(id)
+    return session !== undefined && ++session.mails <= limits.mails
+  }
+
+  /** The reason why mail to a mailbox is not taken now. */
+  const refusalOf = ({ delivery, org }: BounceMailbox): Effect.Effect<Refusal | undefined> =>
+    delivery !== undefined && !counts.admits(delivery, clock.currentTimeMillisUnsafe())
+      ? Effect.succeed(refusals.tooManyReports)
+      : Effect.match(quota.check(org), { onFailure: () => refusals.quota, onSuccess: () => undefined })
+
+  const admit = (session: Session, address: string, done: Done) =>
+    Effect.gen(function* () {
+      const mailbox = yield* tracking.openMailbox(localPartOf(address))
+      if (mailbox === undefined) {
+        return refuse(done, ++session.unknown < limits.unknownRecipients ? refusals.unknown : refusals.tooManyUnknown)
+      }
+      const refusal = yield* refusalOf(mailbox)
+      if (refusal !== undefined) return refuse(done, refusal)
+      session.mailbox = mailbox
+      done()
+    }).pipe(Effect.catchCause(() => Effect.sync(() => refuse(done, refusals.unavailable))))
+
+  const store = (
+    mailbox: BounceMailbox,
+    { envelope: { mailFrom, rcptTo }, remoteAddress }: SMTPServerSession,
+    { body, bytes }: { readonly body: Buffer; readonly bytes: number },
+    done: Done,
+  ) => {
+    const sender = mailFrom === false ? "" : mailFrom.address
+    const { headers: fields } = readHeaders(body.toString("latin1", 0, headerBytes))
+    // A person who answers the message learns that nobody reads the answer.
+    if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) {
+      return Effect.sync(() => refuse(done, refusals.noReport))
+    }
+    const headers = {
+      ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
+      "mail-from": sender.slice(0, maxAddress),
+      "rcpt-to": (rcptTo[0]?.address ?? "").slice(0, maxAddress),
+      "client-address": remoteAddress,
+      ...(bytes > body.length ? { "size": String(bytes) } : {}),
+    }
+    return Effect.match(inbox.store({ org: mailbox.org, source: mailSource, headers, body }), {
+      onFailure: () => refuse(done, refusals.unavailable),
+      onSuccess: () => {
+        quota.add(mailbox.org, body.length)
+        count("stored")
+        done()
+      },
+    }).pipe(Effect.catchCause(() => Effect.sync(() => refuse(done, refusals.unavailable))))
+  }
+
+  const receive = (
+    stream: SMTPServerDataStream,
+    smtp: SMTPServerSession,
+    session: Session,
+    done: Done,
+    end: (refusal: Refusal) => void,
+  ) => {
+    const chunks: Array<Uint8Array> = []
+    let kept = 0
+    session.isReceiving = true
+    // Also those that are refused later: to receive them costs more than to store them.
+    const delivery = session.mailbox?.delivery
+    if (delivery !== undefined) counts.add(delivery, clock.currentTimeMillisUnsafe())
+    const answered: Done = (error) => {
+      session.isReceiving = false
+      done(error)
+    }
+    stream.on("data", (chunk: Uint8Array) => {
+      if (kept < limits.storedBytes) {
+        const part = chunk.subarray(0, limits.storedBytes - kept)
+        chunks.push(part)
+        kept += part.length
+      }
+      // The server would read the rest of a mail without end before it refuses it.
+      if (stream.byteLength > 2 * limits.mailBytes) end(refusals.tooLarge)
+    })
+    stream.on("end", () => {
+      const { mailbox } = session
+      session.mailbox = undefined
+      if (stream.sizeExceeded) return refuse(answered, refusals.tooLarge)
+      if (mailbox === undefined) return refuse(answered, refusals.unavailable)
+      run(store(mailbox, smtp, { body: Buffer.concat(chunks), bytes: stream.byteLength }, answered))
+    })
+  }
+
+  return {
+    sessions,
+    open,
+    close,
+    begin,
+    admit: (...given: Parameters<typeof admit>) => run(admit(...given)),
+    receive,
+    isReceiving: (id: string): boolean => sessions.get(id)?.isReceiving === true,
+  }
+})

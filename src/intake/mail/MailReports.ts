@@ -1,0 +1,216 @@
+import { Buffer } from "node:buffer"
+import { deliveryOfMailbox } from "../../tracking/BounceAddress.ts"
+import type { EventName, Normalized } from "../../domain/Event.ts"
+import { ignored, type Skipped } from "../Items.ts"
+import type { Normalize, NotUnderstood } from "../Sources.ts"
+import { type BounceEvent, bounceEventOf } from "./BounceKind.ts"
+import {
+  decodedContent,
+  type Headers,
+  type Leaf,
+  leavesOf,
+  parameterOf,
+  readGroups,
+  readHeaders,
+  typeOf,
+} from "./Mime.ts"
+
+// Reads e-mails that mail servers send back: delivery reports (RFC 3464), bounces in the formats of qmail and older Exim, and
+// complaints (RFC 5965). Pure.
+
+/**
+ * Names the delivery that a mail is about, among the headers that are stored with it. It is from the signed address that the
+ * mail was sent to. Mail to the address for complaints has none: there the enclosed message names the delivery.
+ */
+export const deliveryHeader = "delivery-id"
+
+/** The interpretation of a mail: an event of its delivery, or the reason why it has no event. */
+type Interpretation = { readonly event: EventName } | Skipped | NotUnderstood
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
+
+const firstWord = (text: string | undefined): string => /^[a-z-]+/.exec((text ?? "").trim().toLowerCase())?.[0] ?? ""
+
+/** The mildest first: a message that reached one mailbox of an alias has not bounced. */
+const severity: ReadonlyArray<EventName | "delayed" | "relayed"> = [
+  "delivered",
+  "relayed",
+  "delayed",
+  "failed",
+  "soft_bounce",
+  "bounce",
+]
+
+type RecipientResult = BounceEvent | "delivered" | "delayed" | "relayed"
+
+/** The result for one recipient of a delivery report; undefined for a group that names no recipient. */
+const resultOf = (group: Headers): RecipientResult | undefined => {
+  if (!group.has("final-recipient") && !group.has("original-recipient") && !group.has("action")) return undefined
+  switch (firstWord(group.get("action"))) {
+    case "delayed":
+      return "delayed"
+    case "delivered":
+      return "delivered"
+    case "relayed":
+    case "expanded":
+      return "relayed"
+    case "failed":
+      break
+    default:
+      // Without an action, or with one that nobody knows, the status has to say that the delivery failed for good.
+      if (!/^\s*5\./.test(group.get("status") ?? "")) return undefined
+  }
+  return bounceEventOf({
+    status: group.get("status"),
+    diagnostic: group.get("diagnostic-code") ?? group.get("x-supplementary-info"),
+  })
+}
+
+/** Interprets the fields of a delivery report (RFC 3464). */
+const interpretStatus = (content: string): Interpretation => {
+  const results = readGroups(content).flatMap((group) => resultOf(group) ?? [])
+  const [result] = results.sort((a, b) => severity.indexOf(a) - severity.indexOf(b))
+  switch (result) {
+    case undefined:
+      return { reason: "The delivery report names no recipient with an action or a status" }
+    case "delayed":
+      return ignored("The message is delayed: the server goes on trying")
+    case "relayed":
+      return ignored("The message was passed on to a server that sends no reports")
+    default:
+      return { event: result }
+  }
+}
+
+/** Types of feedback that are a complaint of the recipient. */
+const complaints: ReadonlySet<string> = new Set(["abuse", "fraud", "complaint"])
+const optOuts: ReadonlySet<string> = new Set(["opt-out", "opt-out-list", "unsubscribe"])
+
+/** Interprets the fields of a feedback report (RFC 5965). */
+const interpretFeedback = (content: string): Interpretation => {
+  const [fields] = readGroups(content)
+  const type = firstWord(fields?.get("feedback-type"))
+  if (complaints.has(type)) return { event: "spam" }
+  if (optOuts.has(type)) return { event: "unsubscribe" }
+  if (type === "") return { reason: "The feedback report has no Feedback-Type" }
+  return ignored(`Feedback of the type "${type}" is no complaint of the recipient`)
+}
+
+const isFromServer = (headers: Headers): boolean =>
+  /mailer-daemon|postmaster|mail delivery (?:sub)?system/i.test(headers.get("from") ?? "")
+
+const bounceSubject =
+  /undeliver|deliver\w* (?:status|fail|problem|has failed)|(?:mail|message) delivery|fail(?:ed|ure)\b|returned (?:mail|to sender)|could not be (?:delivered|sent)|non-?delivery|unzustellbar|nicht zugestellt/i
+
+const isDelay = (subject: string, text: string): boolean =>
+  /warning|delay|not yet/i.test(subject) && !/fail|undeliver|return/i.test(subject) ||
+  /(?:has not yet been delivered|this is a warning message only|do not need to resend|will (?:continue|keep) trying|no action is required on your part)/i
+    .test(text)
+
+/** Where the explanation of a bounce in plain text ends and the message that was sent begins. */
+const enclosure =
+  /^-{2,}[^\n]{0,80}(?:copy of (?:the|your) message|original message|below this line|returned message)|^return-path: </im
+
+/** The text that a person reads, up to an enclosed message. */
+const explanationIn = (leaves: ReadonlyArray<Leaf>): string => {
+  const leaf = leaves.find(({ type }) => type === "text/plain") ?? leaves.find(({ type }) => type === "text/html")
+  const text = leaf === undefined ? "" : decodedContent(leaf).slice(0, 16_000)
+  const end = text.search(enclosure)
+  return end < 0 ? text : text.slice(0, end)
+}
+
+/** Interprets a bounce without a report, such as those of qmail and older Exim; undefined for any other mail. */
+const interpretText = (headers: Headers, leaves: ReadonlyArray<Leaf>): Interpretation | undefined => {
+  const subject = headers.get("subject") ?? ""
+  const text = explanationIn(leaves)
+  const isBounce = headers.has("x-failed-recipients") ||
+    /^hi\. this is (?:the|a)\b[^\n]{0,120}(?:qmail|program)/im.test(text) ||
+    (isFromServer(headers) && (bounceSubject.test(subject) || isDelay(subject, text)))
+  if (!isBounce) return undefined
+  if (isDelay(subject, text)) return ignored("The message is delayed: the server goes on trying")
+  return { event: bounceEventOf({ diagnostic: text }) }
+}
+
+/** Whether a program answers in place of a person: absence notes, confirmations, read receipts. */
+const isAutomaticReply = (headers: Headers, leaves: ReadonlyArray<Leaf>): boolean =>
+  /^auto-(?:replied|notified|generated)/i.test(headers.get("auto-submitted") ?? "") ||
+  ["x-autoreply", "x-autorespond", "x-auto-reply-from", "x-autogenerated"].some((name) => headers.has(name)) ||
+  /auto_?reply|junk|bulk/i.test(headers.get("precedence") ?? "") ||
+  /out of (?:the )?office|auto(?:matic|mated)?[- ]?(?:reply|response|answer)|vacation|abwesen|absence|fuera de/i.test(
+    headers.get("subject") ?? "",
+  ) ||
+  leaves.some(({ type }) => type === "message/disposition-notification")
+
+const isEnclosedMessage = ({ type }: Leaf): boolean =>
+  ["message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers", "message/global-headers"]
+    .includes(type)
+
+/** The delivery that a mail to the address for complaints is about, by the message that it encloses. */
+const deliveryIn = (leaves: ReadonlyArray<Leaf>): string | undefined => {
+  const feedback = leaves.find(({ type }) => type === "message/feedback-report")
+  const fields = feedback === undefined ? undefined : readGroups(decodedContent(feedback))[0]
+  const originals = leaves.filter(isEnclosedMessage).map((leaf) =>
+    readHeaders(decodedContent(leaf).trimStart()).headers
+  )
+  const named = [fields?.get("original-mail-from"), ...originals.map((headers) => headers.get("return-path"))]
+    .flatMap((address) => deliveryOfMailbox(address ?? "") ?? [])
+  const ids = originals.flatMap((headers) =>
+    [headers.get("x-tracking-id"), headers.get("message-id")].flatMap((value) => uuid.exec(value ?? "")?.[0] ?? [])
+  )
+  return named[0] ?? ids[0]
+}
+
+const interpret = (headers: Headers, leaves: ReadonlyArray<Leaf>, isForComplaints: boolean): Interpretation => {
+  const feedback = leaves.find(({ type }) => type === "message/feedback-report")
+  if (feedback !== undefined) return interpretFeedback(decodedContent(feedback))
+  const status = leaves.find(({ type }) =>
+    type === "message/delivery-status" || type === "message/global-delivery-status"
+  )
+  if (status !== undefined) return interpretStatus(decodedContent(status))
+  // Microsoft's older reports enclose the message and say nothing else.
+  if (isForComplaints && leaves.some(isEnclosedMessage)) return { event: "spam" }
+  const interpreted = isForComplaints ? undefined : interpretText(headers, leaves)
+  if (interpreted !== undefined) return interpreted
+  if (isAutomaticReply(headers, leaves)) return ignored("An automatic reply says nothing about the delivery")
+  return { reason: "The mail is neither a delivery report nor a complaint" }
+}
+
+/** Whether the header section of a mail says that it is a report, which mail to a return path has to be. */
+export const isReport = (headers: Headers): boolean =>
+  (typeOf(headers) === "multipart/report" && parameterOf(headers, "report-type") !== undefined) ||
+  headers.has("x-failed-recipients")
+
+const only = (skipped: Skipped): Normalized => ({ items: 1, events: [], skipped: [{ pointer: "", ...skipped }] })
+
+/**
+ * Reads a mail that was sent to a return path or to the address for complaints. It has one event at most, whose id is made of the
+ * delivery and the event, so that a repeated report counts once.
+ */
+export const normalizeMail: Normalize = (body, stored, receivedAt) => {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1")
+  const { headers } = readHeaders(text)
+  const leaves = leavesOf(text)
+  const own = stored[deliveryHeader]
+  const interpreted = interpret(headers, leaves, own === undefined)
+  if ("expected" in interpreted) return only(interpreted)
+  if (!("event" in interpreted)) return interpreted
+  const trackingId = own ?? deliveryIn(leaves)
+  if (trackingId === undefined) {
+    return { reason: "The complaint encloses no message of this service: neither return path nor Message-ID is known" }
+  }
+  const { event } = interpreted
+  return {
+    items: 1,
+    skipped: [],
+    events: [{
+      event,
+      trackingId,
+      templateId: undefined,
+      user: undefined,
+      key: `id:${trackingId} ${event}`,
+      occurredAt: receivedAt,
+      automated: false,
+      link: undefined,
+    }],
+  }
+}

@@ -1,0 +1,446 @@
+import { anyName } from "../../domain/ConversionEvents.ts"
+import type { EventName, NormalizedEvent } from "../../domain/Event.ts"
+import { collectAt, faulty, ignored, type Skipped } from "../Items.ts"
+import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
+import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
+import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
+import {
+  amountOf,
+  currencyOf,
+  instantOf,
+  isItem,
+  keyOf,
+  known,
+  lastSegment,
+  linkOf,
+  messageKeyOf,
+  nameOf,
+  noise,
+  parameterOf,
+  parseJson,
+  textOf,
+} from "../Reading.ts"
+import type { Normalize, NotUnderstood } from "../Sources.ts"
+import { unknownNameReason } from "../UnknownName.ts"
+
+export { decode, Mapping } from "./MappingSchema.ts"
+
+/** Most values that one path looks at in one item, at each of its steps. */
+const maxVisited = 1_000
+
+/** Most items read of one body. */
+const maxItems = 20_000
+
+/** The body and the headers that the items of one request share. */
+interface Scope {
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+  /** Values that do not depend on the item are looked up once for each request. */
+  readonly shared: Map<Source, string | undefined>
+  readonly work: Work
+  /** The texts of the whole body that paths from `$body` lead to. */
+  readonly ofBody: ParsedTexts
+  /** The texts of the item that is read. */
+  ofItem: ParsedTexts
+}
+
+const scopeOf = (body: unknown, headers: Readonly<Record<string, string>>, work: Work): Scope => ({
+  body,
+  headers,
+  shared: new Map(),
+  work,
+  ofBody: new ParsedTexts(work),
+  ofItem: new ParsedTexts(work),
+})
+
+interface Source {
+  /** In words, for a dry run. */
+  readonly text: string
+  readonly shared: boolean
+  readonly values: (item: unknown, scope: Scope) => ReadonlyArray<unknown>
+}
+
+type Read = (value: unknown) => string | undefined
+
+/** A value and where it was found. */
+export interface Found {
+  readonly from: string
+  readonly value: string
+}
+
+type Lookup = (item: unknown, scope: Scope) => Found | undefined
+
+/** Booleans too. */
+const scalarOf: Read = (value) =>
+  typeof value === "boolean"
+    ? String(value)
+    : typeof value === "string" && value.length > maxText
+    ? undefined
+    : textOf(value)
+
+const stepsOf = (text: string) => {
+  const path = parsePath(text)
+  // A mapping is decoded before it is compiled.
+  if ("fault" in path) throw new Error(`${text} ${path.fault}`)
+  return path
+}
+
+/** The values at `steps` inside the JSON texts of `values`, at most 1,000 in all. */
+const inside = (
+  values: ReadonlyArray<unknown>,
+  steps: ReadonlyArray<Step>,
+  texts: ParsedTexts,
+): ReadonlyArray<unknown> => {
+  const found: Array<unknown> = []
+  for (const value of values) {
+    for (const parsed of texts.parse(value)) {
+      found.push(...valuesOf(parsed, steps, maxVisited - found.length, (steps) => texts.work.spend(steps)))
+    }
+    if (found.length >= maxVisited) break
+  }
+  return found
+}
+
+const sourceOf = (candidate: string | Candidate): Source => {
+  const { header, json, literal, path, query } = typeof candidate === "string" ? { path: candidate } : candidate
+  if (literal !== undefined) return { text: JSON.stringify(literal), shared: true, values: () => [literal] }
+  let text: string
+  let shared = true
+  let values: Source["values"]
+  if (header !== undefined) {
+    const name = header.toLowerCase()
+    text = `header ${name}`
+    values = (_, { headers }) => Object.hasOwn(headers, name) ? [headers[name]] : []
+  } else {
+    const { ofBody, steps } = stepsOf(path!)
+    text = path!
+    shared = ofBody
+    values = (item, { body, work }) => valuesOf(ofBody ? body : item, steps, maxVisited, (steps) => work.spend(steps))
+  }
+  if (json !== undefined) {
+    const { steps } = stepsOf(json)
+    const outer = values
+    text += ` as JSON, ${json}`
+    values = (item, scope) => inside(outer(item, scope), steps, shared ? scope.ofBody : scope.ofItem)
+  }
+  if (query !== undefined) {
+    const outer = values
+    text += `, parameter ${query}`
+    values = (item, scope) =>
+      outer(item, scope).map((url) => {
+        if (typeof url !== "string" || url.length > maxText) return undefined
+        scope.work.spend(1 + Math.floor(url.length / 16))
+        return parameterOf(url, query)
+      })
+  }
+  return { text, shared, values }
+}
+
+const candidatesOf = (field: Field | ReadonlyArray<string | Candidate>): ReadonlyArray<string | Candidate> =>
+  typeof field === "string" ? [field] : "from" in field ? field.from : field
+
+const lookupOf = (field: Field | ReadonlyArray<string | Candidate> | undefined, read: Read): Lookup => {
+  if (field === undefined) return () => undefined
+  const sources = candidatesOf(field).map(sourceOf)
+  const first = (source: Source, item: unknown, scope: Scope): string | undefined => {
+    for (const value of source.values(item, scope)) {
+      const text = read(value)
+      if (text !== undefined) return text
+    }
+    return undefined
+  }
+  return (item, scope) => {
+    scope.work.spend(sources.length)
+    for (const source of sources) {
+      let value: string | undefined
+      if (!source.shared) value = first(source, item, scope)
+      else if (scope.shared.has(source)) value = scope.shared.get(source)
+      else scope.shared.set(source, value = first(source, item, scope))
+      if (value !== undefined) return { from: source.text, value }
+    }
+    return undefined
+  }
+}
+
+const millisOf: { readonly [unit in TimeUnit]?: (value: number) => number } = {
+  seconds: (value) => Math.round(value * 1_000),
+  milliseconds: Math.round,
+  microseconds: (value) => Math.floor(value / 1_000),
+}
+
+/** The text of a time that `instantOf` reads: ISO 8601 is the one form that says its unit. */
+const timeText = (unit: TimeUnit): Read => (value) => {
+  const text = scalarOf(value)?.trim()
+  if (text === undefined || unit === "auto") return text
+  const isNumber = /^\d{1,20}(?:\.\d{1,20})?$/.test(text)
+  const millis = millisOf[unit]
+  if (millis === undefined) return isNumber ? undefined : text
+  const instant = isNumber ? millis(Number(text)) : Number.NaN
+  // Past 8.64e15 a Date has no text.
+  return instant <= 8.64e15 ? new Date(instant).toISOString() : undefined
+}
+
+type Outcome = NormalizedEvent | Skipped
+
+/** What became of an item, and where each of its values was found; null where it was looked for in vain. */
+export interface Explained {
+  /** JSON pointer of the item. */
+  readonly pointer: string
+  readonly event?: NormalizedEvent
+  readonly skipped?: Skipped
+  readonly found: { readonly [member: string]: Found | null }
+}
+
+type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
+
+/** What the name of an event stands for; null for a name to ignore, undefined for one that is not known. */
+const namesOf = (field: Mapping["event"]): (name: string) => EventName | null | undefined => {
+  const { default: other = "known", table = {} } = typeof field === "string" ? {} : field
+  const entries = new Map(Object.entries(table).map(([name, meaning]) => [name.trim().toLowerCase(), meaning]))
+  return (stated) => {
+    const name = stated.trim().toLowerCase()
+    const meaning = entries.get(name) ?? (other === "known" ? known.get(name) ?? known.get(lastSegment(name)) : other)
+    return meaning === "ignore" ? null : meaning
+  }
+}
+
+/** How names are judged that a mapping does not know. */
+export interface NameRules {
+  /** Further names that are conversions, lowercase: whole, or their last segment. */
+  readonly conversions?: ReadonlySet<string> | undefined
+  /** Whether any other name is a fault. False: it is ignored. */
+  readonly strict?: boolean | undefined
+}
+
+const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Reader => {
+  const conditions = (mapping.where ?? []).map(({ from, op, values = [] }) => ({
+    holds: matcherOf(op, values),
+    lookup: lookupOf(from, scalarOf),
+  }))
+  const meaningOf = namesOf(mapping.event)
+  const machine = typeof mapping.automated === "object" ? mapping.automated.equals ?? ["true"] : ["true"]
+  const machines = new Set(machine.map((text) => text.trim().toLowerCase()))
+  const unit = typeof mapping.occurred_at === "object" ? mapping.occurred_at.unit ?? "auto" : "auto"
+  const members: ReadonlyArray<readonly [name: string, field: Field | undefined, lookup: Lookup]> = (
+    [
+      ["event", mapping.event, nameOf],
+      ["tracking_id", mapping.tracking_id, nameOf],
+      ["template_id", mapping.template_id, nameOf],
+      ["user", mapping.user, nameOf],
+      ["event_id", mapping.event_id, nameOf],
+      ["message_id", mapping.message_id, nameOf],
+      ["occurred_at", mapping.occurred_at, timeText(unit)],
+      ["automated", mapping.automated, scalarOf],
+      ["link", mapping.link, linkOf],
+      ["value", mapping.value, (value: unknown) => amountOf(value)?.toString()],
+      ["currency", mapping.currency, currencyOf],
+      ["time_zone", mapping.time_zone, nameOf],
+    ] as const
+  ).map(([name, field, read]) => [name, field, lookupOf(field, read)])
+
+  return (item, scope, receivedAt, found) => {
+    for (const [i, { holds, lookup }] of conditions.entries()) {
+      const value = lookup(item, scope)
+      if (!holds(value?.value, (haystack, needle) => scope.work.search(haystack, needle))) {
+        found[`where/${i}`] = value ?? null
+        return ignored(`is left out by where/${i}`)
+      }
+    }
+    let missing: string | undefined
+    for (const [name, field, lookup] of members) {
+      if (field === undefined) continue
+      const value = lookup(item, scope)
+      found[name] = value ?? null
+      if (value === undefined && typeof field === "object" && field.required === true) missing ??= name
+    }
+    const valueOf = (name: string): string | undefined => found[name]?.value
+    const stated = valueOf("event")
+    if (stated === undefined) return faulty("has no event name where the mapping looks for it")
+    const name = stated.trim().toLowerCase()
+    const isDeclared = conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true
+    const meaning = meaningOf(stated)
+    const event = meaning === undefined && isDeclared ? "conversion" : meaning
+    if (event === null) return ignored(`"${stated}" is ignored by the mapping`)
+    if (event === undefined && strict === true && !noise.has(lastSegment(name)) && conversions?.has(anyName) !== true) {
+      return faulty(unknownNameReason(stated, conversions ?? new Set()))
+    }
+    if (event === undefined) {
+      return ignored(`"${stated}" is no event of the mapping, nor one of the default shape`)
+    }
+    if (missing !== undefined) return faulty(`has no ${missing}, which the mapping requires`)
+    const trackingId = valueOf("tracking_id")
+    const user = valueOf("user")
+    const messageKey = messageKeyOf(valueOf("message_id"))
+    const timeZone = valueOf("time_zone")
+    const value = event === "conversion" ? valueOf("value") : undefined
+    const currency = valueOf("currency")
+    if (trackingId === undefined && user === undefined && messageKey === undefined) {
+      return faulty("names no message: no tracking_id, user or message_id was found")
+    }
+    return {
+      event,
+      trackingId,
+      templateId: valueOf("template_id"),
+      user,
+      key: keyOf(isItem(item) ? item : { item }, valueOf("event_id")),
+      messageKey,
+      occurredAt: instantOf(valueOf("occurred_at"), receivedAt),
+      automated: machines.has(valueOf("automated")?.trim().toLowerCase() ?? ""),
+      link: valueOf("link"),
+      ...(value === undefined ? {} : { value: Number(value), ...(currency === undefined ? {} : { currency }) }),
+      ...(timeZone === undefined ? {} : { timeZone }),
+    }
+  }
+}
+
+interface Place {
+  readonly value: unknown
+  readonly pointer: string
+}
+
+/** The elements of arrays, and other values by themselves. Stops after one more than a body may have. */
+const spread = (places: ReadonlyArray<Place>): ReadonlyArray<Place> => {
+  const items: Array<Place> = []
+  for (const place of places) {
+    if (!Array.isArray(place.value)) items.push(place)
+    else {
+      for (let i = 0; i < place.value.length && items.length <= maxItems; i++) {
+        items.push({ value: place.value[i] as unknown, pointer: `${place.pointer}/${i}` })
+      }
+    }
+    if (items.length > maxItems) break
+  }
+  return items
+}
+
+/** The items of a body, or undefined where the path finds nothing, not even an empty list. */
+const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => ReadonlyArray<Place> | undefined => {
+  if (items === undefined) return (body) => spread([{ value: body, pointer: "" }])
+  const { json, path } = typeof items === "string" ? { path: items } : items
+  const steps = stepsOf(path).steps
+  const inner = json === undefined ? undefined : stepsOf(json).steps
+  // The list is found before its elements are taken: an empty list differs from one that is missing.
+  const find = (from: Place, steps: ReadonlyArray<Step>, work: Work): ReadonlyArray<Place> | undefined => {
+    const every = steps.at(-1) === null
+    const nodes = nodesOf(from.value, every ? steps.slice(0, -1) : steps, maxItems + 1, (steps) => work.spend(steps))
+      .filter(({ value }) => !every || Array.isArray(value))
+    return nodes.length === 0
+      ? undefined
+      : spread(nodes.map(({ pointer, value }) => ({ value, pointer: from.pointer + pointer })))
+  }
+  return (body, texts) => {
+    const outer = find({ value: body, pointer: "" }, steps, texts.work)
+    if (inner === undefined || outer === undefined) return outer
+    const found: Array<Place> = []
+    for (const { pointer, value } of outer) {
+      for (const parsed of texts.parse(value)) found.push(...find({ value: parsed, pointer }, inner, texts.work) ?? [])
+      if (found.length > maxItems) break
+    }
+    return found.length === 0 && outer.length > 0 ? undefined : found
+  }
+}
+
+/** A mapping did not get to the end of a body. */
+export const tooMuchWork: NotUnderstood = {
+  reason:
+    "The mapping takes too much work for this body: give it fewer alternates and shorter lists to look through, " +
+    "or send fewer items in one body",
+}
+
+type Opened = { readonly items: ReadonlyArray<Place>; readonly scope: Scope } | NotUnderstood
+
+const openerOf = (mapping: Mapping) => {
+  const find = itemsOf(mapping)
+  const { items } = mapping
+  const path = typeof items === "object" ? items.path : items
+  return (bytes: Uint8Array, headers: Readonly<Record<string, string>>, work: Work): Opened => {
+    const parsed = parseJson(bytes)
+    if (!("json" in parsed)) return parsed
+    const scope = scopeOf(parsed.json, headers, work)
+    const found = find(parsed.json, scope.ofItem)
+    if (found === undefined) {
+      return { reason: `The mapping looks for items at ${path}, and nothing is there` }
+    }
+    return found.length > maxItems
+      ? { reason: `The mapping finds more than ${maxItems} items; at most ${maxItems} are read of one body` }
+      : { items: found, scope }
+  }
+}
+
+/** Runs `read`, or says that it took too much work. */
+const bounded = <A>(read: () => A): A | NotUnderstood => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TooMuchWork) return tooMuchWork
+    throw error
+  }
+}
+
+/**
+ * Reads bodies by a mapping. Values at `$body`, headers and literals are looked up once for each body, the others once for
+ * each item. Not understood are bodies where the path of the items finds nothing (an empty list there has no items), with
+ * more than 20,000 items, or for which the mapping takes more than `maxSteps`, 10 million unless given (see `Work`).
+ */
+export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps?: number } = {}): Normalize => {
+  const open = openerOf(mapping)
+  const read = readerOf(mapping, rules)
+  const areJudged = rules.strict === true
+  return (bytes, headers, receivedAt) =>
+    bounded(() => {
+      const opened = open(bytes, headers, new Work(rules.maxSteps))
+      if ("reason" in opened) return opened
+      const { items, scope } = opened
+      const readOne = ({ value }: Place) => {
+        scope.ofItem = new ParsedTexts(scope.work)
+        return read(value, scope, receivedAt, {})
+      }
+      return collectAt(items, ({ pointer }) => pointer, readOne, areJudged)
+    })
+}
+
+/** Most items that a dry run explains. */
+export const maxExplained = 100
+
+/** Characters shown of a value that a dry run found. */
+const shownText = 500
+
+/** The outcome of a mapping for a sample: the first 100 items, of `items` in all. */
+export type DryRun = NotUnderstood | { readonly items: number; readonly explained: ReadonlyArray<Explained> }
+
+const cut = (found: Readonly<Record<string, Found | null>>): Explained["found"] =>
+  Object.fromEntries(
+    Object.entries(found).map(([name, one]) => [
+      name,
+      one === null || one.value.length <= shownText
+        ? one
+        : { from: one.from, value: `${one.value.slice(0, shownText).toWellFormed()}…` },
+    ]),
+  )
+
+/**
+ * Explains the first 100 items of a sample body: the event that comes out, where its values were found (the first 500
+ * characters of each), or why there is none. Nothing is kept.
+ */
+export const dryRun = (
+  mapping: Mapping,
+  body: Uint8Array,
+  headers: Readonly<Record<string, string>>,
+  receivedAt: number,
+): DryRun =>
+  bounded(() => {
+    const opened = openerOf(mapping)(body, headers, new Work())
+    if ("reason" in opened) return opened
+    const { items, scope } = opened
+    const read = readerOf(mapping)
+    return {
+      items: items.length,
+      explained: items.slice(0, maxExplained).map(({ pointer, value }) => {
+        scope.ofItem = new ParsedTexts(scope.work)
+        const all: Record<string, Found | null> = {}
+        const outcome = read(value, scope, receivedAt, all)
+        const found = cut(all)
+        return "event" in outcome ? { pointer, event: outcome, found } : { pointer, skipped: outcome, found }
+      }),
+    }
+  })

@@ -1,0 +1,41 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { Checking, stoppedFault } from "../../checking/Checking.ts"
+import type { Checks } from "../../checking/Checks.ts"
+import type { ChecksBusy } from "../../domain/Errors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+
+/** Tries mappings on sample bodies in the checking process. Nothing is kept. */
+export class MappingTrials extends Context.Service<MappingTrials, {
+  /**
+   * Runs a mapping, as JSON text, on a sample body: see `dryRun`. Answers the faults of the mapping, with pointers into it,
+   * or the run. A run that takes longer than 2 seconds is not understood. Fails with `ChecksBusy`.
+   */
+  readonly run: (
+    org: OrgSlug,
+    mapping: string,
+    body: string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Effect.Effect<Checks["mapping"]["answer"], ChecksBusy>
+}>()("parlance/events/MappingTrials") {
+  static readonly layer = Layer.effect(
+    MappingTrials,
+    Effect.gen(function* () {
+      const checking = yield* Checking
+      const run = Effect.fn("MappingTrials.run")(function* (
+        org: OrgSlug,
+        mapping: string,
+        body: string,
+        headers: Readonly<Record<string, string>> = {},
+      ) {
+        const receivedAt = yield* Clock.currentTimeMillis
+        return yield* checking.run(org, "mapping", { mapping, body, headers, receivedAt }).pipe(
+          Effect.catchTag(
+            "WorkFailed",
+            (failure) => Effect.succeed({ run: { reason: `The mapping or the body ${stoppedFault(failure)}` } }),
+          ),
+        )
+      })
+      return MappingTrials.of({ run })
+    }),
+  )
+}

@@ -1,0 +1,277 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { type Measure, measures, type Tally, type Track } from "../bandit/Tally.ts"
+import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
+import { type HistoriesRebuilt, rebuildHistories } from "../sendtime/HistoryRebuild.ts"
+import { noMessage } from "./decisions/Decision.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { HourDelays, VariantDelays } from "../learning/Engine.ts"
+import * as FoldAttempts from "../learning/FoldAttempts.ts"
+import type { DelayCounts } from "./Ledger.ts"
+import * as Tallies from "../learning/Tallies.ts"
+import { isDataFault } from "../store/DataFault.ts"
+import { innermost } from "../store/innermost.ts"
+import { contributionOf, readEvents } from "./events/DecisionEvents.ts"
+import { type DecisionRow, refOf } from "./events/DecisionRef.ts"
+import {
+  type Days,
+  EvenSplitSum,
+  rebuildEvenSplits,
+  settledDays,
+  type WeightedDecision,
+} from "../learning/EvenSplitTallies.ts"
+
+/** Decisions read at once. */
+const page = 5000
+
+/** Older decisions are in no bucket any more. Unit: days. */
+const countedDays = 190
+
+/** A count that was not what decisions and events say. */
+export interface Difference {
+  readonly templateId: string
+  readonly copyId: string
+  readonly segment: string
+  readonly start: number
+  readonly track: Track
+  readonly measure: Measure
+  readonly counted: number
+  readonly true: number
+}
+
+/** A template that could not be rebuilt because of its data; its tallies and ledger stay as they were. */
+export interface RebuildFault {
+  readonly templateId: string
+  readonly reason: string
+}
+
+/** What a rebuild found. */
+export interface Rebuilt {
+  readonly decisions: number
+  readonly templates: number
+  readonly faults: ReadonlyArray<RebuildFault>
+  /** Where tallies and ledger together differed from the truth; at most 1,000 of them. */
+  readonly differences: ReadonlyArray<Difference>
+  /** Days of templates on which a measure of the decisions weighted to an even choice was not what it should be. */
+  readonly evenSplitDifferences: number
+  /** Histories of people; null where one template was asked for. */
+  readonly sendTimes: HistoriesRebuilt | null
+}
+
+const keptDifferences = 1000
+
+const keyOf = ({ copyId, segment, start, track }: Tally) => `${copyId}\0${segment}\0${start}\0${track}`
+
+const differencesOf = (
+  templateId: string,
+  counted: ReadonlyArray<Tally>,
+  truth: ReadonlyArray<Tally>,
+): ReadonlyArray<Difference> => {
+  const was = new Map(counted.map((tally) => [keyOf(tally), tally]))
+  const is = new Map(truth.map((tally) => [keyOf(tally), tally]))
+  return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((key) => {
+    const { copyId, segment, start, track } = (is.get(key) ?? was.get(key))!
+    return measures.flatMap((measure) => {
+      const before = was.get(key)?.counts[measure] ?? 0
+      const after = is.get(key)?.counts[measure] ?? 0
+      return before === after
+        ? []
+        : [{ templateId, copyId, segment, start, track, measure, counted: before, true: after }]
+    })
+  })
+}
+
+/**
+ * Recomputes the tallies of an organization from its decisions and events, which are the truth, and tells where they
+ * differed. Runs in one transaction, from one picture of the data; decisions and events that come in meanwhile wait in
+ * the ledger and are added afterwards. Nothing is folded or published meanwhile, in any organization; a mere check holds
+ * nothing up.
+ */
+export class Rebuild extends Context.Service<Rebuild, {
+  /** Of all templates or one; with `check` nothing is written. A template at fault is named in `faults`, and the others are rebuilt. */
+  readonly run: (
+    org: OrgSlug,
+    options: { readonly template?: string | undefined; readonly check: boolean },
+  ) => Effect.Effect<Rebuilt>
+}>()("parlance/events/Rebuild") {
+  static readonly layer = Layer.effect(
+    Rebuild,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+
+      /** The true tallies by template. */
+      const recount = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: string | undefined,
+        now: number,
+        since: Date,
+        settled: Days,
+      ) {
+        const sums = new Map<string, Tallies.TallySum>()
+        const evenSplits = new EvenSplitSum(org)
+        let decisions = 0
+        let after = { trackingId: "", templateId: "" }
+        while (true) {
+          const rows: ReadonlyArray<DecisionRow & WeightedDecision> = yield* sql<DecisionRow & WeightedDecision>`
+            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.weights, d.user_id,
+              d.decided_at FROM decisions d
+            WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
+              AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+              AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
+            ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
+          const refs = rows.map((row) => refOf(org, row))
+          const events = yield* readEvents(sql, refs)
+          refs.forEach((ref, place) => {
+            const { automated, delays, learned } = contributionOf(ref, events[place]!)
+            let sum = sums.get(ref.templateId)
+            if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
+            const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
+            const at = { copyId: ref.copyId, segment: ref.segment, decidedHour }
+            const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
+              Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
+            )
+            sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
+            if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
+            if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
+              evenSplits.add(rows[place]!, events[place]!)
+            }
+          })
+          decisions += rows.length
+          const last = rows[rows.length - 1]
+          if (last === undefined || rows.length < page) return { sums, evenSplits, decisions }
+          after = last
+        }
+      })
+
+      /** What is counted: tallies and ledger together, in the buckets of `now`. */
+      const counted = Effect.fnUntraced(function* (org: OrgSlug, template: string, now: number) {
+        const sum = new Tallies.TallySum()
+        for (const { copyId, counts, segment, start, track } of yield* Tallies.readTallies(sql, org, template)) {
+          sum.add({ copyId, segment, decidedHour: start, track }, counts, undefined, now)
+        }
+        for (const entry of yield* Tallies.readLedger(sql, org, template)) {
+          sum.add({ ...entry, decidedHour: entry.hour }, entry.counts, undefined, now)
+        }
+        return sum.tallies()
+      })
+
+      const replace = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: string,
+        truth: {
+          readonly tallies: ReadonlyArray<Tally>
+          readonly delays: ReadonlyArray<HourDelays>
+          readonly variantDelays: ReadonlyArray<VariantDelays>
+        },
+        now: number,
+      ) {
+        yield* sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
+        yield* sql`DELETE FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
+        yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
+        yield* sql`DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
+        yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
+        yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
+        yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
+        // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
+        yield* sql`
+          INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
+          VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})
+          ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 2, folded_at = EXCLUDED.folded_at,
+            rolled_up_at = EXCLUDED.rolled_up_at`
+        // It wakes for what is in the ledger, though this changes no count.
+        yield* sql`
+          INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
+          VALUES (${org}, ${template}, '', '', ${new Date(0)}, 'learned', '{}')`
+      })
+
+      const run = Effect.fn("Rebuild.run")(function* (
+        org: OrgSlug,
+        { check, template }: { readonly template?: string | undefined; readonly check: boolean },
+      ) {
+        const rebuilt = yield* sql.withTransaction(Effect.gen(function* () {
+          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
+          if (check) {
+            // The picture of the data, taken before the time is: nothing in it has been put into the buckets of a later
+            // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
+            yield* sql`SELECT 1`
+          } else {
+            // Taken before the picture of the data is: folds that are under way end first, later ones are tried again.
+            yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
+            // So are publications of models: a state that has changed since the picture was taken could not be written.
+            yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+          }
+          const now = clock.currentTimeMillisUnsafe()
+          const since = new Date(now - countedDays * dayMillis)
+          // Later days are still being counted.
+          const days = yield* settledDays(sql, org, since)
+          const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days)
+          const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
+          let evenSplitDifferences = 0
+          const known = yield* sql<{ templateId: string }>`
+            SELECT DISTINCT t.template_id FROM tallies t
+            WHERE t.org_slug = ${org} AND ${template === undefined ? sql`TRUE` : sql`t.template_id = ${template}`}`
+          const templates = [...new Set([...sums.keys(), ...known.map(({ templateId }) => templateId)])].sort()
+          const differences: Array<Difference> = []
+          const faults: Array<RebuildFault> = []
+          for (const id of templates) {
+            const sum = sums.get(id) ?? new Tallies.TallySum()
+            const truth = {
+              tallies: withoutZeros(sum.tallies(), now),
+              delays: sum.delays(),
+              variantDelays: sum.variantDelays(),
+            }
+            differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
+            const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
+            if (check) {
+              evenSplitDifferences += yield* rebuildEven
+              continue
+            }
+            // In a savepoint: what Postgres refuses of one template must not undo the others.
+            evenSplitDifferences += yield* sql.withTransaction(
+              Effect.andThen(replace(org, id, truth, now), rebuildEven),
+            ).pipe(
+              Effect.catchIf(isDataFault, (error) => {
+                faults.push({ templateId: id, reason: innermost(error) })
+                return Effect.as(
+                  Effect.logError("A template could not be rebuilt because of its data", {
+                    org,
+                    template: id,
+                    reason: innermost(error),
+                  }),
+                  0,
+                )
+              }),
+            )
+          }
+          return {
+            decisions,
+            templates,
+            faults,
+            evenSplitDifferences,
+            differences: differences.slice(0, keptDifferences),
+          }
+        }))
+        // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
+        if (!check) {
+          const faulty = new Set(rebuilt.faults.map(({ templateId }) => templateId))
+          yield* Effect.forEach(
+            rebuilt.templates.filter((id) => !faulty.has(id)),
+            (id) => FoldAttempts.clear(sql, org, id),
+          )
+        }
+        const nowMillis = clock.currentTimeMillisUnsafe()
+        const sendTimes = template === undefined ? yield* rebuildHistories(sql, org, { check, nowMillis }) : null
+        return { ...rebuilt, templates: rebuilt.templates.length, sendTimes }
+      }, Effect.catch((error: SqlError) => Effect.die(error)))
+
+      return Rebuild.of({ run })
+    }),
+  )
+}
+
+const withoutZeros = (tallies: ReadonlyArray<Tally>, now: number) =>
+  tallies.filter(({ counts, start }) =>
+    !isExpired(bucketAt(start, now).start, now) && Object.values(counts).some((count) => count !== 0)
+  )

@@ -1,0 +1,44 @@
+import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
+
+/**
+ * How a variant came to be chosen: by the policy, by the caller's epsilon, because it was the only one eligible,
+ * because the caller named it (then it is reported and never learned from), or for somebody who is held out (`control`).
+ */
+export type Mode = "bandit" | "epsilon" | "single" | "forced" | "control"
+
+/** Stands for the variant in the decision of somebody who is held out and gets no message. No variant has this id. */
+export const noMessage = "" as CopyId
+
+/** Send times whose outcomes count: the days before `offsetDays` ago, or, without a window, faded by age (adaptive). */
+export interface Window {
+  readonly lookbackDays: number
+  readonly offsetDays: number
+}
+
+/** One selection of one variant for one tracking id. */
+export interface Decision {
+  readonly org: OrgSlug
+  readonly templateId: TemplateId
+  readonly trackingId: string
+  /** The caller's own, so that events under it may have come in before. */
+  readonly trackingIdGiven: boolean
+  /** `noMessage` where somebody who is held out gets none. */
+  readonly copyId: CopyId
+  readonly userId: string | undefined
+  readonly mode: Mode
+  /**
+   * Probability with which `copyId` was chosen, given the side of the holdout; null where nothing was drawn: when forced,
+   * and for people who are held out and get a fixed variant or no message.
+   */
+  readonly propensity: number | null
+  /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
+  readonly weights: string | null
+  /** The attributes of the request, as `Policies.segment` says: at least those that the adaptive model learns from. */
+  readonly segment: string
+  /** Version of the model that decided. */
+  readonly policy: string
+  readonly window: Window | undefined
+  /** The holdout in force, as `holdoutText` writes it, on whichever side the user is; undefined without one. */
+  readonly holdout: string | undefined
+  readonly decidedAtMillis: number
+}

@@ -1,0 +1,179 @@
+import { Effect } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../../bandit/Window.ts"
+import { noMessage } from "../decisions/Decision.ts"
+import { type Claim, isByUser, isOptOutOfPerson } from "./Claim.ts"
+import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
+
+/** How long after a decision an event without a tracking id may still be its doing. Unit: days. */
+export const windowDays = 7
+
+/** How far the clocks of two systems may lie apart, so that an event seems to come before its decision. Unit: hours. */
+export const toleranceHours = 2
+
+/** Decisions are looked for among those made in so many days before an event first: older ones are not counted. */
+const recentDays = 31
+
+/** Templates decided under one tracking id that an event is credited to at most. */
+const templatesPerTrackingId = 100
+
+/** What a reference is made of. */
+const refColumns = "d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at"
+
+interface Row extends DecisionRow {
+  readonly place: number
+}
+
+/**
+ * Gives each event that carries no tracking id the one that another event has linked to the platform's name of its message,
+ * where there is one.
+ */
+export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
+  sql: SqlClient.SqlClient,
+  claims: ReadonlyArray<A>,
+): Effect.fn.Return<ReadonlyArray<A>, SqlError> {
+  const wanted = claims.flatMap(({ messageKey, org, source, trackingId }, place) =>
+    trackingId !== undefined || messageKey === undefined
+      ? []
+      : [{ place, org_slug: org, source, message_key: messageKey }]
+  )
+  if (wanted.length === 0) return claims
+  const rows = yield* sql<{ place: number; trackingId: string }>`
+    SELECT r.place, l.tracking_id
+    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, source text,
+      message_key text)
+    JOIN attribution_links l ON l.org_slug = r.org_slug AND l.source = r.source AND l.message_key = r.message_key`
+  const resolved = [...claims]
+  for (const { place, trackingId } of rows) resolved[place] = { ...claims[place]!, trackingId }
+  return resolved
+})
+
+/**
+ * Decisions under tracking ids, or those that these stand for, made `when`. Laterals with a limit leave the planner no
+ * choice but the index: a plan made while a table was empty is kept.
+ */
+const byTrackingId = (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<{ readonly place: number; readonly org_slug: string; readonly tracking_id: string }>,
+  when: Statement.Fragment,
+) => {
+  const wanted = sql`json_to_recordset(${JSON.stringify(ids)}::text::json) AS r(place int, org_slug text,
+    tracking_id text, template_id text, since float8)`
+  const columns = sql.literal(refColumns)
+  return sql<Row>`
+    SELECT r.place, ${columns} FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
+        AND (r.template_id IS NULL OR d.template_id = r.template_id) AND ${when}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
+    UNION ALL
+    SELECT r.place, ${columns} FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT * FROM tracking_aliases a
+      WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
+        AND (r.template_id IS NULL OR a.template_id = r.template_id)
+      ORDER BY a.org_slug, a.alias, a.template_id LIMIT ${templatesPerTrackingId}) a
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id AND ${when}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+    LEFT JOIN LATERAL (
+      SELECT true AS decided FROM decisions own
+      WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id
+      ORDER BY own.org_slug, own.tracking_id, own.template_id LIMIT 1) own ON true
+    WHERE own.decided IS NULL`
+}
+
+/** Profiles that may share one e-mail address; more are passed over. */
+const profilesPerEmail = 10
+
+/**
+ * The names under which decisions may have been made for the person of an event `r`: the user, and for an opt-out also the
+ * address, and what the person's profiles call each other.
+ */
+const namesOf = (sql: SqlClient.SqlClient) =>
+  sql`
+    SELECT r.user_id AS name
+    UNION SELECT r.email WHERE r.opts_out AND r.email IS NOT NULL
+    UNION SELECT lower(r.email) WHERE r.opts_out AND r.email IS NOT NULL
+    UNION SELECT p.email FROM profiles p
+      WHERE r.opts_out AND p.org_slug = r.org_slug AND p.user_id = r.user_id AND p.email IS NOT NULL
+    UNION SELECT unnest(ARRAY[q.user_id, q.email]) FROM (
+      SELECT p.user_id, p.email FROM profiles p
+      WHERE r.opts_out AND p.org_slug = r.org_slug AND lower(p.email) = lower(coalesce(r.email, r.user_id))
+        AND p.email IS NOT NULL
+      ORDER BY p.updated_at DESC LIMIT ${profilesPerEmail}) q`
+
+/**
+ * The decisions each event belongs to, in the order of `claims`; none while there are none.
+ *
+ * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
+ *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
+ * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion or an
+ *    opt-out that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
+ *    around. Of somebody who is held out and got no message, only conversions are attributed so.
+ */
+export const attribute = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  claims: ReadonlyArray<Claim>,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<DecisionRef>>, SqlError> {
+  const found: Array<Array<DecisionRef>> = claims.map(() => [])
+
+  const ids = claims.flatMap((claim, place) =>
+    claim.trackingId === undefined ? [] : [{
+      place,
+      org_slug: claim.org,
+      tracking_id: claim.trackingId,
+      template_id: claim.templateId ?? null,
+      since: claim.occurredAt - recentDays * dayMillis,
+    }]
+  )
+  const add = (rows: ReadonlyArray<Row>) => {
+    for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
+  }
+  if (ids.length > 0) {
+    add(yield* byTrackingId(sql, ids, sql`d.decided_at >= to_timestamp(r.since / 1000.0)`))
+    // What is older than that cannot count any more: it is looked for in all other partitions only where nothing was found.
+    const left = ids.filter(({ place }) => found[place]!.length === 0)
+    if (left.length > 0) add(yield* byTrackingId(sql, left, sql`d.decided_at < to_timestamp(r.since / 1000.0)`))
+  }
+
+  const users = claims.flatMap((claim, place) =>
+    isByUser(claim)
+      ? [{
+        place,
+        org_slug: claim.org,
+        user_id: claim.user,
+        email: claim.email ?? null,
+        template_id: claim.templateId ?? null,
+        occurred_at: claim.occurredAt,
+        converts: claim.event === "conversion",
+        opts_out: isOptOutOfPerson(claim),
+      }]
+      : []
+  )
+  if (users.length > 0) {
+    const columns = sql.literal(refColumns)
+    const rows = yield* sql<Row>`
+      SELECT r.place, ${columns}
+      FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
+        email text, template_id text, occurred_at float8, converts boolean, opts_out boolean)
+      CROSS JOIN LATERAL (
+        SELECT ${columns} FROM (${namesOf(sql)}) n
+        CROSS JOIN LATERAL (
+        SELECT * FROM decisions d
+        WHERE d.org_slug = r.org_slug AND d.user_id = n.name
+          AND d.decided_at <= to_timestamp(r.occurred_at / 1000.0) + ${`${toleranceHours} hours`}::interval
+          AND d.decided_at > to_timestamp(r.occurred_at / 1000.0) - ${`${windowDays} days`}::interval
+          AND (r.template_id IS NULL OR d.template_id = r.template_id) AND (r.converts OR d.copy_id <> ${noMessage})
+        ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
+        LIMIT 1) d
+        ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
+        LIMIT 1
+      ) d`
+    for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
+  }
+  return found
+})

@@ -1,0 +1,64 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../../bandit/Window.ts"
+import type { DecisionRef } from "./DecisionRef.ts"
+import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
+
+/**
+ * Events of one decision that are taken into account at most, the earliest: nobody opens a message more often. They are read
+ * again for every new event, so that this bounds what a transaction reads.
+ */
+const eventsPerDecision = 200
+
+/** Events wait for their decision for three weeks or so: what came in so long before it is not its own. Unit: days. */
+const waitedDays = 31
+
+/** An event of a decision, with where it came from. */
+export interface StoredEvent extends AttributedEvent {
+  readonly source: string
+}
+
+/**
+ * The events attributed to each of `decisions`, earliest first: as many as are taken into account, and `more` further ones
+ * of each.
+ */
+export const readEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<DecisionRef>,
+  more: (place: number) => number = () => 0,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<StoredEvent>>, SqlError> {
+  const wanted = decisions.map(({ decidedAt, org, templateId, trackingId }, place) => ({
+    place,
+    org_slug: org,
+    tracking_id: trackingId,
+    template_id: templateId,
+    most: eventsPerDecision + more(place),
+    since: decidedAt - waitedDays * dayMillis,
+  }))
+  interface Row extends Omit<StoredEvent, "occurredAt" | "link"> {
+    readonly place: number
+    readonly occurredAt: Date
+    readonly link: string | null
+  }
+  const rows = yield* sql<Row>`
+    SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link
+    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, tracking_id text,
+      template_id text, most int, since float8)
+    CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
+        AND e.received_at >= to_timestamp(r.since / 1000.0)
+      ORDER BY e.occurred_at, e.source, e.event_key LIMIT r.most
+    ) e`
+  const events: Array<Array<StoredEvent>> = decisions.map(() => [])
+  for (const { automated, event, key, link, occurredAt, place, source } of rows) {
+    const at = occurredAt.getTime()
+    events[place]!.push({ source, key, event, automated, occurredAt: at, link: link ?? undefined })
+  }
+  return events
+})
+
+/** What a decision's events, earliest first, add to the tallies. */
+export const contributionOf = ({ decidedAt }: DecisionRef, events: ReadonlyArray<StoredEvent>): Contribution =>
+  outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events)

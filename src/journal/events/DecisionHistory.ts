@@ -1,0 +1,65 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
+import { readEvents } from "./DecisionEvents.ts"
+import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
+
+/** A decision as it was recorded, and when people first did what. */
+export interface PastDecision extends DecisionRef {
+  readonly mode: string
+  readonly propensity: number | null
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly policy: string
+  /** Unix milliseconds. */
+  readonly outcomes: { readonly [outcome in TimedOutcome]?: number }
+}
+
+interface Row extends DecisionRow {
+  readonly propensity: number | null
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly policy: string
+}
+
+/** The decisions of the past with what came of them. */
+export class DecisionHistory extends Context.Service<DecisionHistory, {
+  /** A template's decisions by tracking id, at most `limit`, behind `after`. */
+  readonly list: (
+    org: OrgSlug,
+    template: string,
+    options: { readonly after: string | undefined; readonly limit: number },
+  ) => Effect.Effect<ReadonlyArray<PastDecision>>
+}>()("parlance/events/DecisionHistory") {
+  static readonly layer = Layer.effect(
+    DecisionHistory,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const list = Effect.fn("DecisionHistory.list")(function* (
+        org: OrgSlug,
+        template: string,
+        { after, limit }: { readonly after: string | undefined; readonly limit: number },
+      ) {
+        const rows = yield* sql<Row>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.propensity, d.weights, d.policy,
+            d.decided_at
+          FROM decisions d
+          WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.tracking_id > ${after ?? ""}
+          ORDER BY d.tracking_id LIMIT ${limit}`
+        const decisions = rows.map((row) => ({ ...row, ...refOf(org, row) }))
+        const events = yield* readEvents(sql, decisions)
+        return decisions.map((decision, place): PastDecision => {
+          const outcomes: { [outcome in TimedOutcome]?: number } = {}
+          for (const { automated, event, occurredAt } of events[place]!) {
+            const outcome = timedOutcomes.find((name) => name === event)
+            if (outcome !== undefined && !automated) outcomes[outcome] ??= occurredAt
+          }
+          return { ...decision, outcomes }
+        })
+      }, Effect.catch((error: SqlError) => Effect.die(error)))
+
+      return DecisionHistory.of({ list })
+    }),
+  )
+}

@@ -1,0 +1,125 @@
+import { Buffer } from "node:buffer"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { dayMillis } from "../../bandit/Window.ts"
+import type { EventName } from "../../domain/Event.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import * as Json from "../../domain/Json.ts"
+
+/** An event as it was stored, with the decision it belongs to, where it has been found. */
+export interface PastEvent {
+  /** Where the next page begins. */
+  readonly cursor: string
+  readonly source: string
+  readonly key: string
+  readonly event: EventName
+  readonly trackingId: string | null
+  readonly templateId: string | null
+  readonly copyId: string | null
+  readonly segment: string | null
+  readonly user: string | null
+  readonly email: string | null
+  readonly automated: boolean
+  readonly occurredAt: Date
+  readonly receivedAt: Date
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+}
+
+/** What came in from one source in the last 24 hours. */
+export interface SourceActivity {
+  readonly source: string
+  readonly lastReceivedAt: Date | null
+  readonly bodies: number
+  readonly events: number
+  readonly duplicates: number
+  readonly ignored: number
+  /** Bodies that were not understood, wholly or in part. */
+  readonly notUnderstood: number
+  /** Bodies not looked at yet, and how long the oldest has waited. Unit: seconds. */
+  readonly pending: number
+  readonly lagSeconds: number
+}
+
+/** The events of the past, and how busy their sources are. */
+export class EventHistory extends Context.Service<EventHistory, {
+  /**
+   * Events in the order in which their bodies came in, at most `limit`, behind `after`, as they are now. An event changes in
+   * place when its decision is found: a reader who has passed it meets it no more, and one that was listed is not listed
+   * again.
+   */
+  readonly list: (
+    org: OrgSlug,
+    options: { readonly after: string | undefined; readonly limit: number; readonly trackingId: string | undefined },
+  ) => Effect.Effect<ReadonlyArray<PastEvent>>
+  readonly activity: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceActivity>>
+}>()("parlance/events/EventHistory") {
+  static readonly layer = Layer.effect(
+    EventHistory,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+
+      const list = Effect.fn("EventHistory.list")(function* (
+        org: OrgSlug,
+        { after, limit, trackingId }: {
+          readonly after: string | undefined
+          readonly limit: number
+          readonly trackingId: string | undefined
+        },
+      ) {
+        const [inbox, source, key, template] = (after && parseCursor(after)) || ["0", "", "", ""]
+        // An event that was waiting is passed over with all it may have been attributed to since: it has been listed.
+        const behind = template === ""
+          ? sql`(e.inbox_id, e.source, e.event_key) > (${inbox}::bigint, ${source}, ${key})`
+          : sql`(e.inbox_id, e.source, e.event_key, e.template_id) > (${inbox}::bigint, ${source}, ${key}, ${template})`
+        const rows = yield* sql<Omit<PastEvent, "cursor"> & { inboxId: string; eventTemplate: string }>`
+          SELECT e.inbox_id::text AS inbox_id, e.source, e.event_key AS key, e.template_id AS event_template, e.event,
+            e.tracking_id, d.template_id, d.copy_id, d.segment, e.user_id AS "user", e.email, e.automated, e.occurred_at,
+            e.received_at, e.status
+          FROM events e
+          LEFT JOIN decisions d ON d.org_slug = e.org_slug AND d.tracking_id = e.tracking_id
+            AND d.template_id = e.template_id
+          WHERE e.org_slug = ${org} AND ${trackingId === undefined ? sql`TRUE` : sql`e.tracking_id = ${trackingId}`}
+            AND ${behind}
+          ORDER BY e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${limit}`
+        return rows.map(({ eventTemplate, inboxId, ...row }): PastEvent => ({
+          ...row,
+          cursor: cursorOf([inboxId, row.source, row.key, eventTemplate]),
+        }))
+      }, Effect.orDie)
+
+      const activity = Effect.fn("EventHistory.activity")(function* (org: OrgSlug) {
+        const now = clock.currentTimeMillisUnsafe()
+        return yield* sql<SourceActivity>`
+          SELECT i.source, max(i.received_at) AS last_received_at, count(*)::int AS bodies,
+            coalesce(sum(i.events), 0)::int AS events, coalesce(sum(i.duplicates), 0)::int AS duplicates,
+            coalesce(sum(i.ignored), 0)::int AS ignored,
+            (count(*) FILTER (WHERE i.status IN ('partial', 'rejected')))::int AS not_understood,
+            (count(*) FILTER (WHERE i.status = 'pending'))::int AS pending,
+            coalesce(extract(epoch FROM ${new Date(now)}::timestamptz
+              - min(i.received_at) FILTER (WHERE i.status = 'pending')), 0)::float8 AS lag_seconds
+          FROM inbox i WHERE i.org_slug = ${org} AND i.received_at > ${new Date(now - dayMillis)}
+          GROUP BY i.source ORDER BY i.source`
+      }, Effect.orDie)
+
+      return EventHistory.of({ list, activity })
+    }),
+  )
+}
+
+type Position = readonly [inbox: string, source: string, key: string, template: string]
+
+const cursorOf = (position: Position): string => Buffer.from(JSON.stringify(position)).toString("base64url")
+
+/** The position a cursor stands for; undefined for a text that is none. */
+export const parseCursor = (cursor: string): Position | undefined => {
+  try {
+    const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
+    return Array.isArray(parsed) && parsed.length === 4 && parsed.every((part) => typeof part === "string") &&
+        /^\d{1,15}$/.test(String(parsed[0]))
+      ? parsed as unknown as Position
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,341 @@
+import { Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis, hourMillis } from "../../bandit/Window.ts"
+import { noMessage } from "../decisions/Decision.ts"
+import type { NormalizedEvent } from "../../domain/Event.ts"
+import { applyTouches, applyZones, holderOf, type TouchChange } from "../../sendtime/Histories.ts"
+import { touchOf } from "../../sendtime/Touch.ts"
+import { isSandbox } from "../../domain/Sandbox.ts"
+import { SeededMap, SeededSet } from "../../domain/SeededMap.ts"
+import { append, LedgerSum, timedOutcomes } from "../Ledger.ts"
+import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
+import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
+import { contributionOf, readEvents } from "./DecisionEvents.ts"
+import type { DecisionRef } from "./DecisionRef.ts"
+import { suppressByEvents } from "./EventSuppressions.ts"
+import { findKnown } from "./KnownEvents.ts"
+import { type Contribution, difference } from "./Outcomes.ts"
+
+// Where events are kept, and how they reach the ledger. Everything here runs inside a transaction that holds the lock of
+// the events' organizations: see `lockEvents`.
+
+/** One event on its way into the store, or waiting there. */
+export interface Incoming extends NormalizedEvent {
+  readonly org: string
+  readonly source: string
+  readonly inboxId: number
+  /** Unix milliseconds. */
+  readonly receivedAt: number
+  /** See `Claim.hasWaited`. */
+  readonly hasWaited?: boolean
+}
+
+/** For how long an event that names its message waits for another to say whose that is, before its user may tell. */
+export const linkHours = 1
+
+/**
+ * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `duplicate`. One that waited is counted
+ * again when attributed.
+ */
+const outcomes = Metric.counter("parlance_events_total", { incremental: true })
+export const outcomeCounters = {
+  attributed: Metric.withAttributes(outcomes, { outcome: "attributed" }),
+  waiting: Metric.withAttributes(outcomes, { outcome: "waiting" }),
+  person: Metric.withAttributes(outcomes, { outcome: "person" }),
+  duplicate: Metric.withAttributes(outcomes, { outcome: "duplicate" }),
+}
+
+/**
+ * When an event that found no decision is looked at again: after as long as it has waited, after the first ten minutes
+ * three times that; undefined once 7 days are over. About twenty looks in all, and one at the end for an event that waits
+ * for another one to say whose it is, which finds it by itself.
+ */
+export const retryAt = (event: Incoming, now: number): number | undefined => {
+  const age = Math.max(500, now - event.receivedAt)
+  if (age > windowDays * 24 * hourMillis) return undefined
+  if (waitsForLink(event)) {
+    const hours = age < linkHours * hourMillis && isTellable(event) ? linkHours : windowDays * 24 + 1
+    return event.receivedAt + hours * hourMillis
+  }
+  return now + (age < hourMillis / 6 ? age : 3 * age)
+}
+
+/** Events that wait came in no longer ago than this. Unit: days. */
+const waitedDays = 31
+
+const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
+
+/** Events of `incoming` that are not in the store yet, each once. */
+const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming: ReadonlyArray<Incoming>) {
+  const first = new SeededMap<string, Incoming>()
+  for (const event of incoming) {
+    const key = eventKey(event.org, event.source, event.key)
+    if (!first.has(key)) first.set(key, event)
+  }
+  const known = yield* findKnown(sql, [...first.values()])
+  for (const row of known) first.delete(eventKey(row.orgSlug, row.source, row.eventKey))
+  return [...first.values()]
+})
+
+/** Remembers which tracking id a platform's own name of a message stands for; the events that wait for it are due. */
+const link = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  events: ReadonlyArray<Incoming>,
+  now: number,
+) {
+  const links = events.flatMap(({ messageKey, org, source, trackingId }) =>
+    messageKey === undefined || trackingId === undefined
+      ? []
+      : [{ org_slug: org, source, message_key: messageKey, tracking_id: trackingId }]
+  )
+  if (links.length === 0) return
+  yield* sql`
+    WITH given AS MATERIALIZED (
+      SELECT DISTINCT ON (r.org_slug, r.source, r.message_key) r.*
+      FROM json_to_recordset(${JSON.stringify(links)}::text::json) AS r(org_slug text, source text,
+        message_key text, tracking_id text)
+    ), made AS (
+      INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
+      SELECT g.org_slug, g.source, g.message_key, g.tracking_id, ${new Date(now)}::timestamptz FROM given g
+      ON CONFLICT DO NOTHING
+      RETURNING org_slug, source, message_key
+    )
+    UPDATE events e SET retry_at = ${new Date(now)} FROM made m
+    WHERE e.org_slug = m.org_slug AND e.source = m.source AND e.message_key = m.message_key
+      AND e.status = 'waiting' AND e.received_at >= ${new Date(now - waitedDays * dayMillis)}`
+})
+
+/** An event, and the decision it is attributed to, if there is one. */
+interface Placed {
+  readonly event: Incoming
+  readonly decision: DecisionRef | undefined
+}
+
+/** The events of placed ones, each once, with the users of its decisions. */
+const reportedOf = (placed: ReadonlyArray<Placed>) => {
+  const users = new Map<Incoming, Array<string>>()
+  for (const { decision, event } of placed) {
+    let known = users.get(event)
+    if (known === undefined) users.set(event, known = [])
+    if (decision?.user !== undefined) known.push(decision.user)
+  }
+  return Array.from(users, ([event, recipients]) => ({ ...event, recipients }))
+}
+
+/** Suppresses addresses by events that have just been stored; those without an address yet do so once they are matched. */
+const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, placed: ReadonlyArray<Placed>) {
+  const left = yield* suppressByEvents(sql, reportedOf(placed))
+  if (left.length === 0) return
+  const rows = left.map(({ key, org, receivedAt, source }) => ({
+    org_slug: org,
+    source,
+    event_key: key,
+    received_at: receivedAt,
+  }))
+  yield* sql`
+    UPDATE events e SET suppresses = true
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
+      received_at float8)
+    WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''
+      AND e.status = 'waiting' AND e.received_at >= to_timestamp(r.received_at / 1000.0)
+      AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
+})
+
+/** The status of an event as it is stored: one that names neither a message nor a decision's user waits for no decision. */
+const statusOf = ({ decision, event }: Placed): "attributed" | "waiting" | "person" =>
+  decision !== undefined ? "attributed" : isAttributable(event) ? "waiting" : "person"
+
+/**
+ * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Answers those that were not
+ * in the partition yet; the rest came in before under another time of happening, which `unknown` goes by.
+ */
+export const insertEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<Placed>,
+  now: number,
+): Effect.fn.Return<ReadonlyArray<Placed>, SqlError> {
+  const values = rows.map(({ decision, event }) => ({
+    status: statusOf({ decision, event }),
+    org_slug: event.org,
+    source: event.source,
+    event_key: event.key,
+    template_id: decision?.templateId ?? "",
+    tracking_id: decision?.trackingId ?? event.trackingId ?? null,
+    named_template_id: event.templateId ?? null,
+    user_id: event.user ?? null,
+    email: event.email ?? null,
+    message_key: event.messageKey ?? null,
+    inbox_id: event.inboxId,
+    event: event.event,
+    occurred_at: event.occurredAt,
+    received_at: event.receivedAt,
+    automated: event.automated,
+    link: event.link ?? null,
+    value: event.value ?? null,
+    currency: event.currency ?? null,
+    retry_at: decision === undefined && isAttributable(event) ? retryAt(event, now) ?? now : null,
+  }))
+  const inserted = yield* sql<{ orgSlug: string; source: string; eventKey: string; templateId: string }>`
+    INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, email,
+      message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
+    SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.email,
+      r.message_key, r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
+      r.link, r.value, r.currency, r.status, to_timestamp(r.retry_at / 1000.0)
+    FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
+      template_id text, tracking_id text, named_template_id text, user_id text, email text, message_key text,
+      inbox_id bigint, event text, occurred_at float8, received_at float8, automated boolean, link text, value float8,
+      currency text, status text, retry_at float8)
+    ON CONFLICT DO NOTHING
+    RETURNING org_slug, source, event_key, template_id`
+  if (inserted.length === rows.length) return rows
+  const keys = new SeededSet(
+    inserted.map((row) => `${eventKey(row.orgSlug, row.source, row.eventKey)}\0${row.templateId}`),
+  )
+  return rows.filter(({ decision, event }) =>
+    keys.has(`${eventKey(event.org, event.source, event.key)}\0${decision?.templateId ?? ""}`)
+  )
+})
+
+const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
+
+/** Adds what turns one contribution of a decision into another. */
+const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, after: Contribution): void => {
+  const at = {
+    org: decision.org,
+    templateId: decision.templateId,
+    copyId: decision.copyId,
+    segment: decision.segment,
+    hour: Math.floor(decision.decidedAt / hourMillis) * hourMillis,
+  }
+  const delays: Record<string, number> = {}
+  for (const outcome of timedOutcomes) {
+    const from = before.delays[outcome]
+    const to = after.delays[outcome]
+    if (from === to) continue
+    if (from !== undefined) delays[`${outcome}:${from}`] = -1
+    if (to !== undefined) delays[`${outcome}:${to}`] = 1
+  }
+  sum.add({
+    ...at,
+    track: decision.forced ? "forced" : "learned",
+    counts: difference(before.learned, after.learned) ?? {},
+    // Nothing is learned from forced decisions, neither how good their variant is nor how slow their users are.
+    delays: decision.forced ? undefined : delays,
+  })
+  const automated = difference(before.automated, after.automated)
+  if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
+}
+
+/** Appends to the ledger what the decisions' `fresh` events, which are in the store by now, change. */
+export const countEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
+): Effect.fn.Return<void, SqlError> {
+  if (fresh.length === 0) return
+  const decisions = new SeededMap<string, { readonly decision: DecisionRef; readonly keys: SeededSet<string> }>()
+  for (const { decision, key, source } of fresh) {
+    const id = decisionKey(decision)
+    let entry = decisions.get(id)
+    if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
+    entry.keys.add(`${source}\0${key}`)
+  }
+  // Who is held out and gets no message has nothing to learn from; `Settling` counts it for the holdout. Sandboxes count nothing.
+  const list = [...decisions.values()].filter(({ decision }) =>
+    decision.copyId !== noMessage && !isSandbox(decision.org)
+  )
+  const events = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
+  const sum = new LedgerSum()
+  list.forEach(({ decision, keys }, place) => {
+    const all = events[place]!
+    const before = all.filter(({ key, source }) => !keys.has(`${source}\0${key}`))
+    addChange(sum, decision, contributionOf(decision, before), contributionOf(decision, all))
+  })
+  yield* append(sql, sum)
+  yield* applyTouches(
+    sql,
+    list.map(({ decision, keys }, place): TouchChange => {
+      const all = events[place]!
+      const before = all.filter(({ key, source }) => !keys.has(`${source}\0${key}`))
+      return {
+        holder: holderOf(decision.org, decision.user, decision.trackingId),
+        remove: touchOf(decision, before),
+        add: touchOf(decision, all),
+        // Without an event before, it may not have been there yet.
+        known: before.length > 0,
+      }
+    }),
+  )
+})
+
+/** An event that has just been stored, with the templates whose tallies it changes. */
+export interface Stored extends Incoming {
+  readonly templates: ReadonlyArray<string>
+}
+
+/** Decisions that events are attributed to in one transaction at most; a single event may exceed it. */
+const maxPlacements = 5_000
+
+/** How many of the first events, which belong to so many decisions each, fit into one transaction; at least one. */
+export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number => {
+  let placements = 0
+  const end = found.findIndex(({ length }, i) => (placements += Math.max(1, length)) > maxPlacements && i > 0)
+  return end < 0 ? found.length : end
+}
+
+/** The result of storing received events. */
+export interface StoredEvents {
+  /** Those that were new. */
+  readonly stored: ReadonlyArray<Stored>
+  /** New ones that did not fit into this transaction: store them in the next. */
+  readonly left: ReadonlyArray<Incoming>
+}
+
+/** Stores those of `incoming` that are new, with the decisions they belong to. */
+export const storeEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  incoming: ReadonlyArray<Incoming>,
+  now: number,
+): Effect.fn.Return<StoredEvents, SqlError> {
+  if (incoming.length === 0) return { stored: [], left: [] }
+  const news = yield* unknown(sql, incoming)
+  yield* link(sql, news, now)
+  const resolved = yield* resolveLinks(sql, news)
+  const found = yield* attribute(sql, resolved)
+  const fresh = resolved.slice(0, fitting(found))
+  const left = resolved.slice(fresh.length)
+  const rows: Array<Placed> = []
+  fresh.forEach((event, i) => {
+    for (const decision of found[i]!) rows.push({ event, decision })
+    if (found[i]!.length === 0) rows.push({ event, decision: undefined })
+  })
+  const placed = rows.length === 0 ? rows : yield* insertEvents(sql, rows, now)
+  yield* countEvents(
+    sql,
+    placed.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
+  )
+  yield* suppressByPlaced(sql, placed)
+  yield* applyZones(
+    sql,
+    fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
+      const person = found[i]![0]?.user ?? user
+      return timeZone === undefined || person === undefined || isSandbox(org)
+        ? []
+        : [{ org, person, zone: timeZone, occurredAt }]
+    }),
+  )
+  const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]
+  const waiting = placed.filter((one) => statusOf(one) === "waiting").length
+  const personal = placed.filter((one) => statusOf(one) === "person").length
+  yield* Metric.update(outcomeCounters.waiting, waiting)
+  yield* Metric.update(outcomeCounters.person, personal)
+  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting - personal)
+  yield* Metric.update(outcomeCounters.duplicate, incoming.length - left.length - stored.length)
+  const templates = new Map<Incoming, Array<string>>()
+  for (const { decision, event } of placed) {
+    const named = templates.get(event)
+    if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])
+    else if (decision !== undefined) named.push(decision.templateId)
+  }
+  return { stored: stored.map((event) => ({ ...event, templates: templates.get(event) ?? [] })), left }
+})

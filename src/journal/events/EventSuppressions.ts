@@ -1,0 +1,94 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { NormalizedEvent } from "../../domain/Event.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { addressKey } from "../../suppressions/AddressKey.ts"
+import { reasonOfEvent } from "../../suppressions/Suppression.ts"
+import {
+  addSuppressions,
+  type Arrival,
+  clearSoftBounces,
+  countSoftBounces,
+} from "../../suppressions/SuppressionStore.ts"
+import { isSuppressing } from "../../intake/Recipient.ts"
+
+/** An event that has just been stored, or that waited for its decision until now. */
+export interface Reported
+  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel"> {
+  readonly org: string
+  readonly source: string
+  /** The users of its decisions. Deliver records the address as the user. */
+  readonly recipients: ReadonlyArray<string>
+}
+
+const isArrival = ({ automated, event }: Reported): boolean =>
+  event === "delivered" || (!automated && (event === "open" || event === "click"))
+
+/** The addresses that an event names itself, and those of its decisions, each once. */
+const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
+  ...new Set([email, user, ...recipients].flatMap((name) => name === undefined ? [] : addressKey(name) ?? [])),
+]
+
+/** Addresses in the profiles of users who are not called by one, in the order of `events`. */
+const profileAddresses = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  events: ReadonlyArray<Reported>,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<string>>, SqlError> {
+  const found: Array<Array<string>> = events.map(() => [])
+  const users = events.flatMap(({ org, recipients, user }, place) =>
+    [...new Set([...(user === undefined ? [] : [user]), ...recipients])].map((user_id) => ({
+      place,
+      org_slug: org,
+      user_id,
+    }))
+  )
+  if (users.length === 0) return found
+  const rows = yield* sql<{ place: number; email: string }>`
+    SELECT r.place, p.email
+    FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text)
+    JOIN profiles p ON p.org_slug = r.org_slug AND p.user_id = r.user_id
+    WHERE p.email IS NOT NULL`
+  for (const { email, place } of rows) found[place]!.push(email)
+  return found
+})
+
+/**
+ * Puts the addresses of bounces, complaints and unsubscribes on the suppression list, and counts soft bounces. An address is
+ * that which the event names, that of the message's recipient, or else that in the profile of the user. Call it in the
+ * transaction that stores the events and holds the lock of their organizations (see `lockEvents`). Returns those suppressing
+ * events that no address was found for.
+ */
+export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>(
+  sql: SqlClient.SqlClient,
+  events: ReadonlyArray<E>,
+): Effect.fn.Return<ReadonlyArray<E>, SqlError> {
+  const arrivals = events.filter(isArrival).flatMap((event): ReadonlyArray<Arrival> =>
+    addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
+  )
+  if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)
+  const against = events.filter(({ event, otherChannel }) => isSuppressing(event) && otherChannel !== true)
+  if (against.length === 0) return []
+  const named = against.map(addressesOf)
+  const unnamed = against.filter((_, i) => named[i]!.length === 0)
+  const byProfile = yield* profileAddresses(sql, unnamed)
+  const all = against.flatMap((event, i) => {
+    const addresses = named[i]!.length > 0 ? named[i]! : byProfile[unnamed.indexOf(event)]!
+    return addresses.map((address) => ({
+      event: event.event,
+      org: event.org as OrgSlug,
+      address,
+      source: event.source,
+      at: event.occurredAt,
+    }))
+  })
+  yield* countSoftBounces(sql, all.filter(({ event }) => event === "soft_bounce"))
+  yield* addSuppressions(
+    sql,
+    all.flatMap(({ event, ...one }) => {
+      const reason = reasonOfEvent[event]
+      return reason === undefined ? [] : [{ ...one, reason }]
+    }),
+  )
+  return unnamed.filter((_, i) => byProfile[i]!.length === 0)
+})

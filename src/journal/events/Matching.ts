@@ -1,0 +1,147 @@
+import { Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { hourMillis } from "../../bandit/Window.ts"
+import type { NormalizedEvent } from "../../domain/Event.ts"
+import { attribute, resolveLinks } from "./Attribution.ts"
+import { lockEvents } from "./EventLock.ts"
+import { suppressByEvents } from "./EventSuppressions.ts"
+import { countEvents, fitting, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
+
+/** A tracking id under which a decision has just been made. */
+export interface JustDecided {
+  readonly org: string
+  readonly trackingId: string
+}
+
+interface Waiting {
+  readonly orgSlug: string
+  readonly source: string
+  readonly eventKey: string
+  readonly trackingId: string | null
+  readonly namedTemplateId: string | null
+  readonly userId: string | null
+  readonly email: string | null
+  readonly messageKey: string | null
+  readonly inboxId: number
+  readonly event: NormalizedEvent["event"]
+  readonly occurredAt: Date
+  readonly receivedAt: Date
+  readonly automated: boolean
+  readonly link: string | null
+  readonly suppresses: boolean | null
+  readonly value: number | null
+  readonly currency: string | null
+}
+
+const incomingOf = (row: Waiting, now: number): Incoming => ({
+  org: row.orgSlug,
+  source: row.source,
+  key: row.eventKey,
+  trackingId: row.trackingId ?? undefined,
+  templateId: row.namedTemplateId ?? undefined,
+  user: row.userId ?? undefined,
+  email: row.email ?? undefined,
+  messageKey: row.messageKey ?? undefined,
+  hasWaited: now - row.receivedAt.getTime() >= linkHours * hourMillis,
+  inboxId: row.inboxId,
+  event: row.event,
+  occurredAt: row.occurredAt.getTime(),
+  receivedAt: row.receivedAt.getTime(),
+  automated: row.automated,
+  link: row.link ?? undefined,
+  value: row.value ?? undefined,
+  currency: row.currency ?? undefined,
+})
+
+/** Waiting events of tracking ids under which decisions have just been made. */
+export interface JustDecidedPage {
+  readonly decided: ReadonlyArray<JustDecided>
+  /** Where to go on: the last event looked at. Undefined: at the first. */
+  readonly after: EventId | undefined
+}
+
+/** Identity of a waiting event. */
+export interface EventId {
+  readonly orgSlug: string
+  readonly source: string
+  readonly eventKey: string
+}
+
+/**
+ * Looks once for the decisions of waiting events, at most `most`: of those that are due at `now` (Unix milliseconds), or of
+ * a page of those of tracking ids just decided. A transaction of its own; returns the last event that it looked at if there
+ * may be more, and undefined if not.
+ */
+export const matchWaiting = (
+  sql: SqlClient.SqlClient,
+  now: number,
+  most: number,
+  just?: JustDecidedPage,
+): Effect.Effect<EventId | undefined, SqlError> =>
+  sql.withTransaction(Effect.gen(function* () {
+    const wanted = just?.decided.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
+    const after = just?.after
+    const isBehind = after === undefined
+      ? sql`TRUE`
+      : sql`(e.org_slug, e.source, e.event_key) > (${after.orgSlug}, ${after.source}, ${after.eventKey})`
+    const due = wanted === undefined
+      ? sql`e.status = 'waiting' AND e.retry_at <= ${new Date(now)}`
+      : sql`e.status = 'waiting' AND (e.org_slug, e.tracking_id) IN (
+          SELECT r.org_slug, r.tracking_id
+          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))
+          AND ${isBehind}`
+    // Those that stay waiting stay wanted as well: a page is told from the next by the events' identity, not by what is due.
+    const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
+    const orgs = yield* sql<{ orgSlug: string }>`
+      SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`
+    if (orgs.length === 0) return undefined
+    const slugs = orgs.map(({ orgSlug }) => orgSlug)
+    yield* lockEvents(sql, slugs)
+    // Read only now: until then another node may have matched them.
+    const rows = yield* sql<Waiting>`
+      SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
+        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,
+        e.currency, e.suppresses
+      FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
+      ORDER BY ${order} LIMIT ${most}`
+    if (rows.length === 0) return undefined
+    const resolved = yield* resolveLinks(sql, rows.map((row) => incomingOf(row, now)))
+    const found = yield* attribute(sql, resolved)
+    // The rest is due in the next transaction.
+    const events = resolved.slice(0, fitting(found))
+    const updates = events.map((event, i) => {
+      const first = found[i]![0]
+      const next = first === undefined ? retryAt(event, now) : undefined
+      return {
+        org_slug: event.org,
+        source: event.source,
+        event_key: event.key,
+        template_id: first?.templateId ?? "",
+        tracking_id: first?.trackingId ?? event.trackingId ?? null,
+        status: first !== undefined ? "attributed" : next === undefined ? "unmatched" : "waiting",
+        retry_at: next ?? null,
+      }
+    })
+    yield* sql`
+      UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
+        retry_at = to_timestamp(r.retry_at / 1000.0)
+      FROM json_to_recordset(${JSON.stringify(updates)}::text::json) AS r(org_slug text, source text, event_key text,
+        template_id text, tracking_id text, status text, retry_at float8)
+      WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''`
+    const others = events.flatMap((event, i) => found[i]!.slice(1).map((decision) => ({ event, decision })))
+    const added = others.length === 0 ? others : yield* insertEvents(sql, others, now)
+    const firsts = events.flatMap((event, i) => found[i]!.slice(0, 1).map((decision) => ({ event, decision })))
+    yield* countEvents(
+      sql,
+      [...firsts, ...added].map(({ decision, event: { key, source } }) => ({ decision: decision!, source, key })),
+    )
+    const reported = events.flatMap((event, i) =>
+      rows[i]!.suppresses === true && found[i]!.length > 0
+        ? [{ ...event, recipients: found[i]!.flatMap(({ user }) => user === undefined ? [] : [user]) }]
+        : []
+    )
+    yield* suppressByEvents(sql, reported)
+    yield* Metric.update(outcomeCounters.attributed, firsts.length)
+    return rows.length === most || events.length < rows.length ? rows[events.length - 1] : undefined
+  }))

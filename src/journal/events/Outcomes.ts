@@ -1,0 +1,135 @@
+import { delayClass } from "../../bandit/Maturity.ts"
+import { measures, type TallyCounts } from "../../bandit/Tally.ts"
+import { hourMillis } from "../../bandit/Window.ts"
+import type { EventName } from "../../domain/Event.ts"
+import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
+
+/** One event that belongs to a decision. */
+export interface AttributedEvent {
+  /** What makes it the same event when it arrives again. */
+  readonly key: string
+  readonly event: EventName
+  /** Unix milliseconds. */
+  readonly occurredAt: number
+  /** Its source says that a machine did it. */
+  readonly automated: boolean
+  /** The clicked URL; undefined where the source does not tell. */
+  readonly link: string | undefined
+}
+
+/** What one decision with its events adds to the tallies. */
+export interface Contribution {
+  /** Events of people, `negative` and `voided`; without the decision itself. */
+  readonly learned: TallyCounts
+  /** Events of machines: neither `negative` nor `voided`. */
+  readonly automated: TallyCounts
+  /** The class (see `delayClass`) of the time from the decision to the first such event of a person. */
+  readonly delays: { readonly [outcome in TimedOutcome]?: number }
+}
+
+/** Events further from their decision are not counted: hours, the last edge of the classes of delay. */
+const countedHours = 336
+
+/** The clocks of a platform and of this service may differ by this much, in hours. */
+const clockSkewHours = 2
+
+/** Clicks this soon after delivery, in milliseconds, are those of a link scanner. */
+const scanMillis = 10_000
+
+/** Nobody clicks two links within this time, in milliseconds. */
+const burstMillis = 2_000
+
+const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
+
+const isVoiding = (event: EventName) => event === "bounce" || event === "soft_bounce" || event === "failed"
+
+/**
+ * Clicks that have a click on another known link within two seconds. The nearest click on another link, before or
+ * after, decides, so that one pass each way over the clicks in their order is enough.
+ */
+const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<AttributedEvent> => {
+  const burst = new Set<AttributedEvent>()
+  const linked = clicks.filter(({ link }) => link !== undefined).sort((a, b) => a.occurredAt - b.occurredAt)
+  for (const direction of [1, -1]) {
+    let otherAt = Infinity
+    for (let n = 1; n < linked.length; n++) {
+      const i = direction === 1 ? n : linked.length - 1 - n
+      const click = linked[i]!
+      const neighbour = linked[i - direction]!
+      if (neighbour.link !== click.link) otherAt = neighbour.occurredAt
+      if (Math.abs(click.occurredAt - otherAt) <= burstMillis) burst.add(click)
+    }
+  }
+  return burst
+}
+
+/** Which of a decision's clicks are a machine's, by what their source says, or by their haste after the first delivery. */
+export const machineClicks = (
+  clicks: ReadonlyArray<AttributedEvent>,
+  deliveredAt: number,
+): (click: AttributedEvent) => boolean => {
+  const burst = clicks.length > 1 ? burstOf(clicks) : undefined
+  return (click) => {
+    const sinceDelivery = click.occurredAt - deliveredAt
+    return click.automated || (sinceDelivery >= 0 && sinceDelivery < scanMillis) || burst?.has(click) === true
+  }
+}
+
+/**
+ * What a decision made at `decidedAt` (Unix milliseconds) adds to the tallies, given all events attributed to it, in
+ * any order and with any repetitions. Each kind of event counts once, for people and for machines. Counted is what
+ * happened from 2 hours before the decision (clocks differ; its delay is 0) to 336 hours after it, both included.
+ *
+ * A machine's are, beyond the events marked as such, clicks in the 10 seconds from the first delivery on, where a
+ * delivery is known, and clicks on different links at most 2 seconds apart. A later event can therefore take back what
+ * an earlier one added: apply the `difference`. Source: `bandit.md`, section 1, "Not counted".
+ */
+export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Contribution => {
+  const learned: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
+  const automated: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
+  const shortestHours: { [outcome in TimedOutcome]?: number } = {}
+  const clicks: Array<AttributedEvent> = []
+  let deliveredAt = Infinity
+  let undelivered = false
+
+  const countHuman = ({ event, occurredAt }: AttributedEvent) => {
+    learned[event] = 1
+    if (!isTimed(event)) return
+    const hours = Math.max(0, occurredAt - decidedAt) / hourMillis
+    shortestHours[event] = Math.min(shortestHours[event] ?? hours, hours)
+  }
+
+  for (const event of events) {
+    const hours = (event.occurredAt - decidedAt) / hourMillis
+    if (!(hours >= -clockSkewHours && hours <= countedHours)) continue
+    if (event.event === "delivered") deliveredAt = Math.min(deliveredAt, event.occurredAt)
+    if (isVoiding(event.event)) undelivered = true
+    if (event.event === "click") clicks.push(event)
+    else if (event.automated) automated[event.event] = 1
+    else countHuman(event)
+  }
+  const isMachine = machineClicks(clicks, deliveredAt)
+  for (const click of clicks) {
+    if (isMachine(click)) automated.click = 1
+    else countHuman(click)
+  }
+  if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1
+  const engaged = learned.open === 1 || learned.click === 1 || learned.other === 1 || learned.conversion === 1
+  if (undelivered && !engaged) learned.voided = 1
+  const delays: { [outcome in TimedOutcome]?: number } = {}
+  for (const outcome of timedOutcomes) {
+    const hours = shortestHours[outcome]
+    if (hours !== undefined) delays[outcome] = delayClass(hours)
+  }
+  return { learned, automated, delays }
+}
+
+/** What turns the counts `before` into `after`: negative where they fell, no zeros, undefined when nothing changed. */
+export const difference = (before: TallyCounts, after: TallyCounts): TallyCounts | undefined => {
+  let changed: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } | undefined
+  for (const measure of measures) {
+    const change = (after[measure] ?? 0) - (before[measure] ?? 0)
+    if (change !== 0) (changed ??= {})[measure] = change
+  }
+  return changed
+}

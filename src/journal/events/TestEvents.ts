@@ -1,0 +1,55 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../../bandit/Window.ts"
+import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import type { Incoming } from "./EventStore.ts"
+
+/** Test decisions are looked for among those made in so many days before an event: older ones are not counted either. */
+const recentDays = 31
+
+/**
+ * Moves the events about test decisions into the sandboxes of their organizations, whatever key or platform reported them. An
+ * event is about a test decision if its tracking id, or the platform's name of its message, is known in the sandbox and not
+ * known in the organization.
+ */
+export const moveTestEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  events: ReadonlyArray<Incoming>,
+): Effect.fn.Return<ReadonlyArray<Incoming>, SqlError> {
+  const orgs = [...new Set(events.map(({ org }) => org))].filter((org) => !isSandbox(org))
+  if (orgs.length === 0) return events
+  const sandboxes = yield* sql<{ slug: string }>`
+    SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${orgs}::text[])`
+  if (sandboxes.length === 0) return events
+  const bySlug = new Map(sandboxes.map(({ slug }) => [liveOf(slug), slug]))
+  const wanted = events.flatMap(({ messageKey, occurredAt, org, source, trackingId }, place) => {
+    const sandbox = bySlug.get(org)
+    return sandbox === undefined || (trackingId === undefined && messageKey === undefined) ? [] : [{
+      place,
+      org,
+      sandbox,
+      source,
+      tracking_id: trackingId ?? null,
+      message_key: trackingId === undefined ? messageKey : null,
+      since: occurredAt - recentDays * dayMillis,
+    }]
+  })
+  if (wanted.length === 0) return events
+  const known = (column: "org" | "sandbox") => {
+    const org = sql.literal(`r.${column}`)
+    return sql`(
+        EXISTS (SELECT 1 FROM decisions d WHERE d.org_slug = ${org} AND d.tracking_id = r.tracking_id
+          AND d.decided_at >= to_timestamp(r.since / 1000.0))
+        OR EXISTS (SELECT 1 FROM tracking_aliases a WHERE a.org_slug = ${org} AND a.alias = r.tracking_id)
+        OR EXISTS (SELECT 1 FROM attribution_links l
+          WHERE l.org_slug = ${org} AND l.source = r.source AND l.message_key = r.message_key))`
+  }
+  const found = yield* sql<{ place: number }>`
+    SELECT r.place FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org text, sandbox text,
+      source text, tracking_id text, message_key text, since float8)
+    WHERE ${known("sandbox")} AND NOT ${known("org")}`
+  if (found.length === 0) return events
+  const places = new Set(found.map(({ place }) => place))
+  return events.map((event, place) => places.has(place) ? { ...event, org: bySlug.get(event.org)! } : event)
+})

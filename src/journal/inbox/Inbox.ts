@@ -1,0 +1,165 @@
+import { Clock, Context, Duration, Effect, Layer, Metric, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { Buffer } from "node:buffer"
+import { InboxEntryNotFound } from "../../domain/Errors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { Settings } from "../../Settings.ts"
+import * as GroupCommit from "../../store/GroupCommit.ts"
+
+/** A body as it came in. */
+export interface Received {
+  readonly org: OrgSlug
+  /** Where it came in: `events`, or the neutral name of a platform. */
+  readonly source: string
+  /** The headers that normalization reads, by lowercase name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** State of a webhook body. `pending`: not read yet; `partial`: some items were not understood; `rejected`: none was. */
+export type InboxStatus = "pending" | "done" | "partial" | "rejected"
+
+/** A stored body, as a person looks at it. */
+export interface InboxEntry {
+  readonly id: number
+  readonly receivedAt: Date
+  readonly status: InboxStatus
+  /** Attempts to take it in by itself since it was stored or replayed; 0 for a body that was taken in with others. */
+  readonly attempts: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Invalid UTF-8 shows as U+FFFD; at most 10,000 characters. */
+  readonly body: string
+  /** Size of the whole body. Unit: bytes. */
+  readonly bytes: number
+  readonly events: number | null
+  readonly duplicates: number | null
+  readonly ignored: number | null
+  /** Why items were ignored, 20 reasons at most. */
+  readonly unused: ReadonlyArray<{ readonly reason: string; readonly count: number; readonly pointer: string }> | null
+  readonly faults: ReadonlyArray<{ readonly pointer: string; readonly reason: string }> | null
+}
+
+/** Bodies stored by this process. */
+const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true })
+
+const shownCharacters = 10_000
+
+/** Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. */
+export const batchBytes = 256 * 1024
+
+/**
+ * Webhook bodies, stored before they are answered: whatever becomes of them afterwards can be done again. Bodies that
+ * come in at the same time share a commit.
+ */
+export class Inbox extends Context.Service<Inbox, {
+  /** Answers once the body is committed. Fails while the store does not take it: then the sender has to come again. */
+  readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
+  /** Stores bodies in one statement, for whoever groups them. Not idempotent, but an event that is stored twice counts once. */
+  readonly insert: (
+    received: ReadonlyArray<Received & { readonly receivedAt: number }>,
+  ) => Effect.Effect<void, SqlError>
+  /** Offered to when bodies have been stored or are to be looked at again on this node. */
+  readonly arrived: Queue.Dequeue<void>
+  /** The same for bodies that are not taken in together with others: see `batchBytes`. */
+  readonly arrivedLarge: Queue.Dequeue<void>
+  /** Bodies of a source that were not understood, wholly or in part (or, with `all`, all of them), newest first. */
+  readonly list: (
+    org: OrgSlug,
+    source: string,
+    options: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
+  ) => Effect.Effect<ReadonlyArray<InboxEntry>>
+  /** Makes a body pending again, with three attempts. What was counted of it already is not counted twice. */
+  readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
+}>()("parlance/events/Inbox") {
+  static readonly layer = Layer.effect(
+    Inbox,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* Settings
+      const clock = yield* Clock.Clock
+      const arrived = yield* Queue.sliding<void>(1)
+      const arrivedLarge = yield* Queue.sliding<void>(1)
+      // There from the start: an alert that nothing comes in has no rate of what is not there.
+      yield* Metric.update(stored, 0)
+
+      const insertRows = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
+        const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({
+          org_slug: org,
+          source,
+          received_at: receivedAt,
+          headers: JSON.stringify(headers),
+          body: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64"),
+        }))
+        return sql`
+          INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+          SELECT r.org_slug, r.source, to_timestamp(r.received_at / 1000.0), r.headers::json, decode(r.body, 'base64'),
+            'pending'
+          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text,
+            received_at float8, headers text, body text)`
+      }
+
+      const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) =>
+        insertRows(entries).pipe(
+          Effect.andThen(Metric.update(stored, entries.length)),
+          Effect.map(() => {
+            Queue.offerUnsafe(arrived, undefined)
+            if (entries.some(({ body }) => body.byteLength > batchBytes)) Queue.offerUnsafe(arrivedLarge, undefined)
+          }),
+        )
+
+      const commit = yield* GroupCommit.make<Received & { readonly receivedAt: number }, void>({
+        write: (entries) => Effect.as(insert(entries), entries.map(() => undefined)),
+        onSettled: () => {},
+        maxGroup: 500,
+        maxWaiting: settings.storeQueueSize,
+        maxWeight: { limit: 8 * 1024 * 1024, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
+        // Nothing is acknowledged from memory: whoever sends events sends them again.
+        bufferSize: 1,
+        bufferAge: Duration.seconds(1),
+        timeout: settings.storeTimeout,
+        drainTimeout: settings.shutdownTimeout,
+      })
+
+      const store = (received: Received): Effect.Effect<void, GroupCommit.BufferFull> => {
+        const ticket = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
+        if (ticket === undefined) return new GroupCommit.BufferFull()
+        return Effect.flatMap(
+          commit.settled(ticket),
+          ({ durable }) => durable ? Effect.void : new GroupCommit.BufferFull(),
+        )
+      }
+
+      const list = Effect.fn("Inbox.list")(function* (
+        org: OrgSlug,
+        source: string,
+        { all, before, limit }: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
+      ) {
+        const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
+          SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
+            substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored,
+            i.unused, i.faults
+          FROM inbox i
+          WHERE i.org_slug = ${org} AND i.source = ${source}
+            AND ${before === undefined ? sql`TRUE` : sql`i.id < ${before}`}
+            AND ${all ? sql`TRUE` : sql`i.status IN ('partial', 'rejected')`}
+          ORDER BY i.id DESC LIMIT ${limit}`
+        return rows.map((row): InboxEntry => ({
+          ...row,
+          body: new TextDecoder().decode(row.body).slice(0, shownCharacters),
+        }))
+      }, Effect.orDie)
+
+      const replay = Effect.fn("Inbox.replay")(function* (org: OrgSlug, source: string, id: number) {
+        const [row] = yield* sql`
+          UPDATE inbox i SET status = 'pending', attempts = 0 WHERE i.id = ${id} AND i.org_slug = ${org} AND i.source = ${source}
+          RETURNING i.id`.pipe(Effect.catch((error: SqlError) => Effect.die(error)))
+        if (row === undefined) return yield* new InboxEntryNotFound({ id: String(id) })
+        Queue.offerUnsafe(arrived, undefined)
+        Queue.offerUnsafe(arrivedLarge, undefined)
+      })
+
+      return Inbox.of({ store, insert, arrived, arrivedLarge, list, replay })
+    }),
+  )
+}

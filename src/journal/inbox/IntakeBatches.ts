@@ -1,0 +1,164 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { isSpent, unfinishedReason } from "../../store/Attempts.ts"
+import type { Verdict } from "../../intake/IntakeRules.ts"
+
+// Which bodies a node is taking in: rows of `intake_batches`, which other nodes pass over. See `IntakeRules` for the states.
+// No row of the inbox is locked while its body is read: two nodes that read one body store it once.
+
+/** For how long a node is believed to work on its bodies after it last said so. Unit: seconds. */
+const leaseSeconds = 20
+
+/** How often it says so. */
+export const renewEvery = "5 seconds"
+
+/** Bodies of a batch at most. */
+const maxBodies = 500
+
+/** A body as it was stored. */
+export interface Body {
+  readonly id: number
+  readonly orgSlug: string
+  readonly source: string
+  readonly receivedAt: Date
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly attempts: number
+}
+
+/** Bodies that this node has claimed. */
+export interface Claimed {
+  /** Of the row in `intake_batches`. */
+  readonly batchId: number
+  readonly bodies: ReadonlyArray<Body>
+  readonly isSingle: boolean
+}
+
+/** A body that was set aside before it was claimed: the service ended during each of its attempts. */
+export interface Spent {
+  readonly spent: number
+}
+
+const columns = "i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.headers, i.body, i.attempts"
+
+export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
+  const body = sql.literal(columns)
+  const lease = sql.literal(`now() + interval '${leaseSeconds} seconds'`)
+  // As a constant, from which the planner sees that the index `inbox_pending_large` has all of these bodies.
+  const isLarge = sql.literal(`octet_length(i.body) > ${batchBytes}`)
+  const isFree = sql`i.id NOT IN (SELECT unnest(b.inbox_ids) FROM intake_batches b)`
+
+  /** Claims free small bodies, the first ones, of `batchBytes` together or one more; undefined when there are none. */
+  const claimBatch: Effect.Effect<Claimed | undefined, SqlError> = Effect.map(
+    sql<Body & { readonly batchId: number }>`
+      WITH taken AS MATERIALIZED (
+        SELECT ${body} FROM inbox i WHERE i.status = 'pending' AND i.id IN (
+          SELECT s.id FROM (
+            SELECT p.id, sum(p.bytes) OVER (ORDER BY p.id) - p.bytes AS before
+            FROM (
+              SELECT i.id, octet_length(i.body) AS bytes FROM inbox i
+              WHERE i.status = 'pending' AND octet_length(i.body) <= ${batchBytes} AND ${isFree}
+              ORDER BY i.id LIMIT ${maxBodies}) p
+          ) s WHERE s.before < ${batchBytes})
+        ORDER BY i.id FOR UPDATE SKIP LOCKED
+      ), batch AS (
+        INSERT INTO intake_batches (inbox_ids, due_at)
+        SELECT array_agg(t.id::bigint), ${lease} FROM taken t HAVING count(*) > 0
+        RETURNING id
+      )
+      SELECT b.id::float8 AS batch_id, t.* FROM taken t CROSS JOIN batch b ORDER BY t.id`,
+    (rows) => rows.length === 0 ? undefined : { batchId: rows[0]!.batchId, bodies: rows, isSingle: false },
+  )
+
+  const reject = (id: number, attempts: number, reason: string) =>
+    sql`
+      UPDATE inbox i SET status = 'rejected', events = 0, duplicates = 0, ignored = 0, attempts = ${attempts},
+        faults = ${JSON.stringify([{ pointer: "", reason }])}::text::json
+      WHERE i.id = ${id} AND i.status = 'pending'`
+
+  /** The next body whose batch failed or did not end; its batch is left without it. */
+  const nextDue = Effect.gen(function* () {
+    while (true) {
+      const [due] = yield* sql<{ id: number; inboxIds: ReadonlyArray<string | number> }>`
+        SELECT b.id::float8 AS id, b.inbox_ids FROM intake_batches b WHERE b.due_at <= now()
+        ORDER BY b.due_at, b.id LIMIT 1 FOR UPDATE SKIP LOCKED`
+      if (due === undefined) return undefined
+      const ids = due.inboxIds.map(Number).sort((a, b) => a - b)
+      const [found] = yield* sql<Body>`
+        SELECT ${body} FROM inbox i WHERE i.id = ANY(${ids}::bigint[]) AND i.status = 'pending' ORDER BY i.id LIMIT 1`
+      const left = found === undefined ? [] : ids.filter((id) => id > found.id)
+      yield* left.length === 0
+        ? sql`DELETE FROM intake_batches b WHERE b.id = ${due.id}`
+        : sql`UPDATE intake_batches b SET inbox_ids = ${left}::bigint[] WHERE b.id = ${due.id}`
+      if (found !== undefined) return found
+    }
+  })
+
+  const nextLarge = Effect.map(
+    sql<Body>`
+      SELECT ${body} FROM inbox i WHERE i.status = 'pending' AND ${isLarge} AND ${isFree}
+      ORDER BY i.id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    ([found]) => found,
+  )
+
+  /**
+   * Claims one body that is to be taken by itself, and stores the attempt: one whose batch failed, or a large one. Undefined
+   * when there is none. A body that has no attempt left is rejected instead.
+   */
+  const claimSingle: Effect.Effect<Claimed | Spent | undefined, SqlError> = sql.withTransaction(
+    Effect.gen(function* () {
+      const found = (yield* nextDue) ?? (yield* nextLarge)
+      if (found === undefined) return undefined
+      if (isSpent(found.attempts)) {
+        yield* reject(found.id, found.attempts, unfinishedReason)
+        return { spent: found.id }
+      }
+      const attempts = found.attempts + 1
+      yield* sql`UPDATE inbox i SET attempts = ${attempts} WHERE i.id = ${found.id}`
+      const [batch] = yield* sql<{ id: number }>`
+      INSERT INTO intake_batches (inbox_ids, due_at) VALUES (ARRAY[${found.id}]::bigint[], ${lease})
+      RETURNING id::float8 AS id`
+      return { batchId: batch!.id, bodies: [{ ...found, attempts }], isSingle: true }
+    }),
+  )
+
+  /** Tells other nodes that this one still works on its bodies. */
+  const renew = ({ batchId }: Claimed) => sql`UPDATE intake_batches b SET due_at = ${lease} WHERE b.id = ${batchId}`
+
+  /** Takes bodies that are done off a batch; last in the transaction that stores what is in them. */
+  const finish = ({ batchId }: Claimed, left: ReadonlyArray<number>) =>
+    left.length === 0
+      ? sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`
+      : sql`UPDATE intake_batches b SET inbox_ids = ${left}::bigint[], due_at = ${lease} WHERE b.id = ${batchId}`
+
+  /** Applies a verdict on a failure. */
+  const settle = ({ batchId, bodies, isSingle }: Claimed, verdict: Verdict): Effect.Effect<unknown, SqlError> => {
+    const end = sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`
+    switch (verdict.type) {
+      case "singly":
+        return sql`UPDATE intake_batches b SET due_at = now() WHERE b.id = ${batchId}`
+      case "release":
+        return isSingle
+          ? sql.withTransaction(Effect.andThen(
+            sql`
+              UPDATE inbox i SET attempts = i.attempts - 1
+              WHERE i.id = ${bodies[0]!.id} AND i.status = 'pending' AND i.attempts > 0`,
+            sql`UPDATE intake_batches b SET due_at = now() WHERE b.id = ${batchId}`,
+          ))
+          : end
+      case "retry":
+        return sql.withTransaction(Effect.andThen(
+          sql`UPDATE inbox i SET attempts = ${verdict.attempts} WHERE i.id = ${verdict.id} AND i.status = 'pending'`,
+          sql`
+            UPDATE intake_batches b SET inbox_ids = ARRAY[${verdict.id}]::bigint[],
+              due_at = now() + ${`${verdict.pauseSeconds} seconds`}::interval
+            WHERE b.id = ${batchId}`,
+        ))
+      case "reject":
+        return sql.withTransaction(Effect.andThen(reject(verdict.id, verdict.attempts, verdict.reason), end))
+    }
+  }
+
+  return { claimBatch, claimSingle, renew, finish, settle }
+}

@@ -1,0 +1,239 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
+import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
+import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
+import { outcomesOf } from "../journal/events/Outcomes.ts"
+
+// Decisions weighted to an even choice among their variants, with their outcomes. `Settling` counts each decision once,
+// when it is four days old.
+
+/** Outcomes within this time after the decision count, in hours. Decisions are counted when they are this old. */
+const outcomeHours = 96
+
+/**
+ * The largest weight of a decision. One in which some variant had so small a probability that its weight would be larger
+ * is left out, whichever variant was chosen: too few such choices happen to say anything of that variant.
+ */
+export const largestWeight = 1000
+
+/** Tallies of days longer ago are deleted; results look back 180 days, and a rebuild 190. Unit: days. */
+const keptDays = 200
+
+/** Weights are added up as whole millionths: sums do not depend on the order of the decisions. */
+const scale = 1_000_000
+
+/** A decision as it was recorded, as far as its weight needs it. */
+export interface WeightedDecision {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly userId: string | null
+  readonly propensity: number | null
+  /** Probabilities of all variants it was chosen among. */
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly decidedAt: Date
+}
+
+const measures = ["decisions", "left_out", ...valuedOutcomes] as const
+type Measure = typeof measures[number]
+
+/** One row of the tallies. `day` in Unix milliseconds, `weight` and `square` in millionths. */
+export interface EvenSplitTally {
+  readonly template_id: string
+  readonly day: number
+  readonly people: number
+  readonly measure: Measure
+  readonly count: number
+  readonly weight: number
+  readonly square: number
+}
+
+/** The weight of a decision; `left_out` where a variant could hardly be chosen, undefined where nothing was drawn. */
+export const weightOf = (
+  { copyId, propensity, weights }: Pick<WeightedDecision, "copyId" | "propensity" | "weights">,
+): number | "left_out" | undefined => {
+  if (propensity === null || weights === null || !(weights[copyId]! > 0)) return undefined
+  const all = Object.values(weights)
+  const smallest = all.reduce((least, weight) => Math.min(least, weight), 1)
+  return smallest * all.length * largestWeight < 1 ? "left_out" : 1 / (all.length * weights[copyId]!)
+}
+
+/** Tallies of many decisions, added up. */
+export class EvenSplitSum {
+  readonly #org: string
+  readonly #tallies = new Map<string, { -readonly [name in keyof EvenSplitTally]: EvenSplitTally[name] }>()
+
+  constructor(org: string) {
+    this.#org = org
+  }
+
+  /** Adds a decision with its events, earliest first. */
+  add(decision: WeightedDecision, events: ReadonlyArray<StoredEvent>): void {
+    const weight = weightOf(decision)
+    if (weight === undefined) return
+    const { decidedAt, templateId, trackingId, userId } = decision
+    const { people } = placeOf({ org: this.#org, userId: userId ?? undefined, trackingId })
+    const at = { template_id: templateId, day: Math.floor(decidedAt.getTime() / dayMillis) * dayMillis, people }
+    if (weight === "left_out") return this.#count(at, "left_out", 0)
+    this.#count(at, "decisions", weight)
+    const until = decidedAt.getTime() + outcomeHours * hourMillis
+    const { learned } = outcomesOf(decidedAt.getTime(), events.filter(({ occurredAt }) => occurredAt <= until))
+    for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) this.#count(at, outcome, weight)
+  }
+
+  rows(): ReadonlyArray<EvenSplitTally> {
+    return [...this.#tallies.values()]
+  }
+
+  #count(at: Pick<EvenSplitTally, "template_id" | "day" | "people">, measure: Measure, weight: number): void {
+    const key = `${at.template_id}\0${at.day}\0${at.people}\0${measure}`
+    let tally = this.#tallies.get(key)
+    if (tally === undefined) this.#tallies.set(key, tally = { ...at, measure, count: 0, weight: 0, square: 0 })
+    tally.count++
+    tally.weight += Math.round(weight * scale)
+    tally.square += Math.round(weight ** 2 * scale)
+  }
+}
+
+/** Adds tallies to the stored ones. */
+const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<EvenSplitTally>) =>
+  sql`
+    INSERT INTO even_split_tallies AS t (org_slug, template_id, day, people, measure, count, weight, square)
+    SELECT ${org}, r.template_id, to_timestamp(r.day / 1000.0), r.people, r.measure, r.count, r.weight, r.square
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(template_id text, day float8, people smallint,
+      measure text, count bigint, weight bigint, square bigint)
+    ON CONFLICT (org_slug, template_id, day, people, measure) DO UPDATE SET count = t.count + EXCLUDED.count,
+      weight = t.weight + EXCLUDED.weight, square = t.square + EXCLUDED.square`
+
+/** Counts decisions with their events; call it inside the transaction that settles them. */
+export const countEvenSplits = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  decisions: ReadonlyArray<WeightedDecision>,
+  events: ReadonlyArray<ReadonlyArray<StoredEvent>>,
+  nowMillis: number,
+): Effect.fn.Return<void, SqlError> {
+  const sum = new EvenSplitSum(org)
+  decisions.forEach((decision, place) => sum.add(decision, events[place]!))
+  const rows = sum.rows()
+  if (rows.length === 0) return
+  yield* addRows(sql, org, rows)
+  const templates = [...new Set(rows.map(({ template_id }) => template_id))]
+  yield* sql`
+    DELETE FROM even_split_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ANY(${templates}::text[])
+      AND t.day < ${new Date(nowMillis - keptDays * dayMillis)}`
+})
+
+/** Whole days, from `from` to before `to`, Unix milliseconds. */
+export interface Days {
+  readonly from: number
+  readonly to: number
+}
+
+/** The whole days from `since` on whose decisions have all been settled: nothing is added to their tallies any more. */
+export const settledDays = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  since: Date,
+): Effect.fn.Return<Days, SqlError> {
+  const [mark] = yield* sql<{ readonly settledUntil: Date }>`
+    SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
+  const from = Math.ceil(since.getTime() / dayMillis) * dayMillis
+  return { from, to: Math.max(from, Math.floor((mark?.settledUntil.getTime() ?? 0) / dayMillis) * dayMillis) }
+})
+
+/**
+ * Compares a template's tallies of settled days with the true ones, and replaces them unless `check`. Answers how many
+ * days and measures differed. Groups of people are added up: an erased person's decisions belong to other groups.
+ */
+export const rebuildEvenSplits = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  truth: ReadonlyArray<EvenSplitTally>,
+  { days, check }: { readonly days: Days; readonly check: boolean },
+): Effect.fn.Return<number, SqlError> {
+  const stored = yield* sql<Omit<EvenSplitTally, "day"> & { readonly day: Date }>`
+    SELECT t.template_id, t.day, t.people, t.measure, t.count::float8 AS count, t.weight::float8 AS weight,
+      t.square::float8 AS square
+    FROM even_split_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template}
+      AND t.day >= ${new Date(days.from)} AND t.day < ${new Date(days.to)}`
+  const totals = (rows: ReadonlyArray<EvenSplitTally>) => Map.groupBy(rows, ({ day, measure }) => `${day} ${measure}`)
+  const textOf = (rows: ReadonlyArray<EvenSplitTally> = []) =>
+    (["count", "weight", "square"] as const).map((name) => rows.reduce((sum, row) => sum + row[name], 0)).join()
+  const was = totals(stored.map((row) => ({ ...row, day: row.day.getTime() })))
+  const is = totals(truth)
+  const differences = [...new Set([...was.keys(), ...is.keys()])].filter((key) =>
+    textOf(was.get(key)) !== textOf(is.get(key))
+  ).length
+  if (!check) {
+    yield* sql`
+      DELETE FROM even_split_tallies t
+      WHERE t.org_slug = ${org} AND t.template_id = ${template}
+        AND t.day >= ${new Date(days.from)} AND t.day < ${new Date(days.to)}`
+    if (truth.length > 0) yield* addRows(sql, org, truth)
+  }
+  return differences
+})
+
+/** Decisions of one group of people, or those of them with an outcome: how many, and the sums of weights and squares. */
+export interface WeightedCount {
+  readonly count: number
+  readonly weight: number
+  readonly square: number
+}
+
+/** Weighted counts of the decisions of some days. */
+export interface EvenSplitCounts {
+  /** First and last day (UTC) with decisions. */
+  readonly first: Date
+  readonly last: Date
+  /** Decisions in which a variant could hardly be chosen, of all groups. */
+  readonly leftOut: number
+  /** By group of people, 32 of them. */
+  readonly groups: ReadonlyArray<{ readonly [measure in "decisions" | ValuedOutcome]: WeightedCount }>
+}
+
+const none: WeightedCount = { count: 0, weight: 0, square: 0 }
+
+/** Reads the counts of a template's decisions made in [from, to), by whole days (UTC); undefined without any. */
+export const readEvenSplits = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  from: Date,
+  to: Date,
+): Effect.fn.Return<EvenSplitCounts | undefined, SqlError> {
+  const rows = yield* sql<
+    WeightedCount & { readonly people: number; readonly measure: Measure; readonly first: Date; readonly last: Date }
+  >`
+    SELECT t.people, t.measure, min(t.day) AS first, max(t.day) AS last, sum(t.count)::float8 AS count,
+      sum(t.weight)::float8 / ${scale}::float8 AS weight, sum(t.square)::float8 / ${scale}::float8 AS square
+    FROM even_split_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.day >= ${from} AND t.day < ${to}
+    GROUP BY t.people, t.measure`
+  if (rows.length === 0) return undefined
+  const groups = Array.from({ length: peopleGroups }, () => ({
+    decisions: none,
+    click: none,
+    open: none,
+    conversion: none,
+    negative: none,
+  }))
+  let leftOut = 0
+  for (const { count, measure, people, square, weight } of rows) {
+    if (measure === "left_out") leftOut += count
+    else groups[people]![measure] = { count, weight, square }
+  }
+  return {
+    first: new Date(Math.min(...rows.map(({ first }) => first.getTime()))),
+    last: new Date(Math.max(...rows.map(({ last }) => last.getTime()))),
+    leftOut,
+    groups,
+  }
+})

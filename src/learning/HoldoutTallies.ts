@@ -1,0 +1,122 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
+import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
+import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
+import { outcomesOf } from "../journal/events/Outcomes.ts"
+
+// What became of people on both sides of a holdout. `Settling` writes it, once for each decision, when it is four days
+// old.
+
+/** A decision that is settled, as far as its holdout needs it. */
+export interface HoldoutDecision {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly userId: string | null
+  readonly mode: string
+  readonly holdout: string | null
+  readonly decidedAt: Date
+}
+
+/** Counts of one group of people on one side: decisions, then decisions with each of `valuedOutcomes`. */
+export type PeopleCounts = ReadonlyArray<number>
+
+/** Both sides of one holdout, each with its 32 groups of people. */
+export interface HoldoutCounts {
+  /** As `holdoutText` writes it. */
+  readonly holdout: string
+  /** First and last day (UTC) with decisions. */
+  readonly first: Date
+  readonly last: Date
+  readonly treated: ReadonlyArray<PeopleCounts>
+  readonly control: ReadonlyArray<PeopleCounts>
+}
+
+interface Tally {
+  readonly org_slug: string
+  readonly template_id: string
+  readonly day: number
+  readonly holdout: string
+  readonly control: boolean
+  readonly people: number
+  decisions: number
+  open: number
+  click: number
+  conversion: number
+  negative: number
+}
+
+const columns = ["decisions", ...valuedOutcomes] as const
+
+/** Counts decisions under a holdout with their events; call it inside the transaction that settles them. */
+export const countHoldouts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  decisions: ReadonlyArray<HoldoutDecision>,
+  events: ReadonlyArray<ReadonlyArray<StoredEvent>>,
+): Effect.fn.Return<void, SqlError> {
+  const tallies = new Map<string, Tally>()
+  decisions.forEach(({ decidedAt, holdout, mode, templateId, trackingId, userId }, place) => {
+    if (holdout === null) return
+    const { people } = placeOf({ org, userId: userId ?? undefined, trackingId })
+    const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
+    const control = mode === "control"
+    const key = `${templateId}\0${day}\0${holdout}\0${control}\0${people}`
+    let tally = tallies.get(key)
+    if (tally === undefined) {
+      const at = { org_slug: org, template_id: templateId, day, holdout, control, people }
+      tallies.set(key, tally = { ...at, decisions: 0, open: 0, click: 0, conversion: 0, negative: 0 })
+    }
+    tally.decisions++
+    const { learned } = outcomesOf(decidedAt.getTime(), events[place]!)
+    for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) tally[outcome]++
+  })
+  if (tallies.size === 0) return
+  yield* sql`
+    INSERT INTO holdout_tallies (org_slug, template_id, day, holdout, control, people,
+      ${sql.literal(columns.join(", "))})
+    SELECT r.org_slug, r.template_id, to_timestamp(r.day / 1000.0), r.holdout, r.control, r.people,
+      ${sql.literal(columns.map((column) => `r.${column}`).join(", "))}
+    FROM json_to_recordset(${JSON.stringify([...tallies.values()])}::text::json) AS r(org_slug text, template_id text,
+      day float8, holdout text, control boolean, people smallint,
+      ${sql.literal(columns.map((column) => `${column} int`).join(", "))})
+    ON CONFLICT (org_slug, template_id, day, holdout, control, people) DO UPDATE SET
+      ${sql.literal(columns.map((column) => `${column} = holdout_tallies.${column} + EXCLUDED.${column}`).join(", "))}`
+})
+
+/** What is counted of a template's decisions made in [from, to), by whole days (UTC); the latest holdout first. */
+export const readHoldouts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  from: Date,
+  to: Date,
+): Effect.fn.Return<ReadonlyArray<HoldoutCounts>, SqlError> {
+  const rows = yield* sql<
+    {
+      readonly holdout: string
+      readonly control: boolean
+      readonly people: number
+      readonly first: Date
+      readonly last: Date
+    } & { readonly [column in typeof columns[number]]: number }
+  >`
+    SELECT t.holdout, t.control, t.people, min(t.day) AS first, max(t.day) AS last,
+      ${sql.literal(columns.map((column) => `sum(t.${column})::float8 AS ${column}`).join(", "))}
+    FROM holdout_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.day >= ${from} AND t.day < ${to}
+    GROUP BY t.holdout, t.control, t.people`
+  const none = () => Array.from({ length: peopleGroups }, (): PeopleCounts => columns.map(() => 0))
+  return Array.from(Map.groupBy(rows, ({ holdout }) => holdout), ([holdout, own]): HoldoutCounts => {
+    const sides = { treated: none(), control: none() }
+    for (const row of own) sides[row.control ? "control" : "treated"][row.people] = columns.map((name) => row[name])
+    return {
+      holdout,
+      first: new Date(Math.min(...own.map(({ first }) => first.getTime()))),
+      last: new Date(Math.max(...own.map(({ last }) => last.getTime()))),
+      ...sides,
+    }
+  }).sort((a, b) => b.last.getTime() - a.last.getTime() || b.first.getTime() - a.first.getTime())
+})

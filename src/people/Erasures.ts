@@ -1,0 +1,317 @@
+import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { People } from "../sendtime/People.ts"
+import { isSandbox, sandboxOf } from "../domain/Sandbox.ts"
+import { Inflow } from "../journal/Inflow.ts"
+import { Profiles } from "../profiles/Profiles.ts"
+import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
+import { bounded } from "../store/bounded.ts"
+import { AddressKeys } from "../suppressions/AddressKeys.ts"
+import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
+import { findKept } from "./erasure/Kept.ts"
+import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
+import { Names, type Person } from "./erasure/Names.ts"
+import { eraseDeliveries, eraseProfiles, eraseSendTimes, eraseStickyChoices, findSpellings } from "./erasure/People.ts"
+import { eraseSinkMessages } from "./erasure/SinkMessages.ts"
+import { eraseSuppressedAddresses } from "./erasure/Suppressed.ts"
+import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "./erasure/Report.ts"
+import { chunks, stepSizes, type Work } from "./erasure/Work.ts"
+import { lockEvents } from "../journal/events/EventLock.ts"
+
+/** Whom to erase, and of which organization. */
+export interface PersonOf extends Person {
+  readonly org: string
+}
+
+/** A requested erasure with its report. After a failed attempt the counts are those of the last one. */
+export interface Erasure extends ErasedCounts {
+  readonly id: number
+  /** `running` until it is done, or until three attempts have failed. */
+  readonly state: "running" | "done" | "failed"
+  readonly requestedAt: Date
+  readonly finishedAt: Date | null
+  /** What stays, and why. Empty until the erasure is done. */
+  readonly kept: ReadonlyArray<Kept>
+  /** Why the last attempt failed; null where none did. */
+  readonly reason: string | null
+}
+
+interface Row {
+  readonly id: number
+  readonly orgSlug: string
+  readonly origin: Origin
+  readonly people: ReadonlyArray<Person> | null
+  readonly requestedAt: Date
+  readonly state: "pending" | "done" | "failed"
+  readonly attempts: number
+  readonly counts: Partial<ErasedCounts>
+  readonly kept: ReadonlyArray<Kept>
+  readonly reason: string | null
+  readonly finishedAt: Date | null
+}
+
+type Origin = "management" | "webhook"
+
+/** People that are erased in one pass over the data. */
+const peopleAtOnce = 1000
+
+/** How long a caller waits for the end of an erasure before it is told that it goes on. */
+const patience = Duration.seconds(10)
+
+/** How long an erasure waits for bodies that came in before it. */
+const intakePatience = Duration.seconds(5)
+
+/** For how long an erasure is worked on by one node without word from it. Unit: seconds. */
+const leaseSeconds = 60
+
+/** For how long the report of an erasure is kept. Unit: days. */
+const reportDays = 30
+
+/**
+ * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
+ * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
+ * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied; the suppression list
+ * keeps a digest of the address. Counts stay, which name nobody. The sandbox of the organization forgets them soon after.
+ */
+export class Erasures extends Context.Service<Erasures, {
+  /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
+  readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
+  /** Erases a person now. Answers after 10 seconds even if it is not done; it then goes on. */
+  readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
+  /** The report of an erasure of the last 30 days; undefined for an unknown id and for requests of platforms. */
+  readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
+  /** Carries out what has been requested. */
+  readonly drain: Effect.Effect<void, SqlError>
+}>()("parlance/events/Erasures") {
+  static readonly layer = Layer.effect(
+    Erasures,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const profiles = yield* Profiles
+      const people = yield* People
+      const inflow = yield* Inflow
+      const addressKeys = yield* AddressKeys
+      const clock = yield* Clock.Clock
+      const scope = yield* Effect.scope
+      // One pass at a time over the data for platforms, and one for people who wait.
+      const turn = { management: yield* Semaphore.make(1), webhook: yield* Semaphore.make(1) }
+      let lastOrg = ""
+
+      const columns =
+        sql`e.id::float8 AS id, e.org_slug, e.origin, e.people, e.requested_at, e.state, e.attempts, e.counts,
+        e.kept, e.reason, e.finished_at`
+
+      const insert = (
+        rows: ReadonlyArray<{ readonly org: string; readonly people: ReadonlyArray<Person> }>,
+        origin: Origin,
+      ) => {
+        const values = rows.map(({ org, people }) => ({ org_slug: org, people: JSON.stringify(people) }))
+        // Whoever erases now works on it from the start; what platforms ask for is taken by whichever node is first.
+        const lease = origin === "management" ? leaseSeconds : 0
+        return sql<Row>`
+          INSERT INTO erasures AS e (org_slug, origin, people, requested_at, state, attempts, lease_until)
+          SELECT r.org_slug, ${origin}, r.people::json, ${new Date(
+          clock.currentTimeMillisUnsafe(),
+        )}::timestamptz, 'pending',
+            ${origin === "management" ? 1 : 0}::int, now() + ${lease} * interval '1 second'
+          FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, people text)
+          RETURNING ${columns}`
+      }
+
+      /** The same people in the sandboxes of their organizations. */
+      const inSandboxes = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
+        if (people.length === 0) return []
+        const sandboxes = yield* sql<{ slug: string }>`
+          SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${people.map(({ org }) => org)}::text[])`
+        const slugs = new Set<string>(sandboxes.map(({ slug }) => slug))
+        return people.filter(({ org }) => !isSandbox(org) && slugs.has(sandboxOf(org)))
+          .map((person) => ({ ...person, org: sandboxOf(person.org) }))
+      })
+
+      const request = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
+        const requested = [...people, ...yield* inSandboxes(people)]
+        const byOrg = new Map<string, Map<string, Person>>()
+        for (const { email, org, user } of requested) {
+          let known = byOrg.get(org)
+          if (known === undefined) byOrg.set(org, known = new Map())
+          known.set(`${user ?? ""}\0${email ?? ""}`, { user, email })
+        }
+        for (const [org, known] of byOrg) {
+          for (const some of chunks([...known.values()], peopleAtOnce)) {
+            yield* insert([{ org, people: some }], "webhook")
+          }
+        }
+      })
+
+      const leased = (rows: ReadonlyArray<Row>) =>
+        sql`
+        e.org_slug = ${rows[0]!.orgSlug} AND e.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND e.state = 'pending'`
+
+      /** Erases everybody in some rows of one organization, in one pass over its data; stores the report with each. */
+      const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+        const org = rows[0]!.orgSlug
+        const asked = rows.flatMap(({ people }) => people ?? [])
+        const names = new Names(asked)
+        const counts: { -readonly [kind in keyof ErasedCounts]: number } = { ...noCounts }
+        const kept: { [kind in KeptKind]?: number } = {}
+        const work: Work = {
+          sql,
+          org,
+          names,
+          sizes: stepSizes,
+          now: clock.currentTimeMillisUnsafe(),
+          isReported: rows[0]!.origin === "management",
+          step: (step) => sql.withTransaction(Effect.andThen(lockEvents(sql, [org]), step)),
+          count: (kind, rows) => void (counts[kind] += rows),
+          keep: (kind, rows) => void (kept[kind] = (kept[kind] ?? 0) + rows),
+        }
+        yield* Effect.ignore(bounded(intakePatience)(inflow.drain))
+        yield* eraseProfiles(work)
+        yield* findSpellings(work)
+        // First what would leave, then what more could be learned from.
+        yield* eraseDeliveries(work)
+        yield* eraseSinkMessages(work)
+        yield* eraseDecisions(work)
+        yield* eraseEvents(work)
+        yield* eraseStickyChoices(work)
+        yield* eraseSendTimes(work)
+        yield* eraseAttributeCounts(work)
+        yield* eraseBodies(work)
+        yield* eraseSuppressedAddresses(work, addressKeys)
+        yield* findKept(work)
+        for (const name of names.spellings()) profiles.forget(org, name)
+        people.forget(org, names.spellings())
+        yield* finish(rows, counts, keptOf(kept))
+      })
+
+      /** Stores the reports, which name nobody. */
+      const finish = (rows: ReadonlyArray<Row>, counts: ErasedCounts, kept: ReadonlyArray<Kept>) =>
+        rows[0]!.origin === "webhook"
+          ? Effect.andThen(
+            sql`DELETE FROM erasures e WHERE ${leased(rows)}`,
+            Effect.logInfo("People were erased at the request of a platform", {
+              org: rows[0]!.orgSlug,
+              profiles: counts.profiles,
+            }),
+          )
+          : sql`
+            UPDATE erasures e SET state = 'done', people = NULL, finished_at = now(), reason = NULL,
+              counts = ${JSON.stringify(counts)}::text::json, kept = ${JSON.stringify(kept)}::text::json
+            WHERE ${leased(rows)}`
+
+      /** Stores why an attempt failed. After the third the request is set aside. */
+      const fail = (rows: ReadonlyArray<Row>, reason: string) =>
+        Effect.andThen(
+          sql`
+            UPDATE erasures e SET reason = ${reason}, lease_until = now(),
+              state = CASE WHEN e.attempts >= ${maxAttempts}::int THEN 'failed' ELSE 'pending' END
+            WHERE ${leased(rows)}`,
+          Effect.logError("People could not be erased", { org: rows[0]!.orgSlug, reason }),
+        )
+
+      /** Keeps a lease while `effect` runs. */
+      const renewing = (rows: ReadonlyArray<Row>) => <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.raceFirst(
+          effect,
+          Effect.sleep(Duration.seconds(leaseSeconds / 4)).pipe(
+            Effect.andThen(sql`
+              UPDATE erasures e SET lease_until = now() + ${leaseSeconds} * interval '1 second' WHERE ${leased(rows)}`),
+            Effect.ignore,
+            Effect.forever,
+          ),
+        )
+
+      /** One attempt, which is counted already. */
+      const attempt = (rows: ReadonlyArray<Row>) =>
+        turn[rows[0]!.origin].withPermits(1)(pass(rows)).pipe(
+          renewing(rows),
+          Effect.onError((cause) =>
+            Effect.ignore(
+              isByCircumstance(cause)
+                ? sql`
+                  UPDATE erasures e SET attempts = e.attempts - 1, lease_until = now() WHERE ${leased(rows)}`
+                : fail(rows, reasonOf(cause)),
+            )
+          ),
+          Effect.withSpan("Erasures.pass"),
+        )
+
+      /** Claims what is due of the next organization: one request of a person, or what platforms asked for together. */
+      const claim = sql.withTransaction(Effect.gen(function* () {
+        const [next] = yield* sql<{ orgSlug: string; origin: Origin; id: number }>`
+          SELECT e.org_slug, e.origin, e.id::float8 AS id FROM erasures e
+          WHERE e.state = 'pending' AND e.lease_until <= now()
+          ORDER BY e.org_slug <= ${lastOrg}, e.org_slug, e.id LIMIT 1`
+        if (next === undefined) return []
+        lastOrg = next.orgSlug
+        return yield* sql<Row>`
+          UPDATE erasures e SET attempts = e.attempts + 1, lease_until = now() + ${leaseSeconds} * interval '1 second'
+          FROM (
+            SELECT d.id FROM erasures d WHERE d.org_slug = ${next.orgSlug} AND d.id IN (
+              SELECT s.id FROM (
+                SELECT p.id, sum(json_array_length(p.people)) OVER (ORDER BY p.id) AS total FROM erasures p
+                WHERE p.org_slug = ${next.orgSlug} AND p.origin = ${next.origin} AND p.state = 'pending'
+                  AND p.lease_until <= now() AND p.id >= ${next.id}
+                ORDER BY p.id LIMIT ${next.origin === "webhook" ? peopleAtOnce : 1}) s
+              WHERE s.total <= ${peopleAtOnce} OR s.id = ${next.id})
+            FOR UPDATE SKIP LOCKED) d
+          WHERE e.org_slug = ${next.orgSlug} AND e.id = d.id
+          RETURNING ${columns}`
+      }))
+
+      const drain = Effect.gen(function* () {
+        yield* sql`
+          DELETE FROM erasures e WHERE e.finished_at < now() - ${reportDays} * interval '1 day'`
+        while (true) {
+          const rows = yield* claim
+          if (rows.length === 0) return
+          const spent = rows.filter(({ attempts }) => isSpent(attempts - 1))
+          if (spent.length > 0) yield* fail(spent, spent[0]!.reason ?? unfinishedReason)
+          const due = rows.filter(({ attempts }) => !isSpent(attempts - 1))
+          if (due.length > 0) yield* attempt(due)
+        }
+      })
+
+      const eraseNow = Effect.fn("Erasures.eraseNow")(function* ({ email, org, user }: PersonOf) {
+        yield* request(yield* inSandboxes([{ user, email, org }]))
+        const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
+        const fiber = yield* Effect.forkIn(attempt([row!]), scope)
+        // A failed attempt is stored with its reason, and is tried again later.
+        yield* Effect.timeoutOption(Fiber.await(fiber), patience)
+        return (yield* read(org, row!.id))!
+      }, Effect.catch((error: SqlError) => Effect.die(error)))
+
+      const read = (org: string, id: number) =>
+        Effect.map(
+          sql<Row>`
+            SELECT ${columns} FROM erasures e
+            WHERE e.org_slug = ${org} AND e.id = ${id} AND e.origin = 'management'`,
+          ([row]) => row && toErasure(row),
+        )
+
+      return Erasures.of({ request, eraseNow, drain, find: (org, id) => Effect.orDie(read(org, id)) })
+    }),
+  ).pipe(Layer.provide(Inflow.layer))
+
+  /** Carries out what is requested, as it comes in. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Erasures, ({ drain }) =>
+      drain.pipe(
+        Effect.catchCause((cause) => Effect.logWarning("Erasures could not be carried out, they wait", cause)),
+        Effect.repeat(Schedule.spaced("2 seconds")),
+        Effect.forkScoped,
+      )),
+  )
+}
+
+const toErasure = ({ counts, finishedAt, id, kept, reason, requestedAt, state }: Row): Erasure => ({
+  ...noCounts,
+  ...counts,
+  id,
+  state: state === "pending" ? "running" : state,
+  requestedAt,
+  finishedAt,
+  kept,
+  reason,
+})

@@ -1,0 +1,163 @@
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { letOthersRun } from "../../runtime/letOthersRun.ts"
+import { deliverSource } from "../../intake/Sources.ts"
+import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "./BodySearch.ts"
+import { changed, chunks, pages, type Work } from "./Work.ts"
+
+// Received bodies. One that has a name of the people is emptied as a whole: what else is in it was read already, and is stored
+// as events.
+
+/** Bodies listed by one statement. */
+const listed = 500
+
+/** Rows of counted attribute values read by one statement; each has up to a megabyte. */
+const countsAtOnce = 5
+
+interface Listed {
+  readonly id: number
+  readonly receivedAt: Date
+  readonly bytes: number
+}
+
+/** Empties bodies that have been read. A pending one is left to whoever reads it. */
+export const emptyBodies = Effect.fnUntraced(function* (
+  work: Work,
+  ids: ReadonlyArray<number>,
+): Effect.fn.Return<void, SqlError> {
+  const { now, org, sizes, sql } = work
+  const note = JSON.stringify([{ pointer: "", reason: `Erased at ${new Date(now).toISOString()}` }])
+  for (const some of chunks(ids, sizes.bodies)) {
+    work.count(
+      "bodies",
+      yield* work.step(changed(sql`
+        UPDATE inbox i SET body = '', headers = '{}', unused = NULL, faults = ${note}::text::json
+        WHERE i.org_slug = ${org} AND i.id = ANY(${some}::bigint[]) AND i.status <> 'pending'
+          AND octet_length(i.body) > 0`)),
+    )
+  }
+})
+
+/** Whether a body has one of the names. Reads a long one in parts. */
+const isFound = Effect.fnUntraced(function* (work: Work, search: BodySearch, body: Listed) {
+  const { sizes, sql } = work
+  for (let from = 0; from < body.bytes; from += sizes.bytes - overlapBytes) {
+    const [row] = yield* sql<{ part: Uint8Array }>`
+      SELECT substring(i.body FROM ${from + 1}::int FOR ${sizes.bytes}::int) AS part FROM inbox i
+      WHERE i.id = ${body.id} AND i.received_at >= ${body.receivedAt}
+        AND i.received_at < ${new Date(body.receivedAt.getTime() + 1)}`
+    if (row === undefined) return false
+    const part = { isFirst: from === 0, isLast: from + sizes.bytes >= body.bytes }
+    if (yield* isInParts(search, row.part, part)) return true
+  }
+  return false
+})
+
+/** Searches bytes in parts; others on this thread have their turn after each. */
+const isInParts = Effect.fnUntraced(function* (
+  search: BodySearch,
+  bytes: Uint8Array,
+  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
+) {
+  for (let from = 0; from < bytes.length; from += partBytes - overlapBytes) {
+    const isEnd = from + partBytes >= bytes.length
+    const part = { isFirst: isFirst && from === 0, isLast: isLast && isEnd }
+    if (search.isIn(bytes.subarray(from, from + partBytes), part)) return true
+    yield* letOthersRun
+    if (isEnd) return false
+  }
+  return false
+})
+
+const whole = { isFirst: true, isLast: true }
+
+/** Bodies among some short ones, and of any their headers, that have one of the names. */
+const searchShort = Effect.fnUntraced(function* (work: Work, search: BodySearch, bodies: ReadonlyArray<Listed>) {
+  const { sizes, sql } = work
+  const since = bodies.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
+  const rows = yield* sql<{ id: number; body: Uint8Array | null; headers: string }>`
+    SELECT i.id::float8 AS id, CASE WHEN octet_length(i.body) <= ${sizes.bytes} THEN i.body END AS body,
+      i.headers::text AS headers
+    FROM inbox i
+    WHERE i.id = ANY(${bodies.map(({ id }) => id)}::bigint[]) AND i.received_at >= ${new Date(since)}`
+  const found: Array<number> = []
+  for (const { body, headers, id } of rows) {
+    if (
+      search.isIn(new TextEncoder().encode(headers), whole) ||
+      (body !== null && (yield* isInParts(search, body, whole)))
+    ) found.push(id)
+  }
+  return found
+})
+
+/** Searches the bodies of a page and empties those that have one of the names. */
+const searchPage = Effect.fnUntraced(function* (work: Work, search: BodySearch, page: ReadonlyArray<Listed>) {
+  let some: Array<Listed> = []
+  let bytes = 0
+  const flush = Effect.gen(function* () {
+    if (some.length > 0) yield* emptyBodies(work, yield* searchShort(work, search, some))
+    some = []
+    bytes = 0
+  })
+  for (const body of page) {
+    if (body.bytes === 0) continue
+    some.push(body)
+    if (body.bytes <= work.sizes.bytes) bytes += body.bytes
+    else if (yield* isFound(work, search, body)) yield* emptyBodies(work, [body.id])
+    if (bytes >= work.sizes.bytes) yield* flush
+  }
+  yield* flush
+})
+
+/** Searches all bodies that the organization has received. */
+export const eraseBodies = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
+  const { org, sql } = work
+  const search = makeBodySearch(work.names)
+  yield* pages<{ readonly source: string }>(
+    (after) =>
+      sql`
+        SELECT i.source FROM inbox i WHERE i.org_slug = ${org} AND i.source > ${after?.source ?? ""}
+        ORDER BY i.org_slug, i.source LIMIT 1`,
+    (rows) =>
+      Effect.forEach(rows, ({ source }) =>
+        pages<Listed>(
+          (after) =>
+            sql`
+              SELECT i.id::float8 AS id, i.received_at, CASE WHEN i.status = 'pending' THEN 0 ELSE octet_length(i.body) END
+                AS bytes
+              FROM inbox i WHERE i.org_slug = ${org} AND i.source = ${source} AND i.id > ${after?.id ?? 0}
+              ORDER BY i.org_slug, i.source, i.id LIMIT ${listed}`,
+          (page) => searchPage(work, search, page),
+        ), { discard: true }),
+  )
+  // The service's own reports on deliveries, such as those just cancelled, have no names.
+  const [pending] = yield* sql<{ count: number }>`
+    SELECT count(*)::int AS count FROM inbox i
+    WHERE i.org_slug = ${org} AND i.status = 'pending' AND i.source <> ${deliverSource}`
+  work.keep("pending_bodies", pending!.count)
+})
+
+/** Deletes counts of attribute values that have one of the names: templates choose from them what to learn from. */
+export const eraseAttributeCounts = (work: Work): Effect.Effect<void, SqlError> => {
+  const { org, sql } = work
+  const search = makeBodySearch(work.names)
+  return pages<{ readonly templateId: string; readonly id: number; readonly counts: string }>(
+    (after) =>
+      sql`
+        SELECT a.template_id, a.id::float8 AS id, a.counts::text AS counts FROM attribute_counts a
+        WHERE a.org_slug = ${org} AND (a.template_id, a.id) > (${after?.templateId ?? ""}, ${after?.id ?? 0})
+        ORDER BY a.org_slug, a.template_id, a.id LIMIT ${countsAtOnce}`,
+    (rows) =>
+      Effect.gen(function* () {
+        for (const { counts, id, templateId } of rows) {
+          if (!(yield* isInParts(search, new TextEncoder().encode(counts), whole))) continue
+          work.count(
+            "attribute_counts",
+            yield* work.step(changed(sql`
+              DELETE FROM attribute_counts a
+              WHERE a.org_slug = ${org} AND a.template_id = ${templateId} AND a.id = ${id}`)),
+          )
+        }
+      }),
+  )
+}

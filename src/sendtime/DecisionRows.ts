@@ -1,0 +1,28 @@
+import type { SqlClient } from "effect/sql"
+import { readEvents } from "../journal/events/DecisionEvents.ts"
+
+/** A decision as histories are made of it. */
+export interface DecisionRow {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly userId: string | null
+  readonly decidedAt: Date
+}
+
+/** What was reported about each of these decisions of an organization, in their order. */
+export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<DecisionRow>) =>
+  readEvents(
+    sql,
+    rows.map(({ copyId, decidedAt, templateId, trackingId }) => ({
+      org,
+      trackingId,
+      templateId,
+      copyId,
+      // What tallies are kept by says nothing of when somebody looks.
+      segment: "",
+      forced: false,
+      user: undefined,
+      decidedAt: decidedAt.getTime(),
+    })),
+  )

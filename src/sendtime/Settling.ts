@@ -1,0 +1,272 @@
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { noMessage } from "../journal/decisions/Decision.ts"
+import { countEvenSplits, type WeightedDecision } from "../learning/EvenSplitTallies.ts"
+import { lockEvents } from "../journal/events/EventLock.ts"
+import { countHoldouts, type HoldoutDecision } from "../learning/HoldoutTallies.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
+import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
+import { applyTouches, holderOf } from "./Histories.ts"
+import { followedHours, sendingOf, touchOf } from "./Touch.ts"
+
+/** Decisions are looked at once they are this old: nothing more is learned from them then. Unit: hours. */
+export const settledAfterHours = followedHours + 24
+
+/**
+ * A message that nobody has reported anything about counts as sent and not engaged with so far once it is this old: if only
+ * opened messages counted until then, every hour would look better the later its messages are opened. Unit: hours.
+ */
+export const countedAfterHours = 1
+
+/** Decisions read at once, and the span of time they are looked for in. */
+const page = 1000
+const spanMillis = 6 * hourMillis
+
+/** A message belongs to advice given from ten minutes before its decision to a day after it. */
+const beforeMillis = hourMillis / 6
+const afterMillis = dayMillis
+
+/** A message counts as sent at the advised time from five minutes before it to half an hour after it. */
+export const followedBeforeMillis = 5 * 60_000
+export const followedAfterMillis = 30 * 60_000
+
+/** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
+const keptDays = 10
+
+type Row = DecisionRow & HoldoutDecision & WeightedDecision
+
+interface Tally {
+  readonly org_slug: string
+  readonly template_id: string
+  readonly copy_id: string
+  readonly day: number
+  readonly followed: boolean
+  readonly explored: boolean
+  sends: number
+  engaged: number
+}
+
+/** Which mark of an organization a pass over its decisions moves on. */
+type Mark = "counted_until" | "settled_until"
+
+/**
+ * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
+ * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
+ * what became of it, as are decisions under a holdout, and all decisions weighted to an even choice. Each happens once, in the transaction that moves the organization's
+ * mark on.
+ */
+export class Settling extends Context.Service<Settling, {
+  /** Settles what is due in all organizations; answers how many decisions that were. */
+  readonly run: Effect.Effect<number, SqlError>
+}>()("parlance/delay/Settling") {
+  static readonly layer = Layer.effect(
+    Settling,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+
+      const countTiming = Effect.fnUntraced(function* (
+        org: string,
+        decisions: ReadonlyArray<DecisionRow>,
+        sendings: ReadonlyArray<ReturnType<typeof sendingOf>>,
+      ) {
+        const wanted = decisions.flatMap(({ copyId, decidedAt, userId }, place) =>
+          userId === null || sendings[place]!.sentAt === undefined || sendings[place]!.voided
+            ? []
+            : [{ place, user_id: userId, copy_id: copyId, decided_at: decidedAt.getTime() }]
+        )
+        if (wanted.length === 0) return
+        // Advice is kept under the name that was asked with: the decision's user, or the address of the same person.
+        const rows = yield* sql<{ readonly place: number; readonly advisedAt: Date; readonly explored: boolean }>`
+          SELECT r.place, a.advised_at, a.explored
+          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, user_id text, copy_id text,
+            decided_at float8)
+          LEFT JOIN LATERAL (
+            SELECT p.email FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = r.user_id
+            ORDER BY p.org_slug, p.user_id LIMIT 1) p ON true
+          CROSS JOIN LATERAL (
+            SELECT * FROM send_advice a
+            WHERE a.org_slug = ${org} AND a.person = ANY(ARRAY[r.user_id, p.email]) AND a.copy_id = r.copy_id
+              AND a.given_at >= to_timestamp((r.decided_at - ${beforeMillis}) / 1000.0)
+              AND a.given_at < to_timestamp((r.decided_at + ${afterMillis}) / 1000.0)
+            ORDER BY a.id LIMIT 1) a`
+        const tallies = new Map<string, Tally>()
+        for (const { advisedAt, explored, place } of rows) {
+          const { copyId, decidedAt, templateId } = decisions[place]!
+          const { engagedAt, sentAt } = sendings[place]!
+          const off = sentAt! - advisedAt.getTime()
+          const followed = off >= -followedBeforeMillis && off <= followedAfterMillis
+          const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
+          const key = `${templateId}\0${copyId}\0${day}\0${followed}\0${explored}`
+          let tally = tallies.get(key)
+          if (tally === undefined) {
+            const at = { org_slug: org, template_id: templateId, copy_id: copyId, day, followed, explored }
+            tallies.set(key, tally = { ...at, sends: 0, engaged: 0 })
+          }
+          tally.sends++
+          if (engagedAt !== undefined && engagedAt - sentAt! < followedHours * hourMillis) tally.engaged++
+        }
+        if (tallies.size === 0) return
+        yield* sql`
+          INSERT INTO timing_tallies (org_slug, template_id, copy_id, day, followed, explored, sends, engaged)
+          SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.day / 1000.0), r.followed, r.explored, r.sends,
+            r.engaged
+          FROM json_to_recordset(${JSON.stringify([...tallies.values()])}::text::json) AS r(org_slug text,
+            template_id text, copy_id text, day float8, followed boolean, explored boolean, sends int, engaged int)
+          ON CONFLICT (org_slug, template_id, day, copy_id, followed, explored) DO UPDATE SET
+            sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
+      })
+
+      /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
+      const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
+        const until = Math.max(from, Math.min(horizon, from + spanMillis))
+        const rows = yield* sql<Row>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
+            d.weights, d.decided_at
+          FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
+          ORDER BY d.decided_at LIMIT ${page + 1}`
+        const last = rows[page]?.decidedAt.getTime()
+        if (last === undefined) return { decisions: rows, until }
+        if (last !== rows[0]!.decidedAt.getTime()) {
+          return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
+        }
+        // More of one moment than a page holds are all taken: the rest of them would never be reached.
+        const decisions = yield* sql<Row>`
+          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
+            d.weights, d.decided_at
+          FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(last + 1)}`
+        return { decisions, until: last + 1 }
+      })
+
+      const startOf = Effect.fnUntraced(function* (org: string, mark: Mark, horizon: number) {
+        const [known] = yield* sql<{ readonly at: Date }>`
+          SELECT ${
+          mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
+        } AS at
+          FROM send_time_marks m WHERE m.org_slug = ${org}`
+        if (known !== undefined) return { from: known.at.getTime(), isNew: false }
+        const [oldest] = yield* sql<{ readonly decidedAt: Date | null }>`
+          SELECT min(d.decided_at) AS decided_at FROM decisions d
+          WHERE d.org_slug = ${org} AND d.decided_at < ${new Date(horizon)}`
+        return { from: oldest?.decidedAt?.getTime() ?? horizon, isNew: true }
+      })
+
+      const putTouches = (
+        org: string,
+        decisions: ReadonlyArray<DecisionRow>,
+        events: Effect.Success<ReturnType<typeof eventsOf>>,
+      ) =>
+        applyTouches(
+          sql,
+          decisions.map((row, place) => {
+            const decision = { ...row, decidedAt: row.decidedAt.getTime() }
+            return {
+              holder: holderOf(org, row.userId ?? undefined, row.trackingId),
+              // During an upgrade a node of an earlier release leaves there what it knows under its own code only.
+              remove: touchOf(decision, []),
+              known: false,
+              add: touchOf(decision, events[place]!),
+            }
+          }),
+        )
+
+      /** A span of an organization's decisions; answers how many, and whether there is more to do. */
+      const passSpan = (org: string, mark: Mark, horizon: number) =>
+        sql.withTransaction(Effect.gen(function* () {
+          yield* lockEvents(sql, [org])
+          const { from, isNew } = yield* startOf(org, mark, horizon)
+          if (from >= horizon && !isNew) return { count: 0, more: false }
+          const { decisions: found, until } = yield* readSpan(org, from, horizon)
+          const foundEvents = yield* eventsOf(sql, org, found)
+          // Who is held out and gets no message cannot look at it.
+          const isMessage = (_: unknown, place: number) => found[place]!.copyId !== noMessage
+          const decisions = found.filter(isMessage)
+          const events = foundEvents.filter(isMessage)
+          yield* putTouches(org, decisions, events)
+          if (mark === "counted_until") {
+            yield* sql`
+              UPDATE send_time_marks m SET counted_until = ${new Date(until)} WHERE m.org_slug = ${org}`
+          } else {
+            yield* countTiming(
+              org,
+              decisions,
+              decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
+            )
+            yield* countHoldouts(sql, org, found, foundEvents)
+            yield* countEvenSplits(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
+            yield* sql`
+              INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
+              ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`
+          }
+          return { count: found.length, more: until < horizon }
+        }))
+
+      /** Moves a mark of all organizations on to the horizon; answers how many decisions lay between. */
+      const pass = Effect.fnUntraced(function* (mark: Mark, horizon: number) {
+        const due = yield* sql<{ readonly slug: string; readonly at: Date | null }>`
+          SELECT * FROM (
+            SELECT o.slug, ${
+          mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
+        } AS at
+            FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug
+            WHERE o.sandbox_of IS NULL) d
+          WHERE d.at IS NULL OR d.at < ${new Date(horizon)}`
+        const marks = due.flatMap(({ at }) => at === null ? [] : [at.getTime()])
+        const rows = marks.length === 0 ? [] : yield* sql<{ readonly orgSlug: string }>`
+          SELECT DISTINCT d.org_slug FROM decisions d
+          WHERE d.decided_at >= ${new Date(marks.reduce((a, b) => Math.min(a, b)))}
+            AND d.decided_at < ${new Date(horizon)}`
+        const busy = new Set(rows.map(({ orgSlug }) => orgSlug))
+        // Most organizations have nothing to look at in most hours: their marks move on together.
+        const idle = due.flatMap(({ at, slug }) => at === null || busy.has(slug) ? [] : [slug])
+        if (idle.length > 0) {
+          yield* sql`
+            UPDATE send_time_marks m SET ${sql.literal(mark)} = ${new Date(horizon)}
+            WHERE m.org_slug = ANY(${idle}::text[])
+              AND (m.${sql.literal(mark)} IS NULL OR m.${sql.literal(mark)} < ${new Date(horizon)})`
+        }
+        let count = 0
+        for (const { at, slug } of due) {
+          if (at !== null && !busy.has(slug)) continue
+          while (true) {
+            const span = yield* passSpan(slug, mark, horizon)
+            count += span.count
+            if (!span.more) break
+          }
+        }
+        return { count, due: due.length }
+      })
+
+      const run = Effect.gen(function* () {
+        const now = clock.currentTimeMillisUnsafe()
+        const hoursAgo = (hours: number) => Math.floor(now / hourMillis - hours) * hourMillis
+        const horizon = hoursAgo(settledAfterHours)
+        const settled = yield* pass("settled_until", horizon)
+        // After the other: a mark of an organization begins with what has been settled.
+        yield* pass("counted_until", hoursAgo(countedAfterHours))
+        if (settled.due > 0) {
+          yield* sql`DELETE FROM send_advice a WHERE a.given_at < ${new Date(horizon - (keptDays - 4) * dayMillis)}`
+        }
+        return settled.count
+      }).pipe(Effect.withSpan("Settling.run"))
+
+      return Settling.of({ run })
+    }),
+  )
+
+  /** Settles as time goes by. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Settling, ({ run }) =>
+      run.pipe(
+        asJob("settling of send times"),
+        Effect.catchCause((cause) => Effect.logDebug("Send times could not be settled, it is tried again", cause)),
+        Effect.repeat(Schedule.spaced("1 minute")),
+        Effect.delay("5 seconds"),
+        Effect.forkScoped,
+      )),
+  )
+}

@@ -1,0 +1,166 @@
+import { hourMillis } from "../bandit/Window.ts"
+import type { EventName } from "../domain/Event.ts"
+import { type AttributedEvent, machineClicks } from "../journal/events/Outcomes.ts"
+
+// One message as the learning of send times sees it: when it was sent, and how long after that its recipient first engaged
+// with it. A touch is one number, so that a person's history is an array of numbers that costs nothing to read.
+
+/** Hours a message is followed for. */
+export const followedHours = 72
+
+/** Touches are kept by quarter of an hour: the offset of every time zone is a multiple of it. */
+export const quarterMillis = hourMillis / 4
+
+/** The delay of a message that nobody has engaged with. Unit: quarters of an hour. */
+export const noEngagement = 4 * followedHours
+
+export interface Touch {
+  /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
+  readonly quarter: number
+  /** Quarters of an hour from then to that of the first engagement, 0 to 287; `noEngagement` where there was none. */
+  readonly delay: number
+  /** 0 to 4095: which variant it was, see `variantCode`. */
+  readonly variant: number
+}
+
+/** Touches count from here, Unix milliseconds. */
+export const epochMillis = Date.UTC(2020, 0, 1)
+
+// A code is 18 bits of the hour of sending (until 2049), 7 bits of hours until the engagement, 12 of the variant, 2 of the
+// quarter of sending, 2 of the quarter of the engagement, 11 that tell decisions of one hour apart, and a half. Releases before
+// 0.2.0 wrote 15 bits in place of the last three and no half. They read the fields above those, so that a node of either
+// release reads the codes of both. The hour comes first, so that sorted codes are sorted by time.
+const delays = 128
+const variants = 4096
+const marks = 32768
+const ownMarks = marks / 16
+const hours = 2 ** 18
+const below = variants * marks
+
+/** FNV-1a over the UTF-16 code units, with the mixing that gives its low bits their share. */
+export const digest = (text: string): number => {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** What a variant is called in touches. Two of an organization share a code once in 4096, which only adds a little noise. */
+export const variantCode = (template: string, copy: string): number => digest(`${template}\0${copy}`) % variants
+
+/** Hours from the hour of sending to that of the engagement. */
+const hoursUntil = ({ delay, quarter }: Touch) =>
+  delay >= noEngagement ? followedHours : Math.min(followedHours, Math.floor((quarter % 4 + delay) / 4))
+
+/** A touch as one number; `decision` tells it from others of the same hour. */
+export const encode = (touch: Touch, decision: string): number => {
+  const after = hoursUntil(touch)
+  const engaged = after === followedHours ? 0 : (touch.quarter + touch.delay) % 4
+  const mark = ((touch.quarter % 4) * 4 + engaged) * ownMarks + digest(decision) % ownMarks
+  return ((Math.floor(touch.quarter / 4) * delays + after) * variants + touch.variant) * marks + mark + 0.5
+}
+
+/** The same as releases before 0.2.0 wrote it, by whole hours. */
+export const encodeHourly = (touch: Touch, decision: string): number =>
+  ((Math.floor(touch.quarter / 4) * delays + hoursUntil(touch)) * variants + touch.variant) * marks +
+  digest(decision) % marks
+
+/** Whether a code was written by whole hours. */
+export const isHourly = (code: number): boolean => Number.isInteger(code)
+
+/** The quarter in which the message was sent. An hour without its quarter stands for its middle. */
+export const quarterOf = (code: number): number => {
+  const high = Math.floor(code / below)
+  const low = code - high * below
+  return 4 * (high >> 7) + (low === Math.floor(low) ? 2 : (low >> 13) & 3)
+}
+
+/** Quarters from the sending to the first engagement; `noEngagement` where there was none. */
+export const delayOf = (code: number): number => {
+  const high = Math.floor(code / below)
+  const after = high & (delays - 1)
+  if (after === followedHours) return noEngagement
+  const low = code - high * below
+  return low === Math.floor(low) ? 4 * after : Math.max(0, 4 * after + ((low >> 11) & 3) - ((low >> 13) & 3))
+}
+
+export const variantOf = (code: number): number => Math.floor(code / marks) % variants
+
+const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)
+
+/** A decision, as far as its touch needs it. */
+export interface Touched {
+  readonly templateId: string
+  readonly copyId: string
+  readonly trackingId: string
+  /** Unix milliseconds. */
+  readonly decidedAt: number
+}
+
+/** What events say about the sending of a message. Unix milliseconds. */
+export interface Sending {
+  /** The first `sent`, else the first `delivered`; undefined where neither is known. */
+  readonly sentAt: number | undefined
+  /** The first open, click, other interaction or conversion of a person. */
+  readonly engagedAt: number | undefined
+  /** It bounced or failed, and nobody has engaged with it: nobody saw it. */
+  readonly voided: boolean
+}
+
+const isEngagement = (event: EventName) => event === "open" || event === "other" || event === "conversion"
+
+/**
+ * What became of a message, given all events attributed to it in any order and with any repetitions. Machine opens and
+ * clicks, marked or told by their haste as in the tallies, are nobody's engagement. What is said to have
+ * happened before the message was sent by no more than two hours (clocks differ) counts as at once.
+ */
+export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Sending => {
+  const skewed = decidedAt - 2 * hourMillis
+  let sent = Infinity
+  let delivered = Infinity
+  let undelivered = false
+  for (const { event, occurredAt } of events) {
+    if (occurredAt < skewed) continue
+    if (event === "sent") sent = Math.min(sent, occurredAt)
+    else if (event === "delivered") delivered = Math.min(delivered, occurredAt)
+    else if (event === "bounce" || event === "soft_bounce" || event === "failed") undelivered = true
+  }
+  const clicks = events.filter(({ event, occurredAt }) => event === "click" && occurredAt >= skewed)
+  const isMachine = machineClicks(clicks, delivered)
+  let engaged = Infinity
+  for (const one of events) {
+    const { automated, event, occurredAt } = one
+    if (occurredAt < skewed || occurredAt >= engaged) continue
+    if (event === "click" ? isMachine(one) : automated || !isEngagement(event)) continue
+    engaged = occurredAt
+  }
+  const sentAt = sent !== Infinity ? sent : delivered !== Infinity ? delivered : undefined
+  return {
+    sentAt,
+    engagedAt: engaged === Infinity ? undefined : engaged,
+    voided: undelivered && engaged === Infinity,
+  }
+}
+
+/** The codes of one touch. */
+export interface Coded {
+  readonly code: number
+  /** As a release before 0.2.0 would have stored it: to be taken out wherever `code` is put in or taken out. */
+  readonly hourly: number
+}
+
+/** A decision's touch; undefined where nobody saw the message or its time is out of all bounds. */
+export const touchOf = (decision: Touched, events: ReadonlyArray<AttributedEvent>): Coded | undefined => {
+  const { engagedAt, sentAt, voided } = sendingOf(decision.decidedAt, events)
+  if (voided) return undefined
+  const quarter = quarterNumber(sentAt ?? decision.decidedAt)
+  if (!(quarter >= 0 && quarter < 4 * hours)) return undefined
+  const touch: Touch = {
+    quarter,
+    delay: engagedAt === undefined ? noEngagement : Math.max(0, quarterNumber(engagedAt) - quarter),
+    variant: variantCode(decision.templateId, decision.copyId),
+  }
+  const name = `${decision.templateId}\0${decision.trackingId}`
+  return { code: encode(touch, name), hourly: encodeHourly(touch, name) }
+}

@@ -1,0 +1,75 @@
+import { Buffer } from "node:buffer"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { readToken, type TokenKey, writeToken } from "./Token.ts"
+
+// Addresses that mail about deliveries is sent to. Pure.
+//
+//     bounce+TOKEN@bounces.shop.example        the return path of one message: the token names its delivery
+//     complaint+TOKEN@bounces.shop.example     complaints about all messages of an organization
+//
+// Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30 bytes in 48
+// characters. With its prefix a local part has 58 characters at most; 64 are allowed.
+
+/** A mailbox of this service: the organization, and for a return path the delivery. */
+export interface BounceMailbox {
+  readonly org: OrgSlug
+  /** Id of the delivery; undefined for the address for complaints. */
+  readonly delivery: string | undefined
+}
+
+const tokenBytes = 30
+const digits = 48
+
+const mailbox = new RegExp(`^(bounce|complaint)\\+([0-9a-v]{${digits}})$`, "i")
+
+const toBase32 = (bytes: Uint8Array): string =>
+  BigInt(`0x${Buffer.from(bytes).toString("hex")}`).toString(32).padStart(digits, "0")
+
+const fromBase32 = (text: string): Buffer => {
+  let number = 0n
+  for (const digit of text) number = number * 32n + BigInt(Number.parseInt(digit, 32))
+  return Buffer.from(number.toString(16).padStart(2 * tokenBytes, "0"), "hex")
+}
+
+/** The token of an organization's address for complaints stands for no delivery. */
+const noDelivery = "00000000-0000-0000-0000-000000000000"
+
+/** Writes the part before the `@`. */
+export const writeMailbox = (key: TokenKey, { delivery, org }: BounceMailbox): string => {
+  const kind = delivery === undefined ? "complaint" : "bounce"
+  const token = writeToken(key, kind, { org, id: delivery ?? noDelivery, link: undefined })
+  return `${kind}+${toBase32(Buffer.from(token, "base64url"))}`
+}
+
+/** The mailbox of a local part that was written under this key; undefined for any other text. */
+export const readMailbox = (
+  key: TokenKey,
+  localPart: string,
+  orgsOf: (tag: number) => ReadonlyArray<OrgSlug>,
+): BounceMailbox | undefined => {
+  const found = mailbox.exec(localPart)
+  if (found === null) return undefined
+  const kind = found[1]!.toLowerCase() as "bounce" | "complaint"
+  const token = readToken(key, kind, fromBase32(found[2]!).toString("base64url"), orgsOf)
+  return token && { org: token.org, delivery: kind === "bounce" ? token.id : undefined }
+}
+
+/**
+ * Where providers send complaints about an organization's messages: `mailbox` in the domain of a connection's return paths. Null
+ * for a connection without one.
+ */
+export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<string, unknown>>): string | null => {
+  const domain = settings["bounce_domain"]
+  return typeof domain === "string" ? `${mailbox}@${domain}` : null
+}
+
+/**
+ * The delivery that a return path in a text names, such as `<bounce+TOKEN@bounces.shop.example>`. The signature is not checked:
+ * use it only for mail to an address that was.
+ */
+export const deliveryOfMailbox = (text: string): string | undefined => {
+  const found = new RegExp(`bounce\\+([0-9a-v]{${digits}})@`, "i").exec(text)
+  if (found === null) return undefined
+  const id = fromBase32(found[1]!).toString("hex", 4, 20)
+  return `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`
+}

@@ -1,0 +1,89 @@
+import { assert, describe, it } from "@effect/vitest"
+import { normalize } from "../../src/intake/CustomEvents.ts"
+import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
+import { docsPage } from "../../src/api/server/Pages.ts"
+
+const document = describeApi()
+const operations = Object.values(document.paths).flatMap(({ delete: deleted, get, patch, post, put }) =>
+  [get, post, put, patch, deleted].flatMap((operation) => operation ?? [])
+)
+
+describe("The document of the API", () => {
+  it("has a page that tells what every parameter means, and what bodies and answers look like", () => {
+    const page = docsPage(document)
+    const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
+    let described = 0
+    for (const { description, schema } of operations.flatMap(({ parameters }) => parameters)) {
+      const text = description ?? ("description" in schema ? String(schema.description) : undefined)
+      if (text === undefined) continue
+      described++
+      assert.include(page, `<td>${escaped(text)}</td>`)
+    }
+    assert.isAbove(described, 40)
+    const [, generate = ""] = page.split("POST</span> <code>/api/generate/{org}</code>")
+    const [asked = "", answered = ""] = generate.split("<h3>Answers</h3>")
+    assert.include(asked, "&quot;template_id&quot;")
+    assert.notInclude(asked, "&quot;copy&quot;")
+    assert.include(answered, "&quot;copy&quot;")
+  })
+
+  it("lets members be added to what is asked and answered", () => {
+    const text = JSON.stringify(document)
+    assert.notInclude(text, '"additionalProperties":false')
+    // What a record's values are is still said.
+    assert.include(text, '"additionalProperties":{"type":"string"}')
+  })
+
+  it("names the headers of answers", () => {
+    const names = (path: string, method: "get" | "post", status: number) =>
+      Object.keys(document.paths[path]?.[method]?.responses[status]?.headers ?? {}).sort()
+    const limits = ["RateLimit", "RateLimit-Policy"]
+    for (const path of ["/api/generate/{org}", "/api/batch-generate/{org}"]) {
+      assert.deepStrictEqual(names(path, "post", 200), ["Decision-Durable", ...limits, "X-Request-Id"])
+    }
+    // A message is queued in the store or not at all.
+    assert.deepStrictEqual(names("/api/deliver/{org}", "post", 200), [
+      "Idempotent-Replayed",
+      "Parlance-Delivery-Id",
+      "Parlance-Tracking-Id",
+      ...limits,
+      "X-Request-Id",
+    ])
+    assert.deepStrictEqual(names("/api/delay/{org}", "get", 429), [...limits, "Retry-After", "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/delay/{org}", "get", 503), [...limits, "Retry-After", "X-Request-Id"])
+    assert.deepStrictEqual(names("/api/generate/{org}", "get", 401), ["WWW-Authenticate", "X-Request-Id"])
+    assert.deepStrictEqual(names("/console/api/organizations", "get", 200), ["X-Request-Id"])
+  })
+
+  it("shows custom events that are understood, and how a decision came about", () => {
+    const schemaOf = (path: string) => {
+      const operation = document.paths[path]!.post!
+      return { asked: operation.requestBody!.content["application/json"]!.schema, answers: operation.responses }
+    }
+    const { asked } = schemaOf("/api/webhook/events/{org}")
+    assert.include(asked.description, "One event")
+    const read = (asked.examples as ReadonlyArray<unknown>).map((body) =>
+      normalize(body, { receivedAt: Date.UTC(2026, 1, 4), webhookId: undefined })
+    )
+    assert.deepStrictEqual(
+      read.map(({ events }) => events.map(({ event }) => event)),
+      [["click"], ["open", "conversion"]],
+    )
+    for (const { skipped } of read) assert.isEmpty(skipped)
+    const { answers } = schemaOf("/api/batch-generate/{org}")
+    const text = JSON.stringify(answers[200]?.content?.["application/json"]?.schema)
+    for (const name of ["trace", "candidates", "propensity", "examples"]) assert.include(text, `"${name}":`)
+  })
+
+  it("says of every operation in one line what it does", () => {
+    for (const { operationId, summary } of operations) assert.match(summary ?? "", /^[A-Z][^\n]{3,99}$/, operationId)
+  })
+
+  it("says of every operation with a key or a session that the service can be unable to answer", () => {
+    const guarded = operations.filter(({ security }) => security.length > 0)
+    assert.isAbove(guarded.length, 60)
+    for (const { operationId, responses } of guarded) {
+      assert.isDefined(responses[503]?.headers?.["Retry-After"], operationId)
+    }
+  })
+})

@@ -1,0 +1,150 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { bodyReader, type BodyToRead, type Piece, readBody, slicesOf } from "../../src/intake/BodyReading.ts"
+import { normalizer, type Reading } from "../../src/intake/Sources.ts"
+
+const bodyOf = (json: unknown, more: Partial<BodyToRead> = {}): BodyToRead => ({
+  id: 1,
+  source: "events",
+  receivedAt: 1_700_000_000_000,
+  headers: {},
+  body: new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json)),
+  reading: undefined,
+  ...more,
+})
+const click = (tracking_id: string) => ({ event: "click", tracking_id, event_id: tracking_id })
+
+describe("readBody", () => {
+  it("keeps events of messages and people, the reasons of ignored items, and at most 100 faults", () => {
+    const piece = readBody(
+      bodyOf([
+        click("a"),
+        { event: "open", user_id: "u" },
+        ...Array(3).fill({ event: "drafted", user_id: "u" }),
+        { event: "retry", user_id: "u" },
+        ...Array(150).fill(1),
+      ]),
+      normalizer("events"),
+    )
+    assert.deepStrictEqual(piece.events.map(({ trackingId }) => trackingId), ["a", undefined])
+    assert.strictEqual(piece.ignored, 4)
+    assert.deepStrictEqual(piece.unused.map(({ count, pointer }) => [count, pointer]), [[3, "/2"], [1, "/5"]])
+    assert.match(piece.unused[0]!.reason, /"drafted" says nothing/)
+    assert.strictEqual(piece.faults.length, 100)
+  })
+
+  it("keeps 20 reasons of ignored items at most", () => {
+    const body = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ event_type: `users.behaviors.x${n}` })))
+    const piece = readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
+    assert.deepStrictEqual([piece.ignored, piece.unused.length], [50, 20])
+  })
+
+  it("explains a body that nothing is understood of", () => {
+    assert.match(readBody(bodyOf("{"), normalizer("events")).faults[0]!.reason, /not valid JSON/)
+    assert.match(readBody(bodyOf("{}", { source: "new" }), undefined).faults[0]!.reason, /knows no source "new"/)
+  })
+})
+
+/** Stands in for an item: only how many there are matters. */
+const items = <A>(count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix}${n}` as A)
+const bodies = fc.array(
+  fc.record({ events: fc.nat(30), profiles: fc.nat(6), erasures: fc.nat(3), ignored: fc.nat(5) }),
+  { maxLength: 6 },
+).map((all) =>
+  all.map(({ erasures, events, ignored, profiles }, id): Piece => ({
+    id,
+    events: items(events, `e${id}.`),
+    profiles: items(profiles, `p${id}.`),
+    erasures: items(erasures, `x${id}.`),
+    ignored,
+    unused: Array.from({ length: ignored }, (_, n) => ({ reason: `${n}`, count: 1, pointer: "" })),
+    faults: [{ pointer: "", reason: `${id}` }],
+    isLast: true,
+  }))
+)
+
+describe("slicesOf", () => {
+  it("gives everything once and in its order, erasures after all else of a body, and completes each body once", () => {
+    fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
+      const pieces = slicesOf(all, most).flat()
+      for (const body of all) {
+        const own = pieces.filter(({ id }) => id === body.id)
+        assert.deepStrictEqual(own.flatMap(({ events }) => events), body.events)
+        assert.deepStrictEqual(own.flatMap(({ profiles }) => profiles), body.profiles)
+        assert.deepStrictEqual(own.flatMap(({ erasures }) => erasures), body.erasures)
+        assert.deepStrictEqual(own.flatMap(({ faults }) => faults), body.faults)
+        assert.deepStrictEqual(own.flatMap(({ unused }) => unused), body.unused)
+        assert.strictEqual(own.reduce((sum, { ignored }) => sum + ignored, 0), body.ignored)
+        assert.deepStrictEqual(own.map(({ isLast }) => isLast), own.map((_, n) => n === own.length - 1))
+        const firstErasure = own.findIndex(({ erasures }) => erasures.length > 0)
+        const behind = firstErasure < 0 ? [] : own.slice(firstErasure + 1)
+        assert.isTrue(behind.every(({ events, profiles }) => events.length + profiles.length === 0))
+      }
+    }))
+  })
+
+  it("holds no more than a transaction may", () => {
+    fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
+      for (const slice of slicesOf(all, most)) {
+        const count = (of: "events" | "profiles" | "erasures") =>
+          slice.reduce((sum, piece) => sum + piece[of].length, 0)
+        assert.isAtMost(count("events"), most)
+        assert.isAtMost(count("profiles"), Math.ceil(most / 10))
+        assert.isAtMost(count("erasures"), most)
+      }
+    }))
+  })
+})
+
+describe("bodyReader", () => {
+  const mapped: Reading = { conversions: new Set(), mapping: { event: "$.what", tracking_id: "$.id" } }
+
+  it("asks for the settings it does not have, once, and keeps them", () => {
+    const answer = bodyReader()
+    const body = bodyOf({ what: "click", id: "t" }, { reading: "k" })
+    const request = { type: "read", bodies: [body], sliceWeight: 10 } as const
+    const noted: Array<number> = []
+    const note = (id: number) => void noted.push(id)
+    assert.deepStrictEqual(answer({ ...request, readings: new Map() }, note), { type: "missing", readings: ["k"] })
+    for (const readings of [new Map([["k", mapped]]), new Map<string, Reading>()]) {
+      const slice = answer({ ...request, readings }, note)
+      assert.deepStrictEqual(slice.type === "slice" && slice.pieces[0]!.events.map(({ trackingId }) => trackingId), [
+        "t",
+      ])
+    }
+    assert.deepStrictEqual(noted, [1, 1])
+  })
+
+  it("does not take one source's settings for another's", () => {
+    const answer = bodyReader()
+    const read = (source: string) =>
+      answer({
+        type: "read",
+        bodies: [bodyOf({ what: "click", id: "t" }, { source, reading: "k" })],
+        readings: new Map([["k", mapped]]),
+        sliceWeight: 10,
+      }, () => {})
+    const counts = ["events", "provider_a"].map((source) => {
+      const slice = read(source)
+      return slice.type === "slice" && slice.pieces[0]!.events.length
+    })
+    assert.deepStrictEqual(counts, [1, 0])
+  })
+
+  it("hands out slice after slice, and none that it does not have", () => {
+    const answer = bodyReader()
+    const none = answer({ type: "next" }, () => {})
+    assert.deepStrictEqual(none, { type: "slice", pieces: [], isLast: true })
+    const first = answer({
+      type: "read",
+      bodies: [bodyOf(Array.from({ length: 25 }, (_, n) => click(`${n}`)))],
+      readings: new Map(),
+      sliceWeight: 10,
+    }, () => {})
+    const all = [first, answer({ type: "next" }, () => {}), answer({ type: "next" }, () => {})]
+    assert.deepStrictEqual(
+      all.map((slice) => slice.type === "slice" && [slice.pieces[0]!.events.length, slice.isLast]),
+      [[10, false], [10, false], [5, true]],
+    )
+  })
+})

@@ -1,0 +1,202 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { writeMailbox } from "../../../src/tracking/BounceAddress.ts"
+import type { OrgSlug } from "../../../src/domain/Ids.ts"
+import { tokenKey } from "../../../src/tracking/Token.ts"
+import { absence, complaint, failed, mail, report } from "../mail/samples.ts"
+import type { Mail } from "../../support/platformServers/SmtpReceiver.ts"
+import { freePort } from "../../support/service.ts"
+import { temporaryEnvironment } from "../../support/stores.ts"
+import { suiteOnTracking } from "../../tracking/support.ts"
+import { sendMail } from "./support.ts"
+
+const bounceDomain = { bounce_domain: "bounces.shop.example" }
+const unknownUser = failed("5.1.1", "smtp; 550 5.1.1 <anna@mailbox.example>: User unknown")
+const full = failed("5.2.2", "smtp; 552 5.2.2 Mailbox full")
+const blocked = failed("5.7.1", "smtp; 550 5.7.1 Blocked by policy")
+
+const headerOf = ({ raw }: Mail, name: string): string =>
+  new RegExp(`^${name}: (.*)\r$`, "im").exec(raw)?.[1] ?? assert.fail(`no ${name} in ${raw}`)
+
+const trackingIdOf = (sent: Mail) => headerOf(sent, "X-Tracking-Id")
+
+/** The headers of a message, as reports enclose them. */
+const enclosed = ({ raw }: Mail) => raw.slice(0, raw.indexOf("\r\n\r\n")).split("\r\n")
+
+let port = 0
+const environment = Effect.gen(function* () {
+  port = yield* Effect.promise(freePort)
+  return { ...yield* temporaryEnvironment, BOUNCE_LISTEN: `127.0.0.1:${port}` }
+})
+
+suiteOnTracking("Bounces by mail", (bench) => {
+  const kinds = async (slug: string) =>
+    (await bench.events(slug)).map(({ event }) => event).filter((one) => one !== "sent")
+
+  it("suppress the recipient of the message that bounced, once however often the report comes", async () => {
+    const shop = await bench.shop("hard", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    assert.match(sent.from, /^bounce\+[0-9a-v]{48}@bounces\.shop\.example$/)
+    assert.strictEqual(headerOf(sent, "From"), "news@shop.example")
+    const text = report({ recipients: [unknownUser] })
+    assert.match(await sendMail(port, sent.from, text), /^250 /)
+    assert.match(await sendMail(port, sent.from.toUpperCase(), text), /^250 /)
+    await bench.takeIn()
+    const events = (await bench.events("hard")).filter(({ event }) => event !== "sent")
+    assert.deepStrictEqual(
+      events.map(({ event, source, status, trackingId }) => ({ event, source, status, trackingId })),
+      [
+        { event: "bounce", source: "mail", status: "attributed", trackingId: trackingIdOf(sent) },
+      ],
+    )
+    const refused = await shop.deliver({ email: "anna@mailbox.example" })
+    assert.strictEqual(refused.status, 422)
+    assert.include(refused.text, "recipient-suppressed")
+    assert.include(refused.text, "hard_bounce")
+    const { json } = await shop.manage("GET", "/suppressions/anna%40mailbox.example")
+    assert.deepInclude(json.suppressions[0], { reason: "hard_bounce", source: "mail" })
+  })
+
+  it("count a full mailbox as a soft bounce, and hold a policy against nobody", async () => {
+    const shop = await bench.shop("soft", { connection: bounceDomain })
+    for (const [email, fields] of [["full@mailbox.example", full], ["blocked@mailbox.example", blocked]] as const) {
+      const sent = await shop.send(email)
+      assert.match(await sendMail(port, sent.from, report({ recipients: [fields] })), /^250 /)
+    }
+    await bench.takeIn()
+    assert.deepStrictEqual(await kinds("soft"), ["failed", "soft_bounce"])
+    for (const email of ["full@mailbox.example", "blocked@mailbox.example"]) await shop.send(email)
+  })
+
+  it("suppress after as many full mailboxes in a row as the organization says", async () => {
+    const shop = await bench.shop("repeated", { connection: bounceDomain, organization: { soft_bounce_limit: 2 } })
+    for (let i = 0; i < 2; i++) {
+      const sent = await shop.send("full@mailbox.example")
+      await sendMail(port, sent.from, report({ recipients: [full] }))
+      await bench.takeIn()
+    }
+    const refused = await shop.deliver({ email: "full@mailbox.example" })
+    assert.strictEqual(refused.status, 422)
+    assert.include(refused.text, "soft_bounce")
+  })
+
+  it("stand in the story of the person and in the inbox, where they can be replayed", async () => {
+    const shop = await bench.shop("story", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    await sendMail(port, sent.from, report({ recipients: [unknownUser] }))
+    await sendMail(port, sent.from, absence)
+    await bench.takeIn()
+    const story = await shop.manage("GET", "/stories?email=anna%40mailbox.example")
+    const [decision] = story.json.decisions
+    assert.deepInclude(
+      decision.events.find(({ event }: { readonly event: string }) => event === "bounce"),
+      { source: "mail", effect: "counted" },
+    )
+    const { json: { inbox } } = await shop.manage("GET", "/webhooks/mail/inbox?all=true")
+    assert.deepStrictEqual(
+      inbox.map(({ ignored, status, unused }: Record<string, unknown>) => ({ ignored, status, unused })),
+      [
+        {
+          ignored: 1,
+          status: "done",
+          unused: [{ reason: "An automatic reply says nothing about the delivery", count: 1, pointer: "" }],
+        },
+        { ignored: 0, status: "done", unused: [] },
+      ],
+    )
+    assert.deepInclude(inbox[1].headers, { "delivery-id": trackingIdOf(sent), "mail-from": "", "rcpt-to": sent.from })
+    assert.include(inbox[1].body, "Diagnostic-Code")
+    assert.strictEqual((await shop.manage("POST", `/webhooks/mail/inbox/${inbox[1].id}/replay`)).status, 204)
+    await bench.takeIn()
+    assert.deepStrictEqual(await kinds("story"), ["bounce"])
+  })
+
+  it("of a message that erasure has taken in are emptied with the person", async () => {
+    const shop = await bench.shop("erased", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    await sendMail(port, sent.from, report({ recipients: [unknownUser] }))
+    await bench.takeIn()
+    const erased = await shop.manage("POST", "/erasures", { email: "anna@mailbox.example" })
+    assert.strictEqual(erased.status, 200, erased.text)
+    const { json: { inbox } } = await shop.manage("GET", "/webhooks/mail/inbox?all=true")
+    assert.deepStrictEqual(inbox.map(({ body }: { readonly body: string }) => body), [""])
+  })
+
+  it("are taken for messages of this service alone", async () => {
+    const shop = await bench.shop("forged", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    const forged = writeMailbox(tokenKey(new Uint8Array(32)), {
+      org: "forged" as OrgSlug,
+      delivery: trackingIdOf(sent),
+    })
+    const text = report({ recipients: [unknownUser] })
+    for (const to of [`${forged}@bounces.shop.example`, "postmaster@bounces.shop.example", "anna@mailbox.example"]) {
+      assert.match(await sendMail(port, to, text), /^550 5\.1\.1 No such mailbox/)
+    }
+    // Somebody who answers by hand, and a program that does, from an address of their own.
+    const answer = mail("From: anna@mailbox.example", "Subject: Re: Sale", "", "No, thanks")
+    assert.match(await sendMail(port, sent.from, answer, "anna@mailbox.example"), /^550 5\.7\.1 Nobody reads/)
+    await bench.takeIn()
+    assert.deepStrictEqual(await kinds("forged"), [])
+    await shop.send("anna@mailbox.example")
+  })
+
+  it("leave the sender as it is on connections without a domain for them", async () => {
+    const shop = await bench.shop("plain")
+    assert.strictEqual((await shop.send("anna@mailbox.example")).from, "news@shop.example")
+    const refused = await shop.manage("PUT", "/connections/main", {
+      settings: { host: "127.0.0.1", from: "news@shop.example", bounce_domain: "a@b" },
+    })
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, "/settings/bounce_domain")
+  })
+}, environment)
+
+suiteOnTracking("Complaints by mail", (bench) => {
+  const addressOf = async (shop: Awaited<ReturnType<typeof bench.shop>>): Promise<string> => {
+    const { json } = await shop.manage("GET", "/connections")
+    return json.connections[0].complaint_address
+  }
+
+  it("suppress the recipient of the message that the report encloses", async () => {
+    const shop = await bench.shop("fbl", { connection: bounceDomain })
+    const to = await addressOf(shop)
+    assert.match(to, /^complaint\+[0-9a-v]{48}@bounces\.shop\.example$/)
+    const byId = await shop.send("anna@mailbox.example")
+    const byPath = await shop.send("bert@mailbox.example")
+    const fields = ["Feedback-Type: abuse", "User-Agent: Provider/1", "Version: 1"]
+    const reports = [
+      complaint(fields, { lines: enclosed(byId) }),
+      complaint([...fields, `Original-Mail-From: <${byPath.from}>`], { lines: ["Subject: hidden"] }),
+    ]
+    for (const text of reports) {
+      assert.match(await sendMail(port, to, text, "feedback@provider.example"), /^250 /)
+    }
+    await bench.takeIn()
+    for (const email of ["anna@mailbox.example", "bert@mailbox.example"]) {
+      const refused = await shop.deliver({ email })
+      assert.strictEqual(refused.status, 422, email)
+      assert.include(refused.text, "complaint")
+    }
+  })
+
+  it("to a return path belong to its message", async () => {
+    const shop = await bench.shop("ses", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    const text = complaint(["Feedback-Type: abuse", "User-Agent: Amazon SES", "Version: 1"])
+    assert.match(await sendMail(port, sent.from, text, "complaints@email-abuse.amazonses.com"), /^250 /)
+    await bench.takeIn()
+    assert.strictEqual((await shop.deliver({ email: "anna@mailbox.example" })).status, 422)
+  })
+
+  it("about messages of another organization change nothing there", async () => {
+    const other = await bench.shop("other", { connection: bounceDomain })
+    const shop = await bench.shop("curious", { connection: bounceDomain })
+    const sent = await other.send("anna@mailbox.example")
+    const text = complaint(["Feedback-Type: abuse"], { lines: enclosed(sent) })
+    assert.match(await sendMail(port, await addressOf(shop), text, "feedback@provider.example"), /^250 /)
+    await bench.takeIn()
+    await other.send("anna@mailbox.example")
+    assert.deepStrictEqual((await bench.events("other")).filter(({ event }) => event === "spam"), [])
+  })
+}, environment)

@@ -1,0 +1,535 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { Buffer } from "node:buffer"
+import type { EventName, Normalized } from "../../../src/domain/Event.ts"
+import { deliveryHeader, normalizeMail } from "../../../src/intake/mail/MailReports.ts"
+import * as samples from "./samples.ts"
+
+const { deliveryId, failed, report } = samples
+
+const receivedAt = Date.UTC(2026, 10, 23, 9, 30)
+
+const read = (text: string, headers: Readonly<Record<string, string>> = { [deliveryHeader]: deliveryId }) =>
+  normalizeMail(Buffer.from(text, "latin1"), headers, receivedAt)
+
+/** The event of a mail, or the beginning of why there is none: `ignored: …` or `fault: …`. */
+const told = (text: string, headers?: Readonly<Record<string, string>>): string => {
+  const normalized = read(text, headers)
+  if ("reason" in normalized) return `fault: ${normalized.reason}`
+  const [skipped] = normalized.skipped
+  return skipped === undefined ? normalized.events[0]!.event : `ignored: ${skipped.reason}`
+}
+
+const each = (cases: ReadonlyArray<readonly [what: string, event: EventName | RegExp, text: string]>) => {
+  for (const [what, expected, text] of cases) {
+    if (typeof expected === "string") assert.strictEqual(told(text), expected, what)
+    else assert.match(told(text), expected, what)
+  }
+}
+
+const postfix = (status: string, diagnostic: string, ...more: ReadonlyArray<string>) =>
+  report({ recipients: [failed(status, diagnostic, ...more)] })
+
+describe("A delivery report", () => {
+  it("becomes one event of the delivery that its address names, once however often it comes", () => {
+    const normalized = read(
+      postfix("5.1.1", "smtp; 550 5.1.1 <anna@mailbox.example>: Recipient address rejected: User unknown"),
+    )
+    assert.deepStrictEqual<unknown>(normalized, {
+      items: 1,
+      skipped: [],
+      events: [{
+        event: "bounce",
+        trackingId: deliveryId,
+        templateId: undefined,
+        user: undefined,
+        key: `id:${deliveryId} bounce`,
+        occurredAt: receivedAt,
+        automated: false,
+        link: undefined,
+      }],
+    })
+    const again = read(postfix("5.1.1", "smtp; 550 5.1.1 Another hop says the same")) as Normalized
+    assert.strictEqual(again.events[0]!.key, `id:${deliveryId} bounce`)
+  })
+
+  it("is read in the formats of Postfix, Exim, Exchange, Gmail, Sendmail and Amazon SES", () => {
+    each([
+      [
+        "Postfix, no such domain",
+        "bounce",
+        postfix(
+          "5.4.4",
+          "X-Postfix; Host or domain name not found. Name service error for name=mailbox.example type=A: Host not found",
+        ),
+      ],
+      [
+        "Postfix, gave up",
+        "soft_bounce",
+        postfix("4.4.1", "X-Postfix; connect to mx.mailbox.example[192.0.2.7]:25: Connection timed out"),
+      ],
+      ["Postfix, local user", "bounce", postfix("5.1.1", 'X-Postfix; unknown user: "anna"')],
+      [
+        "Postfix, mailbox full",
+        "soft_bounce",
+        postfix("5.2.2", "smtp; 552 5.2.2 <anna@mailbox.example>: Quota exceeded (mailbox for user is full)"),
+      ],
+      [
+        "Postfix, too large",
+        "failed",
+        postfix("5.3.4", "X-Postfix; message size 20480000 exceeds size limit 10240000 of server"),
+      ],
+      [
+        "Exim, unknown user",
+        "bounce",
+        postfix("5.0.0", "smtp; 550 5.1.1 No such user here", "Remote-MTA: dns; mx.mailbox.example"),
+      ],
+      ["Exim, unrouteable", "bounce", postfix("5.0.0", "smtp; Unrouteable address")],
+      ["Exim, gave up", "soft_bounce", postfix("5.0.0", "smtp; 451 4.3.0 Try again later: retry timeout exceeded")],
+      ["Exim, blocked", "failed", postfix("5.0.0", "smtp; 550 JunkMail rejected - 192.0.2.10 is in an RBL")],
+      ["Sendmail", "bounce", postfix("5.1.1", "SMTP; 550 5.1.1 <anna@mailbox.example>... User unknown")],
+      [
+        "Exchange Online, no such recipient",
+        "bounce",
+        samples.exchangeOnline(
+          "5.1.10",
+          "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient anna@mailbox.example not found by SMTP address lookup",
+        ),
+      ],
+      [
+        "Exchange Online, refused at the edge",
+        "bounce",
+        samples.exchangeOnline(
+          "5.4.1",
+          "550 5.4.1 Recipient address rejected: Access denied. User unknown [DB3PR01.eurprd01.prod.exchangelabs.com]",
+        ),
+      ],
+      [
+        "Exchange Online, policy",
+        "failed",
+        samples.exchangeOnline(
+          "5.7.133",
+          "550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required",
+        ),
+      ],
+      [
+        "Exchange Online, no such domain",
+        "bounce",
+        samples.exchangeOnline("5.4.310", "550 5.4.310 DNS domain mailbox.example does not exist"),
+      ],
+      [
+        "Exchange Online, expired",
+        "soft_bounce",
+        samples.exchangeOnline("5.4.300", "550 5.4.300 Message expired -> 421 4.4.1 Connection timed out"),
+      ],
+      [
+        "Exchange Online, mailbox full",
+        "soft_bounce",
+        samples.exchangeOnline(
+          "5.2.2",
+          "554 5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException.MapiExceptionShutoffQuotaExceeded",
+        ),
+      ],
+      [
+        "Gmail, unknown user",
+        "bounce",
+        samples.gmail(
+          "failed",
+          "5.1.1",
+          "Failure",
+          "Diagnostic-Code: smtp; 550-5.1.1 The email account that you tried to reach does not exist. Please try",
+          " 550-5.1.1 double-checking the recipient's email address for typos or",
+          " 550 5.1.1 unnecessary spaces. - gsmtp",
+        ),
+      ],
+      [
+        "Gmail, over quota",
+        "soft_bounce",
+        samples.gmail(
+          "failed",
+          "5.2.2",
+          "Failure",
+          "Diagnostic-Code: smtp; 552-5.2.2 The recipient's inbox is out of storage space.",
+        ),
+      ],
+      [
+        "Gmail, disabled",
+        "bounce",
+        samples.gmail(
+          "failed",
+          "5.2.1",
+          "Failure",
+          "Diagnostic-Code: smtp; 550 5.2.1 The email account that you tried to reach is inactive.",
+        ),
+      ],
+      [
+        "Gmail, unauthenticated",
+        "failed",
+        samples.gmail(
+          "failed",
+          "5.7.26",
+          "Failure",
+          "Diagnostic-Code: smtp; 550-5.7.26 This mail has been blocked because the sender is unauthenticated.",
+        ),
+      ],
+      [
+        "Yahoo, no such mailbox",
+        "bounce",
+        postfix(
+          "5.0.0",
+          "smtp; 554 delivery error: dd This user doesn't have a yahoo.com account (anna@yahoo.example) [0]",
+        ),
+      ],
+      [
+        "Yahoo, complaints",
+        "failed",
+        postfix(
+          "4.7.0",
+          "smtp; 421 4.7.0 [TSS04] Messages from 192.0.2.10 temporarily deferred due to user complaints",
+        ),
+      ],
+      [
+        "Hotmail, no such mailbox",
+        "bounce",
+        postfix("5.5.0", "smtp; 550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302)."),
+      ],
+      [
+        "Amazon SES",
+        "bounce",
+        report({
+          from: "MAILER-DAEMON@email-bounces.amazonses.com",
+          headers: [],
+          message: ["Reporting-MTA: dns; a8-31.smtp-out.amazonses.com"],
+          recipients: [failed("5.1.1", "smtp; 550 5.1.1 user unknown")],
+          subject: "Delivery Status Notification (Failure)",
+        }),
+      ],
+      [
+        "Null MX",
+        "bounce",
+        postfix("5.1.0", "X-Postfix; Domain mailbox.example does not accept mail (nullMX): domain not found"),
+      ],
+      ["Sender refused", "failed", postfix("5.1.8", "smtp; 550 5.1.8 Sender address rejected: Domain not found")],
+      ["Loop", "soft_bounce", postfix("5.4.6", "smtp; 554 5.4.6 Too many hops")],
+      ["No reason at all", "soft_bounce", postfix("5.0.0", "smtp; 554 Transaction failed")],
+      [
+        "No diagnostic",
+        "bounce",
+        report({ recipients: [["Final-Recipient: rfc822; anna@mailbox.example", "Action: failed", "Status: 5.1.1"]] }),
+      ],
+      ["Comment in the status", "bounce", postfix("5.1.1 (bad destination mailbox address)", "smtp; 550 Nope")],
+    ])
+  })
+
+  it("is no bounce while the server goes on trying, or has passed the message on", () => {
+    each([
+      [
+        "Postfix",
+        /^ignored: .*delayed/,
+        report({
+          subject: "Delayed Mail (still being retried)",
+          recipients: [[
+            "Final-Recipient: rfc822; anna@mailbox.example",
+            "Action: delayed",
+            "Status: 4.4.1",
+            "Diagnostic-Code: X-Postfix; connect to mx.mailbox.example: Connection timed out",
+            "Will-Retry-Until: Sat, 28 Nov 2026 09:00:01 +0000",
+          ]],
+        }),
+      ],
+      [
+        "Gmail",
+        /^ignored: .*delayed/,
+        samples.gmail(
+          "delayed",
+          "4.4.1",
+          "Delay",
+          "Diagnostic-Code: smtp; The recipient server did not accept our requests to connect.",
+        ),
+      ],
+      [
+        "relayed",
+        /^ignored: .*passed on/,
+        report({ recipients: [["Final-Recipient: rfc822; anna@mailbox.example", "Action: relayed", "Status: 2.1.9"]] }),
+      ],
+      [
+        "expanded",
+        /^ignored: .*passed on/,
+        report({
+          recipients: [[
+            "Final-Recipient: rfc822; list@mailbox.example",
+            "Action: expanded (to 20 recipients)",
+            "Status: 2.1.5",
+          ]],
+        }),
+      ],
+      [
+        "delivered",
+        "delivered",
+        report({
+          recipients: [["Final-Recipient: rfc822; anna@mailbox.example", "Action: delivered", "Status: 2.1.5"]],
+        }),
+      ],
+    ])
+  })
+
+  it("of several recipients counts the mildest result: one mailbox behind the address has the message", () => {
+    const bad = failed("5.1.1", "smtp; 550 5.1.1 User unknown")
+    const full = failed("5.2.2", "smtp; 552 5.2.2 Mailbox full")
+    assert.strictEqual(told(report({ recipients: [bad, full] })), "soft_bounce")
+    assert.strictEqual(told(report({ recipients: [bad, bad] })), "bounce")
+    assert.match(
+      told(
+        report({
+          recipients: [bad, ["Final-Recipient: rfc822; b@mailbox.example", "Action: relayed", "Status: 2.0.0"]],
+        }),
+      ),
+      /^ignored/,
+    )
+  })
+
+  it("is found behind a gateway that wraps it, encoded, with LF line breaks, and in UTF-8 (RFC 6533)", () => {
+    const inner = postfix("5.1.1", "smtp; 550 5.1.1 User unknown")
+    const wrapped = samples.mail(
+      "From: MAILER-DAEMON@gateway.example",
+      'Content-Type: multipart/mixed; boundary="outer"',
+      "",
+      "--outer",
+      inner.replace(/^[\s\S]*?(?=Content-Type: multipart\/report)/, ""),
+      "--outer",
+      "Content-Type: text/plain",
+      "",
+      "Scanned.",
+      "--outer--",
+    )
+    const encoded = inner.replace(
+      /Content-Type: message\/delivery-status\r\n\r\n([\s\S]*?)\r\n\r\n--/,
+      (_, fields: string) =>
+        `Content-Type: message/global-delivery-status; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n${
+          btoa(fields)
+        }\r\n\r\n--`,
+    )
+    assert.notInclude(encoded, "Status: 5.1.1")
+    each([
+      ["wrapped", "bounce", wrapped],
+      ["encoded", "bounce", encoded],
+      ["LF", "bounce", inner.replaceAll("\r\n", "\n")],
+      ["cut off behind the fields", "bounce", inner.slice(0, inner.indexOf("Undelivered Message Headers"))],
+    ])
+  })
+
+  it("that names no recipient is not understood", () => {
+    assert.match(told(report({ recipients: [] })), /^fault: .*names no recipient/)
+    assert.match(
+      told(report({ recipients: [["Final-Recipient: rfc822; a@b.example", "Action: puzzled", "Status: 4.0.0"]] })),
+      /^fault/,
+    )
+  })
+})
+
+describe("A bounce in plain text", () => {
+  it("is read up to the message that it encloses", () => {
+    each([
+      ["qmail, no mailbox", "bounce", samples.qmail("Sorry, no mailbox here by that name. (#5.1.1)")],
+      [
+        "qmail, full",
+        "soft_bounce",
+        samples.qmail(
+          "192.0.2.7 does not like recipient.\nRemote host said: 552 5.2.2 mailbox full\nGiving up on 192.0.2.7.",
+        ),
+      ],
+      [
+        "qmail, gave up",
+        "soft_bounce",
+        samples.qmail("I'm not going to try again; this message has been in the queue too long. (#4.4.3)"),
+      ],
+      [
+        "qmail, blocked",
+        "failed",
+        samples.qmail(
+          "192.0.2.7 failed after I sent the message.\nRemote host said: 554 5.7.1 Message rejected as spam",
+        ),
+      ],
+      [
+        "Exim, unknown",
+        "bounce",
+        samples.oldExim(
+          "Mail delivery failed: returning message to sender",
+          "  anna@mailbox.example",
+          "    SMTP error from remote mail server after RCPT TO:<anna@mailbox.example>:",
+          "    host mx.mailbox.example [192.0.2.7]: 550 No Such User Here",
+        ),
+      ],
+      [
+        "Exim, gave up",
+        "soft_bounce",
+        samples.oldExim(
+          "Mail delivery failed: returning message to sender",
+          "  anna@mailbox.example",
+          "    retry timeout exceeded",
+        ),
+      ],
+      [
+        "Exim, delayed",
+        /^ignored: .*delayed/,
+        samples.oldExim(
+          "Warning: message 1xYz delayed 24 hours",
+          "A message that you sent has not yet been delivered to one or more of its recipients",
+          "No action is required on your part. Delivery attempts will continue for some time",
+        ),
+      ],
+      [
+        "any other server",
+        "bounce",
+        samples.mail(
+          "From: postmaster@mailbox.example",
+          "Subject: Undeliverable mail",
+          "",
+          "The user anna does not exist. 550 unknown user",
+        ),
+      ],
+    ])
+  })
+
+  it("is told from automatic replies and from mail that people write", () => {
+    each([
+      ["absence", /^ignored: An automatic reply/, samples.absence],
+      [
+        "absence in German",
+        /^ignored: An automatic reply/,
+        samples.mail("From: anna@mailbox.example", "Subject: Abwesenheitsnotiz: Ihr Warenkorb", "", "Bin weg."),
+      ],
+      [
+        "read receipt",
+        /^ignored: An automatic reply/,
+        samples.mail(
+          "From: anna@mailbox.example",
+          'Content-Type: multipart/report; report-type=disposition-notification; boundary="b"',
+          "",
+          "--b",
+          "Content-Type: message/disposition-notification",
+          "",
+          "Disposition: manual-action/MDN-sent-manually; displayed",
+          "--b--",
+        ),
+      ],
+      [
+        "a person",
+        /^fault: The mail is neither/,
+        samples.mail(
+          "From: anna@mailbox.example",
+          "Subject: Re: Your basket",
+          "",
+          "Please stop. User unknown 550 5.1.1",
+        ),
+      ],
+      ["nothing", /^fault: The mail is neither/, ""],
+    ])
+  })
+})
+
+describe("A complaint", () => {
+  it("belongs to the message that it encloses, by return path, tracking id or Message-ID", () => {
+    for (const text of [samples.yahoo, samples.outlook, samples.oldHotmail]) {
+      const normalized = read(text, {}) as Normalized
+      assert.deepStrictEqual(
+        normalized.events.map(({ event, key, trackingId }) => ({ event, key, trackingId })),
+        [{ event: "spam", key: `id:${deliveryId} spam`, trackingId: deliveryId }],
+      )
+    }
+  })
+
+  it("that comes to the return path belongs to its delivery, whatever it encloses", () => {
+    const other = "11111111-2222-4333-8444-555555555555"
+    const normalized = read(samples.yahoo, { [deliveryHeader]: other }) as Normalized
+    assert.deepStrictEqual(normalized.events.map(({ trackingId }) => trackingId), [other])
+  })
+
+  it("is told from other feedback by its type", () => {
+    const feedback = (type: string) => told(samples.complaint([`Feedback-Type: ${type}`, "Version: 1"]))
+    assert.strictEqual(feedback("Abuse"), "spam")
+    assert.strictEqual(feedback("fraud"), "spam")
+    assert.strictEqual(feedback("opt-out"), "unsubscribe")
+    assert.match(feedback("not-spam"), /^ignored: .*"not-spam"/)
+    assert.match(feedback("auth-failure"), /^ignored/)
+    assert.match(feedback("virus"), /^ignored/)
+    assert.match(told(samples.complaint(["Version: 1"])), /^fault: .*Feedback-Type/)
+  })
+
+  it("without a message of this service is not understood", () => {
+    const text = samples.complaint(["Feedback-Type: abuse"], {
+      lines: ["From: somebody@else.example", "Message-ID: <1@else.example>", "", "Hi"],
+    })
+    assert.match(told(text, {}), /^fault: .*encloses no message/)
+    assert.match(told(samples.absence, {}), /^ignored: An automatic reply/)
+  })
+})
+
+describe("A hostile mail", () => {
+  const nested = (depth: number) =>
+    Array.from({ length: depth }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\r\n\r\n--b${i}\r\n`).join(
+      "",
+    )
+
+  it("is read to an end, whatever it holds", () => {
+    const size = 256 * 1024
+    const texts = {
+      "1,000 multiparts within each other": nested(1_000),
+      "multiparts within each other with the same boundary":
+        'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n'.repeat(4_000),
+      "boundaries alone": `Content-Type: multipart/report; boundary=b\r\n\r\n${"--b\r\n".repeat(40_000)}`,
+      "one header field": `Subject: ${"a".repeat(size)}`,
+      "one folded header field": `Subject: a\r\n${" a\r\n".repeat(60_000)}`,
+      "header fields": "a: b\r\n".repeat(40_000),
+      "different header fields": Array.from({ length: 30_000 }, (_, i) => `x${i}: b`).join("\r\n"),
+      "parameters": `Content-Type: multipart/mixed${'; boundary="'.repeat(20_000)}`,
+      "spaces": `Content-Type: multipart/mixed;${" ".repeat(size)}`,
+      "groups of fields": report({ recipients: Array.from({ length: 5_000 }, () => failed("5.1.1", "smtp; 550")) }),
+      "a diagnostic": postfix("5.0.0", `smtp; 550 ${"user ".repeat(50_000)}`),
+      "words that patterns look for": postfix("5.0.0", `smtp; 550 ${"exceed".repeat(40_000)}`),
+      "dashes": samples.qmail("-".repeat(size)),
+      "dashes in lines": samples.qmail("--\n".repeat(80_000)),
+      "base64 of nothing": report({ recipients: [] }).replace(
+        "message/delivery-status\r\n",
+        `message/delivery-status\r\nContent-Transfer-Encoding: base64\r\n`,
+      ),
+      "equals signs": `Content-Transfer-Encoding: quoted-printable\r\nX-Failed-Recipients: a\r\n\r\n${
+        "= ".repeat(100_000)
+      }`,
+      "control characters": "\0\u0001\r\n\r\0".repeat(50_000),
+      "returns": "\r".repeat(size),
+      "newlines": "\n".repeat(size),
+    }
+    for (const [what, text] of Object.entries(texts)) {
+      assert.doesNotThrow(() => told(text), what)
+      assert.doesNotThrow(() => told(text, {}), what)
+    }
+  })
+
+  it("adds no event of its own: a header cannot name another delivery", () => {
+    const text = postfix("5.1.1", "smtp; 550 5.1.1 User unknown", `X-Tracking-Id: other`, `${deliveryHeader}: other`)
+    assert.strictEqual((read(`${deliveryHeader}: other\r\n${text}`) as Normalized).events[0]!.trackingId, deliveryId)
+  })
+
+  it("in any bytes ends in one event or in a reason", () => {
+    const pieces = fc.constantFrom(
+      "\r\n",
+      "--b",
+      "Content-Type: ",
+      "multipart/report; boundary=b",
+      "message/delivery-status",
+      "Action: failed",
+      "Status: 5.1.1",
+      ":",
+      " ",
+      "\t",
+      "é",
+      "\0",
+    )
+    fc.assert(fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
+      const normalized = read(parts.join(""))
+      if ("reason" in normalized) return assert.isNotEmpty(normalized.reason)
+      assert.strictEqual(normalized.events.length + normalized.skipped.length, 1)
+    }))
+  })
+})

@@ -1,0 +1,383 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as fc from "fast-check"
+import { compile, decode, dryRun } from "../../../src/intake/mapping/Mapping.ts"
+import { bytes, faultsOf, json, least, mapping, one, receivedAt, rich, understood } from "./mappingSupport.ts"
+
+describe("Mapping: what it reads", () => {
+  it("reads every part of an event", () => {
+    const item = {
+      channel: "email",
+      kind: "mailread",
+      meta: { tid: "t-1" },
+      person: { email: "z@mail.example", zone: "Asia/Seoul" },
+      uid: 991,
+      mid: "m-5",
+      at: 1_778_486_400,
+      agent: "PROXY",
+      target: "https://store.example/a",
+    }
+    assert.deepStrictEqual(one(rich, { data: { items: [item] } }), {
+      event: "open",
+      trackingId: "t-1",
+      templateId: "welcome",
+      user: "z@mail.example",
+      key: "id:991",
+      messageKey: "m-5",
+      occurredAt: 1_778_486_400_000,
+      automated: true,
+      link: "https://store.example/a",
+      timeZone: "Asia/Seoul",
+    })
+  })
+
+  it("reads value and currency of conversions", () => {
+    const input = { ...least, value: "$.order.total", currency: { from: ["$.order.unit", { literal: "USD" }] } }
+    const of = (kind: string, order: object) => one(input, { kind, tid: "t", order })
+    assert.deepInclude(of("conversion", { total: "12.50", unit: "eur" }), { value: 12.5, currency: "EUR" })
+    assert.deepInclude(of("conversion", { total: 3 }), { value: 3, currency: "USD" })
+    assert.notProperty(of("conversion", { total: "much" }), "currency")
+    assert.notProperty(of("click", { total: 3 }), "value")
+  })
+
+  it("takes the first alternate that has a value: a path, JSON in a text, a parameter of a URL", () => {
+    const of = (more: object) =>
+      one(rich, { account: "acc", data: { items: [{ channel: "push", kind: "open", ...more }] } })
+    const payload = '{"ids":["from-text","x"]}'
+    const target = "https://store.example/?a=1&tid=from%2Durl"
+    assert.strictEqual(of({ meta: { tid: " " }, payload, target }).trackingId, "from-text")
+    assert.strictEqual(of({ payload: { ids: ["parsed already"] }, target }).trackingId, "parsed already")
+    assert.strictEqual(of({ payload: "{broken", target }).trackingId, "from-url")
+    assert.strictEqual(of({ target }).user, "acc")
+  })
+
+  it("reads headers by any case, and looks into a URL inside JSON inside a header", () => {
+    const input = {
+      event: { from: [{ literal: "click" }] },
+      tracking_id: { from: [{ header: "X-Context", json: "$.url", query: "t" }, { header: "X-Tracking" }] },
+    }
+    assert.strictEqual(one(input, {}, { "x-tracking": "h-1" }).trackingId, "h-1")
+    const context = { "x-context": '{"url":"https://a.example/?t=h-2"}', "x-tracking": "h-1" }
+    assert.strictEqual(one(input, {}, context).trackingId, "h-2")
+    assert.strictEqual(understood(input, {}, {}).skipped.length, 1)
+  })
+
+  it("knows the names of the default shape unless told otherwise", () => {
+    const body = (kind: unknown) => ({ kind, tid: "t" })
+    assert.strictEqual(one(least, body("com.acme.mail.Clicked.v2")).event, "click")
+    const skipped = understood(least, [body("teleport"), body(null)]).skipped
+    assert.deepStrictEqual(skipped.map(({ expected, pointer }) => [pointer, expected]), [["/0", true], ["/1", false]])
+    const all = (other: string) => ({ ...least, event: { from: ["$.kind"], default: other } })
+    assert.strictEqual(one(all("conversion"), body("teleport")).event, "conversion")
+    assert.strictEqual(one(all("conversion"), body("click")).event, "conversion")
+    assert.deepStrictEqual(understood(all("ignore"), body("click")).skipped.map(({ expected }) => expected), [true])
+  })
+
+  it("ignores by the table what the default shape would know", () => {
+    const input = { ...least, event: { from: ["$.kind"], table: { " Open ": "ignore", tapped: "click" } } }
+    assert.strictEqual(understood(input, { kind: "OPEN", tid: "t" }).skipped[0]!.expected, true)
+    assert.strictEqual(one(input, { kind: " Tapped", tid: "t" }).event, "click")
+  })
+
+  it("looks for no event in what objects inherit", () => {
+    const table = { event: { from: ["$.kind"], table: { a: "open" } }, user: "$.constructor.name" }
+    for (const kind of ["constructor", "__proto__", "toString"]) {
+      assert.deepStrictEqual(understood(table, { kind, tid: "t" }).events, [])
+    }
+    assert.strictEqual(understood(table, { kind: "a" }).events.length, 0)
+    assert.strictEqual(
+      one({ ...least, user: "$.__proto__.id" }, JSON.parse('{"kind":"open","__proto__":{"id":"u"}}')).user,
+      "u",
+    )
+  })
+
+  it("reads times by the unit they are in", () => {
+    const at = (unit: string, value: unknown) =>
+      one({ ...least, occurred_at: { from: ["$.at"], unit } }, { kind: "open", tid: "t", at: value }).occurredAt
+    const instant = 1_778_486_400_123
+    assert.strictEqual(at("seconds", 1_778_486_400.123), instant)
+    assert.strictEqual(at("milliseconds", `${instant}`), instant)
+    assert.strictEqual(at("microseconds", instant * 1_000 + 999), instant)
+    assert.strictEqual(at("iso", "2026-05-11T10:00:00.123+02:00"), Date.parse("2026-05-11T08:00:00.123Z"))
+    assert.strictEqual(at("auto", instant), instant)
+    // Seconds of 1970, which a guess by size would take for seconds too.
+    assert.strictEqual(at("milliseconds", 5_000), 5_000)
+    for (const nonsense of [null, "soon", -5, {}, "9".repeat(20), instant * 10]) {
+      assert.strictEqual(at("milliseconds", nonsense), receivedAt)
+    }
+    assert.strictEqual(at("iso", instant), receivedAt)
+    assert.strictEqual(at("seconds", "2026-05-11T08:00:00Z"), receivedAt)
+  })
+
+  it("sees a machine in true, or in the texts that are given", () => {
+    const of = (automated: unknown, bot: unknown) =>
+      one({ ...least, automated }, { kind: "open", tid: "t", bot }).automated
+    assert.isTrue(of("$.bot", true))
+    assert.isTrue(of("$.bot", "True"))
+    assert.isFalse(of("$.bot", 1))
+    assert.isTrue(of({ from: ["$.bot"], equals: ["1", "yes"] }, 1))
+    assert.isFalse(of({ from: ["$.bot"], equals: ["1"] }, true))
+  })
+
+  it("keeps what conditions let through, and expects to skip the rest", () => {
+    const kept = (op: string, values: ReadonlyArray<string> | undefined, value: unknown) => {
+      const where = [{ from: ["$.v"], op, ...(values === undefined ? {} : { values }) }]
+      const { events, skipped } = understood({ ...least, where }, { kind: "open", tid: "t", v: value })
+      assert.isTrue(skipped.every(({ expected }) => expected))
+      return events.length === 1
+    }
+    assert.deepStrictEqual(["a", "b", undefined].map((v) => kept("is", ["a"], v)), [true, false, false])
+    assert.deepStrictEqual(["a", "b", undefined].map((v) => kept("is_not", ["a"], v)), [false, true, true])
+    assert.deepStrictEqual(["a", 7, true].map((v) => kept("in", ["a", "7"], v)), [true, true, false])
+    assert.deepStrictEqual(["a", 7, null].map((v) => kept("not_in", ["a", "7"], v)), [false, false, true])
+    assert.deepStrictEqual([false, "", []].map((v) => kept("exists", undefined, v)), [true, false, false])
+    assert.deepStrictEqual(["x", undefined].map((v) => kept("not_exists", undefined, v)), [false, true])
+    assert.deepStrictEqual(["abc", "cab", null].map((v) => kept("starts_with", ["ab"], v)), [true, false, false])
+    assert.deepStrictEqual(["cab", "xyz", null].map((v) => kept("contains", ["ab"], v)), [true, false, false])
+  })
+
+  it("skips an item that lacks what is required, and one that names no message", () => {
+    const required = { event: "$.kind", tracking_id: { from: ["$.tid"], required: true }, user: "$.user" }
+    const optional = { ...required, tracking_id: "$.tid" }
+    const body = { kind: "open", user: "u" }
+    const { skipped } = understood(required, body)
+    assert.deepStrictEqual(skipped, [{
+      pointer: "",
+      reason: "has no tracking_id, which the mapping requires",
+      expected: false,
+    }])
+    assert.strictEqual(one(optional, body).user, "u")
+    assert.deepStrictEqual(understood(optional, { kind: "open" }).skipped.map(({ expected }) => expected), [false])
+  })
+
+  it("knows an event by its content without an event id, whatever the order of its members", () => {
+    const first = one(least, { kind: "open", tid: "t", n: 1 }).key
+    assert.match(first, /^digest:[\w-]{43}$/)
+    assert.strictEqual(one(least, { n: 1, tid: "t", kind: "open" }).key, first)
+    assert.notStrictEqual(one(least, { kind: "open", tid: "t", n: 2 }).key, first)
+    const scalars = { items: "$[*]", event: { from: [{ literal: "click" }] }, tracking_id: "$" }
+    const { events } = understood(scalars, ["t-1", "t-2", null])
+    assert.deepStrictEqual(events.map(({ trackingId }) => trackingId), ["t-1", "t-2"])
+    assert.notStrictEqual(events[0]!.key, events[1]!.key)
+  })
+})
+
+describe("Mapping: where items stand", () => {
+  const open = { kind: "open", tid: "t" }
+
+  it("takes the body or its elements for the items where no path is given", () => {
+    assert.strictEqual(one(least, open).event, "open")
+    assert.deepStrictEqual(understood(least, [open, 5, open]).skipped.map(({ pointer }) => pointer), ["/1"])
+  })
+
+  it("finds items in lists of lists, and points at those it skips", () => {
+    const input = { ...least, items: '$.days[*]["all hits"][*].hit' }
+    const body = { days: [{ "all hits": [{ hit: open }, {}, { hit: 1 }] }, {}, 7, { "all hits": [{ hit: open }] }] }
+    const { events, items, skipped } = understood(input, body)
+    assert.deepStrictEqual([items, events.length], [3, 2])
+    assert.deepStrictEqual(skipped.map(({ pointer }) => pointer), ["/days/0/all hits/2/hit"])
+  })
+
+  it("takes the elements of a list that the path ends at, and an object as one item", () => {
+    const input = { ...least, items: "$.a.b" }
+    assert.strictEqual(understood(input, { a: { b: [open, open] } }).events.length, 2)
+    assert.strictEqual(understood(input, { a: { b: open } }).events.length, 1)
+  })
+
+  it("finds items in a text of JSON", () => {
+    const input = { ...least, items: { path: "$.messages[*].data", json: "$.hits[*]" } }
+    const body = {
+      messages: [{ data: JSON.stringify({ hits: [open, null] }) }, { data: "no JSON" }, { data: '{"hits":[]}' }],
+    }
+    const { events, items, skipped } = understood(input, body)
+    assert.deepStrictEqual([items, events.length], [2, 1])
+    assert.deepStrictEqual(skipped.map(({ pointer }) => pointer), ["/messages/0/data/hits/1"])
+  })
+
+  it("finds nothing in an empty list, and does not understand a body without one", () => {
+    const input = { ...least, items: "$.a[*]" }
+    assert.deepStrictEqual(understood(input, { a: [] }), { items: 0, events: [], skipped: [] })
+    for (const body of [{}, { a: {} }, { a: null }, { b: [] }, [], 7]) {
+      assert.deepStrictEqual(compile(mapping(input))(json(body), {}, receivedAt), {
+        reason: "The mapping looks for items at $.a[*], and nothing is there",
+      })
+    }
+  })
+
+  it("does not understand what is no JSON", () => {
+    const result = compile(mapping(least))(bytes(""), {}, receivedAt)
+    assert.include("reason" in result ? result.reason : "", "not valid JSON")
+  })
+
+  it("looks only so far in a list of values", () => {
+    const input = { event: "$.kind", user: "$.people[*].id" }
+    const people = (blanks: number) => [...Array.from({ length: blanks }, () => ({ id: " " })), { id: "u" }]
+    assert.strictEqual(one(input, { kind: "open", people: people(999) }).user, "u")
+    assert.strictEqual(understood(input, { kind: "open", people: people(1_000) }).events.length, 0)
+  })
+
+  it("stays linear where every item asks for the same large part of the body", () => {
+    const input = {
+      ...least,
+      items: "$.items[*]",
+      user: { from: [{ path: "$body.big", json: "$.none[*].x" }, { path: "$body.big", query: "u" }] },
+    }
+    const body = json({ big: `{"a":"${"x".repeat(90_000)}"}`, items: Array.from({ length: 20_000 }, () => open) })
+    const start = performance.now()
+    compile(mapping(input))(body, {}, receivedAt)
+    assert.isBelow(performance.now() - start, 5_000)
+  })
+})
+
+describe("Mapping: faults", () => {
+  it("lists all of them, each at its place", () => {
+    const faults = faultsOf({
+      version: 2,
+      items: "data.items",
+      where: [{ from: "$.a", op: "is", values: [] }, { from: "$.a", op: "resembles" }],
+      event: { from: [], table: { a: "opened", B: "open", b: "open" }, default: "known" },
+      tracking_id: { from: ["$.a", "$.b..c", { path: "$.u", header: "x" }], required: "yes" },
+      user: { from: [{ header: "Authorization" }, { literal: "x", query: "y" }] },
+      trackingId: "$.a",
+      link: { from: [{ pth: "$.a" }], requird: true },
+    })
+    const pointers = faults.map(({ pointer }) => pointer)
+    for (
+      const pointer of [
+        "/version",
+        "/items",
+        "/where/0/values",
+        "/where/1/op",
+        "/event/from",
+        "/event/table/a",
+        "/tracking_id/from/1",
+        "/tracking_id/from/2",
+        "/tracking_id/required",
+        "/user/from/0/header",
+        "/user/from/1",
+        "/trackingId",
+        "/link/from/0/pth",
+        "/link/requird",
+      ]
+    ) {
+      assert.include(pointers, pointer)
+    }
+    assert.isTrue(faults.every(({ detail }) => detail.length > 0))
+  })
+
+  it("wants an event name, and something that tells whose event it is", () => {
+    assert.deepStrictEqual(faultsOf({ tracking_id: "$.a" }).map(({ pointer }) => pointer), ["/event"])
+    assert.deepStrictEqual(faultsOf({ event: "$.a" }).map(({ pointer }) => pointer), [""])
+    for (const input of [null, [], "x", 7]) assert.isNotEmpty(faultsOf(input))
+  })
+
+  it("refuses two names of a table that differ by case only", () => {
+    const faults = faultsOf({ ...least, event: { from: ["$.a"], table: { Read: "open", "read ": "click" } } })
+    assert.deepStrictEqual(faults.map(({ pointer }) => pointer), ["/event/table/read "])
+  })
+
+  it("says where a path goes wrong", () => {
+    const wrong = [
+      "",
+      "a",
+      "$a",
+      "$.",
+      "$..a",
+      "$.a[",
+      "$.a[x]",
+      "$.a[-1]",
+      '$["a',
+      "$.a b",
+      "$bodyx",
+      `$${".a".repeat(33)}`,
+    ]
+    for (const path of wrong) {
+      assert.deepStrictEqual(faultsOf({ ...least, user: path }).map(({ pointer }) => pointer), ["/user"], path)
+    }
+    assert.include(faultsOf({ ...least, user: "$.a[x]" })[0]!.detail, "character 4")
+    assert.strictEqual(faultsOf({ ...least, items: "$body.a" })[0]!.pointer, "/items")
+  })
+
+  it("takes paths of every form", () => {
+    const body = { kind: "open", "a.b": [{ 'q"': { "$body": { "é~/": "u" } } }] }
+    assert.strictEqual(one({ event: "$.kind", user: `$["a.b"][0]["q\\""].$body['é~/']` }, body).user, "u")
+    assert.strictEqual(one({ event: "$body.kind", user: `$body["a.b"][*]['q"'].$body.é~/` }, body).user, "u")
+  })
+})
+
+describe("Mapping: dry run", () => {
+  const item = { channel: "email", kind: "MailRead", meta: { tid: "t-1" }, uid: "e-1" }
+
+  it("explains per item what came out and where it was found, or why not", () => {
+    const body = { account: "acc", data: { items: [item, { ...item, channel: "fax" }, { ...item, meta: {} }, 7] } }
+    const run = dryRun(mapping(rich), json(body), {}, receivedAt)
+    if ("reason" in run) return assert.fail(run.reason)
+    assert.strictEqual(run.items, 4)
+    const [good, fax, bare, scalar] = run.explained
+    assert.strictEqual(good!.event?.trackingId, "t-1")
+    assert.deepInclude(good!.found, {
+      event: { from: "$.kind", value: "MailRead" },
+      tracking_id: { from: "$.meta.tid", value: "t-1" },
+      template_id: { from: '"welcome"', value: "welcome" },
+      user: { from: "$body.account", value: "acc" },
+      link: null,
+    })
+    assert.deepStrictEqual(fax, {
+      pointer: "/data/items/1",
+      skipped: { reason: "is left out by where/0", expected: true },
+      found: { "where/0": { from: "$.channel", value: "fax" } },
+    })
+    assert.deepStrictEqual(bare!.skipped, { reason: "has no tracking_id, which the mapping requires", expected: false })
+    assert.deepStrictEqual([bare!.found["tracking_id"], bare!.event], [null, undefined])
+    assert.strictEqual(scalar!.pointer, "/data/items/3")
+  })
+
+  it("comes to the same as reading, and explains the first hundred items", () => {
+    const body = { data: { items: Array.from({ length: 150 }, (_, i) => ({ ...item, uid: i })) } }
+    const run = dryRun(mapping(rich), json(body), {}, receivedAt)
+    if ("reason" in run) return assert.fail(run.reason)
+    assert.deepStrictEqual([run.items, run.explained.length], [150, 100])
+    assert.deepStrictEqual(run.explained.map(({ event }) => event), understood(rich, body).events.slice(0, 100))
+  })
+
+  it("says why a body is not understood", () => {
+    assert.deepStrictEqual(dryRun(mapping(rich), json({ data: {} }), {}, receivedAt), {
+      reason: "The mapping looks for items at $.data.items[*], and nothing is there",
+    })
+  })
+})
+
+describe("Mapping: hostile input", () => {
+  it("never throws, and accounts for every item", () => {
+    const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("email", "open", '{"ids":[1]}'))
+    const item = fc.record({ channel: odd, kind: odd, meta: odd, payload: odd, person: odd, at: odd, target: odd })
+    const body = fc.oneof(fc.jsonValue(), fc.record({ data: fc.record({ items: fc.oneof(odd, fc.array(item)) }) }))
+    const read = compile(mapping(rich))
+    fc.assert(
+      fc.property(body, (value) => {
+        const result = read(json(value), {}, receivedAt)
+        if ("reason" in result) return
+        assert.strictEqual(result.items, result.events.length + result.skipped.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it("decodes any JSON to a mapping that compiles, or to faults", () => {
+    const parts = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom("$", "$.a", "$body", { from: ["$.a"] }, { from: [{ literal: "x" }] }),
+    )
+    const input = fc.record({ event: parts, tracking_id: parts, items: parts, where: parts, link: parts }, {
+      requiredKeys: [],
+    })
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), input), (value) => {
+        const result = decode(value)
+        if (Result.isSuccess(result)) compile(result.success)(json(value), {}, receivedAt)
+        else assert.isNotEmpty(result.failure)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

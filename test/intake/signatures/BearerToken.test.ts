@@ -1,0 +1,84 @@
+import { assert, describe, it } from "@effect/vitest"
+import { check, type Settings } from "../../../src/intake/signatures/BearerToken.ts"
+import * as Iterable from "../../../src/intake/signatures/IterableSignature.ts"
+
+const body = new TextEncoder().encode(`{"events":[]}`)
+const secrets = ["kJ8s-2Lq_0aZ.44x"]
+const encoded = btoa(secrets[0]!)
+
+const braze = (authorization: string, settings: Settings = { secrets }) => check(settings, { authorization }, body, 0)
+const iterable = (authorization: string, settings: Settings = { secrets }) =>
+  Iterable.check(settings, { authorization }, body, 0)
+
+describe("BearerToken", () => {
+  it("takes the token after Bearer, whatever the case of that word, or its Base64", () => {
+    for (
+      const value of [`Bearer ${secrets[0]}`, `bearer ${secrets[0]}`, `BEARER   ${secrets[0]}`, `Bearer ${encoded}`]
+    ) {
+      assert.deepStrictEqual(braze(value), { ok: true }, value)
+    }
+  })
+
+  it("takes a token that was entered in its Base64 form as it stands", () => {
+    assert.isTrue(braze(`Bearer ${encoded}`, { secrets: [encoded] }).ok)
+    assert.isFalse(braze(`Bearer ${secrets[0]}`, { secrets: [encoded] }).ok)
+  })
+
+  it("refuses the token without Bearer, or after another word", () => {
+    for (const value of [secrets[0]!, `Basic ${secrets[0]}`, `Token ${secrets[0]}`, `Bearer${secrets[0]}`]) {
+      assert.deepStrictEqual(braze(value), {
+        ok: false,
+        reason: "The header authorization must be bearer, a space, and the token",
+      })
+    }
+  })
+
+  it("refuses tokens that are nearly right", () => {
+    const token = secrets[0]!
+    const wrong = [
+      token.toUpperCase(),
+      token.slice(1),
+      `${token}x`,
+      btoa(encoded),
+      encoded.replace(/=+$/, ""),
+      "%6bJ8s",
+      "*",
+      "",
+    ]
+    for (const value of wrong) assert.isFalse(braze(`Bearer ${value}`).ok, value)
+  })
+
+  it("says so when the header came twice", () => {
+    const verdict = braze(`Bearer ${secrets[0]}, Bearer ${secrets[0]}`)
+    assert.deepStrictEqual(verdict, { ok: false, reason: "The header authorization was sent more than once" })
+  })
+
+  it("looks into the header that was set up, where the token may stand alone", () => {
+    const settings = { secrets, header: "x-parlance-token" }
+    const at = (headers: Readonly<Record<string, string>>) => check(settings, headers, body, 0).ok
+    assert.isTrue(at({ "x-parlance-token": secrets[0]! }))
+    assert.isTrue(at({ "x-parlance-token": `Bearer ${secrets[0]}` }))
+    assert.isFalse(at({ authorization: `Bearer ${secrets[0]}` }))
+    assert.isFalse(check({ secrets, header: "constructor" }, {}, body, 0).ok)
+  })
+})
+
+describe("IterableSignature", () => {
+  it("takes the token alone, and after Basic, OAuth2 or Bearer", () => {
+    for (const value of ["", "Basic ", "OAuth2 ", "Bearer ", "oauth2 "]) {
+      assert.deepStrictEqual(iterable(value + secrets[0]), { ok: true }, value)
+    }
+    assert.isFalse(iterable(`Token ${secrets[0]}`).ok)
+  })
+
+  it("takes user and password in Base64 after Basic, and nowhere else", () => {
+    const settings = { secrets: ["hooks:pa55word"] }
+    assert.isTrue(iterable(`Basic ${btoa("hooks:pa55word")}`, settings).ok)
+    assert.isFalse(iterable(`OAuth2 ${btoa("hooks:pa55word")}`, settings).ok)
+    assert.isFalse(iterable(btoa("hooks:pa55word"), settings).ok)
+  })
+
+  it("relies on no signature", () => {
+    assert.isFalse(Iterable.check({ secrets }, { "x-iterable-signature": secrets[0]! }, body, 0).ok)
+  })
+})

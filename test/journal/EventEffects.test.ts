@@ -1,0 +1,72 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Random } from "effect"
+import { EventName } from "../../src/domain/Event.ts"
+import { effectsOf } from "../../src/journal/events/EventEffects.ts"
+import { type AttributedEvent, outcomesOf } from "../../src/journal/events/Outcomes.ts"
+
+const decidedAt = Date.UTC(2026, 0, 5, 12)
+const second = 1000
+const hour = 3_600_000
+
+const event = (name: EventName, at: number, more: Partial<AttributedEvent> = {}): AttributedEvent => ({
+  key: `${name}-${at}`,
+  event: name,
+  occurredAt: decidedAt + at,
+  automated: false,
+  link: undefined,
+  ...more,
+})
+
+const effects = (events: ReadonlyArray<AttributedEvent>) => effectsOf(decidedAt, events).map(({ effect }) => effect)
+
+it("counts the first of a kind by a person, in time, whatever the order", () => {
+  assert.deepStrictEqual(effects([event("open", 2 * hour), event("open", hour), event("click", hour)]), [
+    "repeated",
+    "counted",
+    "counted",
+  ])
+  assert.deepStrictEqual(effects([event("open", 337 * hour), event("open", -3 * hour), event("open", 336 * hour)]), [
+    "out_of_time",
+    "out_of_time",
+    "counted",
+  ])
+})
+
+it("knows machines by what their source says, and by their haste", () => {
+  assert.deepStrictEqual(effects([event("open", hour, { automated: true }), event("open", 2 * hour)]), [
+    "automated",
+    "counted",
+  ])
+  assert.deepStrictEqual(effects([event("delivered", 0), event("click", 9 * second), event("click", 11 * second)]), [
+    "counted",
+    "automated",
+    "counted",
+  ])
+  assert.deepStrictEqual(
+    effects([event("click", hour, { link: "a" }), event("click", hour + second, { link: "b" })]),
+    ["automated", "automated"],
+  )
+})
+
+it.effect("says counted of exactly the kinds that the tallies count, and machine of those counted apart", () =>
+  Effect.gen(function* () {
+    for (let round = 0; round < 500; round++) {
+      const events: Array<AttributedEvent> = []
+      const size = yield* Random.nextIntBetween(0, 12)
+      for (let n = 0; n < size; n++) {
+        const name = EventName.literals[yield* Random.nextIntBetween(0, EventName.literals.length - 1)]!
+        const isNear = yield* Random.nextBoolean
+        const at = isNear
+          ? yield* Random.nextIntBetween(0, 15 * second)
+          : yield* Random.nextIntBetween(-4 * hour, 340 * hour)
+        const link = ["a", "b", undefined][yield* Random.nextIntBetween(0, 2)]
+        events.push(event(name, at, { key: String(n), automated: (yield* Random.next) < 0.2, link }))
+      }
+      const { automated, learned } = outcomesOf(decidedAt, events)
+      const kinds = (effect: string) =>
+        new Set(effectsOf(decidedAt, events).flatMap((one, n) => one.effect === effect ? [events[n]!.event] : []))
+      const { negative: _, voided: __, ...counted } = learned
+      assert.sameMembers([...kinds("counted")], Object.keys(counted))
+      assert.sameMembers([...kinds("automated")], Object.keys(automated))
+    }
+  }).pipe(Random.withSeed("effects of events")))

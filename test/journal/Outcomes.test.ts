@@ -1,0 +1,276 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { delayClass } from "../../src/bandit/Maturity.ts"
+import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
+import { EventName } from "../../src/domain/Event.ts"
+import { type AttributedEvent, type Contribution, difference, outcomesOf } from "../../src/journal/events/Outcomes.ts"
+
+const decidedAt = Date.parse("2026-02-03T12:00:00Z")
+const second = 1_000
+const hour = 3_600_000
+
+let made = 0
+
+/** An event so many milliseconds after the decision. */
+const at = (event: EventName, after: number, more: Partial<AttributedEvent> = {}): AttributedEvent => ({
+  key: `id:${made++}`,
+  event,
+  occurredAt: decidedAt + after,
+  automated: false,
+  link: undefined,
+  ...more,
+})
+
+const click = (after: number, link?: string, more: Partial<AttributedEvent> = {}) =>
+  at("click", after, { link, ...more })
+const outcomes = (...events: ReadonlyArray<AttributedEvent>) => outcomesOf(decidedAt, events)
+const none: Contribution = { learned: {}, automated: {}, delays: {} }
+
+describe("outcomesOf", () => {
+  it("adds nothing for a decision without events", () => {
+    assert.deepStrictEqual(outcomes(), none)
+  })
+
+  it("counts each kind of event once, and the delay of its first", () => {
+    assert.deepStrictEqual(
+      outcomes(
+        at("sent", 0),
+        at("open", 5 * hour),
+        at("open", hour),
+        click(7 * hour),
+        click(5 * hour),
+        at("open", 2 * hour),
+      ),
+      {
+        learned: { sent: 1, open: 1, click: 1 },
+        automated: {},
+        delays: { open: delayClass(1), click: delayClass(5) },
+      },
+    )
+  })
+
+  for (const event of EventName.literals) {
+    it(`counts ${event}, of people and of machines apart`, () => {
+      assert.strictEqual(outcomes(at(event, hour)).learned[event], 1)
+      const machine = outcomes(at(event, hour, { automated: true }), at(event, 2 * hour, { automated: true }))
+      assert.deepStrictEqual(machine.automated, { [event]: 1 })
+      assert.strictEqual(machine.learned[event], undefined)
+      assert.deepStrictEqual(machine.delays, {})
+    })
+  }
+
+  it("counts a person and a machine doing the same", () => {
+    assert.deepStrictEqual(outcomes(at("open", 0, { automated: true }), at("open", 3 * hour)), {
+      learned: { open: 1 },
+      automated: { open: 1 },
+      delays: { open: delayClass(3) },
+    })
+  })
+
+  it("counts up to 336 hours after the decision and from 2 hours before it", () => {
+    assert.deepStrictEqual(outcomes(at("conversion", 336 * hour)).delays, { conversion: delayClass(336) })
+    assert.deepStrictEqual(outcomes(at("conversion", 336 * hour + 1)), none)
+    assert.deepStrictEqual(outcomes(at("conversion", -2 * hour)), {
+      learned: { conversion: 1 },
+      automated: {},
+      delays: { conversion: delayClass(0) },
+    })
+    assert.deepStrictEqual(outcomes(at("conversion", -2 * hour - 1)), none)
+    assert.deepStrictEqual(outcomes(at("bounce", 400 * hour), at("spam", -3 * hour)), none)
+    assert.deepStrictEqual(outcomes(at("click", NaN)), none)
+  })
+
+  it("counts one negative however the message was refused, for people only", () => {
+    assert.deepStrictEqual(outcomes(at("unsubscribe", hour)).learned, { unsubscribe: 1, negative: 1 })
+    assert.deepStrictEqual(outcomes(at("spam", hour)).learned, { spam: 1, negative: 1 })
+    assert.deepStrictEqual(outcomes(at("spam", hour), at("unsubscribe", hour)).learned, {
+      spam: 1,
+      unsubscribe: 1,
+      negative: 1,
+    })
+    assert.deepStrictEqual(outcomes(at("unsubscribe", hour, { automated: true })).learned, {})
+  })
+
+  for (const event of ["bounce", "soft_bounce", "failed"] as const) {
+    it(`voids the trial for ${event}, until a person engages`, () => {
+      assert.strictEqual(outcomes(at("sent", 0), at("delivered", 1), at(event, hour)).learned.voided, 1)
+      for (const engaged of ["open", "click", "other", "conversion"] as const) {
+        assert.strictEqual(outcomes(at(event, hour), at(engaged, 2 * hour)).learned.voided, undefined)
+        assert.strictEqual(outcomes(at(event, hour), at(engaged, 2 * hour, { automated: true })).learned.voided, 1)
+        assert.strictEqual(outcomes(at(event, hour), at(engaged, 400 * hour)).learned.voided, 1)
+      }
+      for (const refused of ["unsubscribe", "spam"] as const) {
+        assert.strictEqual(outcomes(at(event, hour), at(refused, 2 * hour)).learned.voided, 1)
+      }
+    })
+  }
+
+  it("voids for a bounce that its source marks as a machine's too", () => {
+    assert.deepStrictEqual(outcomes(at("bounce", hour, { automated: true })), {
+      learned: { voided: 1 },
+      automated: { bounce: 1 },
+      delays: {},
+    })
+  })
+
+  it("takes clicks within 10 seconds from the first delivery on for those of a scanner", () => {
+    const delivered = at("delivered", hour)
+    for (const after of [0, 1, 10 * second - 1]) {
+      assert.deepStrictEqual(outcomes(delivered, click(hour + after)), {
+        learned: { delivered: 1 },
+        automated: { click: 1 },
+        delays: {},
+      })
+    }
+    for (const after of [-1, 10 * second]) {
+      assert.deepStrictEqual(outcomes(delivered, click(hour + after)).learned, { delivered: 1, click: 1 })
+    }
+    // The second delivery does not matter; a delivery marked as a machine's does.
+    assert.strictEqual(outcomes(delivered, at("delivered", 2 * hour), click(2 * hour + 1)).learned.click, 1)
+    assert.strictEqual(outcomes(at("delivered", hour, { automated: true }), click(hour + 1)).automated.click, 1)
+  })
+
+  it("infers nothing about quick clicks without a delivery, nor about other quick events", () => {
+    assert.strictEqual(outcomes(at("sent", hour), click(hour + 1)).learned.click, 1)
+    assert.strictEqual(outcomes(at("delivered", -3 * hour), click(-2 * hour)).learned.click, 1)
+    assert.strictEqual(outcomes(at("delivered", hour), at("open", hour + 1)).learned.open, 1)
+  })
+
+  it("takes clicks on different links within 2 seconds for those of a scanner", () => {
+    assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 2 * second, "b")), {
+      learned: {},
+      automated: { click: 1 },
+      delays: {},
+    })
+    assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 2 * second + 1, "b")).automated, {})
+    assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1, "a")).automated, {})
+    assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1)).automated, {})
+    assert.deepStrictEqual(outcomes(click(hour), click(hour)).automated, {})
+  })
+
+  it("sees another link behind clicks on the same one", () => {
+    const { automated, learned } = outcomes(click(hour, "a"), click(hour + 1, "a"), click(hour + 2, "b"))
+    assert.deepStrictEqual([learned, automated], [{}, { click: 1 }])
+  })
+
+  it("has the delay of the first of several clicks, down to seconds", () => {
+    const seconds = hour / 3600
+    assert.deepStrictEqual(outcomes(click(5 * hour), click(40 * seconds), click(400 * seconds)).delays, {
+      click: delayClass(40 / 3600),
+    })
+    assert.deepStrictEqual(outcomes(click(hour), click(5 * seconds)).delays, { click: delayClass(5 / 3600) })
+  })
+
+  it("keeps a person's click beside those of a scanner", () => {
+    assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour, "b"), click(5 * hour, "a")), {
+      learned: { click: 1 },
+      automated: { click: 1 },
+      delays: { click: delayClass(5) },
+    })
+  })
+
+  it("takes back a click when a late delivery shows it to be a scanner's", () => {
+    const scan = click(hour + 1)
+    const before = outcomes(scan)
+    const after = outcomes(scan, at("delivered", hour))
+    assert.deepStrictEqual(difference(before.learned, after.learned), { delivered: 1, click: -1 })
+    assert.deepStrictEqual(difference(before.automated, after.automated), { click: 1 })
+  })
+
+  it("stays fast for a decision with very many clicks", () => {
+    const clicks = Array.from({ length: 100_000 }, (_, i) => click(i % 1_000, `l${i % 7}`))
+    const started = performance.now()
+    assert.deepStrictEqual(outcomesOf(decidedAt, clicks), { learned: {}, automated: { click: 1 }, delays: {} })
+    assert.isBelow(performance.now() - started, 5_000)
+  })
+})
+
+describe("laws of outcomes", () => {
+  // Close together, so that the rules about seconds have something to decide; some at the edges of what is counted.
+  const after = fc.oneof(
+    fc.integer({ min: -2, max: 15 }).map((n) => n * second),
+    fc.integer({ min: -1, max: 4 }).map((n) => hour + n * 999),
+    fc.constantFrom(-2 * hour - 1, -2 * hour, 336 * hour, 336 * hour + 1, 50 * hour),
+  )
+  const event: fc.Arbitrary<AttributedEvent> = fc.record({
+    key: fc.integer({ min: 0, max: 1_000_000 }).map((n) => `id:${n}`),
+    event: fc.oneof(fc.constantFrom("click" as const, "delivered" as const), fc.constantFrom(...EventName.literals)),
+    occurredAt: after.map((millis) => decidedAt + millis),
+    automated: fc.boolean(),
+    link: fc.constantFrom("a", "b", "c", undefined),
+  })
+  const events = fc.array(event, { maxLength: 8 })
+
+  const plus = (a: TallyCounts, b: TallyCounts | undefined): TallyCounts =>
+    Object.fromEntries(
+      measures.map((measure) => [measure, (a[measure] ?? 0) + (b?.[measure] ?? 0)] as const).filter(([, n]) => n !== 0),
+    )
+
+  it("does not depend on the order of the events", () => {
+    fc.assert(
+      fc.property(
+        events.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
+        ([all, permuted]) => assert.deepStrictEqual(outcomesOf(decidedAt, permuted), outcomesOf(decidedAt, all)),
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("does not change for events that arrive again", () => {
+    fc.assert(
+      fc.property(
+        events.chain((all) => fc.tuple(fc.constant(all), fc.subarray(all))),
+        ([all, again]) =>
+          assert.deepStrictEqual(
+            outcomesOf(decidedAt, [...all, ...again.map((event) => ({ ...event }))]),
+            outcomesOf(decidedAt, all),
+          ),
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("agrees with comparing every click to every other", () => {
+    fc.assert(
+      fc.property(events, (all) => {
+        const counted = all.filter(({ occurredAt }) =>
+          occurredAt >= decidedAt - 2 * hour && occurredAt <= decidedAt + 336 * hour
+        )
+        const delivered = Math.min(...counted.filter((e) => e.event === "delivered").map((e) => e.occurredAt))
+        const clicks = counted.filter((e) => e.event === "click")
+        const isMachine = (e: AttributedEvent) =>
+          e.automated ||
+          (e.occurredAt >= delivered && e.occurredAt < delivered + 10 * second) ||
+          clicks.some((other) =>
+            e.link !== undefined && other.link !== undefined && e.link !== other.link &&
+            Math.abs(e.occurredAt - other.occurredAt) <= 2 * second
+          )
+        const { automated, learned } = outcomesOf(decidedAt, all)
+        assert.strictEqual(automated.click === 1, clicks.some(isMachine))
+        assert.strictEqual(learned.click === 1, clicks.some((e) => !isMachine(e)))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("has a difference that is exact, and none where nothing changed", () => {
+    fc.assert(
+      fc.property(events, events, (some, more) => {
+        const before = outcomesOf(decidedAt, some)
+        const after = outcomesOf(decidedAt, [...some, ...more])
+        for (const track of ["learned", "automated"] as const) {
+          assert.deepStrictEqual(plus(before[track], difference(before[track], after[track])), after[track])
+          assert.deepStrictEqual(plus(after[track], difference(after[track], before[track])), before[track])
+          assert.strictEqual(difference(after[track], { ...after[track] }), undefined)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("leaves no zeros in a difference, and takes zeros for absent", () => {
+    assert.deepStrictEqual(difference({ open: 1, click: 1 }, { open: 1, sent: 2 }), { click: -1, sent: 2 })
+    assert.strictEqual(difference({ open: 0 }, { click: 0 }), undefined)
+    assert.strictEqual(difference({}, {}), undefined)
+  })
+})

@@ -1,0 +1,257 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Erasures } from "../../src/people/Erasures.ts"
+import { erasedKinds } from "../../src/people/erasure/Report.ts"
+import { Inbox } from "../../src/journal/inbox/Inbox.ts"
+import { Intake } from "../../src/intake/Intake.ts"
+import { Rebuild } from "../../src/journal/Rebuild.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../intake/support.ts"
+
+/** Tables that hold data of people, the one of erasures included. */
+const personal = [
+  "decisions",
+  "events",
+  "profiles",
+  "sticky_choices",
+  "send_times",
+  "send_advice",
+  "deliveries",
+  "attribution_links",
+  "attribute_counts",
+  "erasures",
+  "suppressions",
+  "soft_bounces",
+  "sink_messages",
+]
+
+/** Every text that the store holds of an organization. */
+const everything = Effect.fnUntraced(function* (slug: string) {
+  const sql = yield* SqlClient.SqlClient
+  const texts: Array<string> = []
+  for (const table of personal) {
+    const rows = yield* sql<{ text: string }>`
+      SELECT regexp_replace(row_to_json(t)::text, '"retry_at":"[^"]*"', '') AS text FROM ${
+      sql.literal(table)
+    } t WHERE t.org_slug = ${slug}`
+    texts.push(...rows.map(({ text }) => text))
+  }
+  const bodies = yield* sql<{ text: string }>`
+    SELECT encode(i.body, 'escape') || i.headers::text || coalesce(i.faults::text, '') AS text FROM inbox i
+    WHERE i.org_slug = ${slug} AND i.status <> 'pending'`
+  return [...texts, ...bodies.map(({ text }) => text)].join("\n")
+})
+
+const receiveBytes = Effect.fnUntraced(function* (slug: string, text: string, source = "provider_a") {
+  yield* (yield* Inbox).store({ org: org(slug), source, headers: {}, body: new TextEncoder().encode(text) })
+})
+
+const insertDelivery = Effect.fnUntraced(function* (slug: string, id: string, email: string, state: string) {
+  const sql = yield* SqlClient.SqlClient
+  const finished = state === "sent" ? new Date() : null
+  yield* sql`
+    INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, vars, formats, state, due_at, queued_at, finished_at)
+    VALUES (${slug}, ${id}, 't', 'a', ${email}, ${
+    JSON.stringify({ body: `Dear ${email}` })
+  }::text::json, '{}', ${state},
+      now() + interval '1 hour', now(), ${finished}::timestamptz)`
+})
+
+const stateOf = (slug: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql<{ id: string; state: string; reason: string | null }>`
+      SELECT d.id, d.state, d.reason FROM deliveries d WHERE d.org_slug = ${slug} ORDER BY d.id`)
+
+/** Whom every table knows, in several spellings of the address. */
+const furnish = Effect.fnUntraced(function* (slug: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* makeOrg(slug)
+  yield* decide(slug, "d-id", { user: "ann-17" })
+  yield* decide(slug, "d-address", { user: "Ann@Example.com" })
+  yield* decide(slug, "mail-ann@example.com", { user: "ann@example.com" })
+  yield* decide(slug, "d-other", { user: "bob" })
+  yield* decide(slug, "d-similar", { user: "joann@example.com" })
+  yield* receive(slug, [{ event: "click", tracking_id: "d-id", user_id: "ann-17", url: "https://x.example/?u=ann-17" }])
+  yield* receive(slug, [{ event: "open", tracking_id: "unknown", user_id: "ANN@EXAMPLE.COM" }])
+  yield* receive(slug, [{ event: "click", tracking_id: "d-other", user_id: "bob" }])
+  yield* (yield* Intake).drain
+  yield* sql`
+    INSERT INTO profiles (org_slug, user_id, email, traits, reported_at, updated_at)
+    VALUES (${slug}, 'ann-17', 'Ann@example.COM', '{}', '{}', now()),
+      (${slug}, 'sister', 'ann@example.com', '{}', '{}', now()), (${slug}, 'bob', 'bob@example.com', '{}', '{}', now())`
+  for (const [template, user] of [["t", "ann-17"], ["u", "ANN@example.com"], ["u", "bob"]] as const) {
+    yield* sql`
+      INSERT INTO sticky_choices (org_slug, template_id, user_id, copy_id, tracking_id, expires_at)
+      VALUES (${slug}, ${template}, ${user}, 'a', 'x', now() + interval '1 day')`
+  }
+  for (const person of ["ann-17", "ann@EXAMPLE.com", "bob"]) {
+    yield* sql`
+      INSERT INTO send_times (org_slug, kind, person, spot, touches) VALUES (${slug}, 'user', ${person}, 1, '')
+      ON CONFLICT DO NOTHING`
+    yield* sql`
+      INSERT INTO send_advice (org_slug, person, copy_id, given_at, advised_at, explored, basis)
+      VALUES (${slug}, ${person}, 'a', now(), now(), false, 'all')`
+  }
+  yield* sql`
+    INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
+    VALUES (${slug}, 'provider_a', 'dispatch:ann-17', 'd-id', now()), (${slug}, 'provider_a', 'k', 'd-other', now())`
+  yield* sql`
+    INSERT INTO attribute_counts (org_slug, template_id, day, counts)
+    VALUES (${slug}, 't', now(), ${
+    JSON.stringify({ sends: 1, keys: [["mail", 1, [["ann@example.com", 1]]]] })
+  }::text::json),
+      (${slug}, 't', now(), '{"sends":1,"keys":[]}')`
+  for (const email of ["Ann@EXAMPLE.com", "bob@example.com"]) {
+    yield* sql`
+      INSERT INTO sink_messages (org_slug, id, template_id, copy_id, email, sender, headers, links, vars, received_at)
+      VALUES (${slug}, ${`sunk-${email.slice(0, 3)}`}, 't', 'a', ${email}, 's@example.com', '[]', '[]', '{}', now())`
+  }
+  yield* insertDelivery(slug, "queued", "ann@EXAMPLE.com", "queued")
+  yield* insertDelivery(slug, "leaving", "ann@example.com", "sending")
+  yield* insertDelivery(slug, "sent", "Ann@example.com", "sent")
+  yield* insertDelivery(slug, "theirs", "bob@example.com", "queued")
+  yield* sql`
+    INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
+    VALUES (${slug}, now(), 'Ann@example.com', 'template changed', 't', '{}')`
+  const bodies = [
+    '{"to":"Ann <ANN@example.com>"}',
+    '{"to":"ann\\u0040example.com"}',
+    "u=https%253A%252F%252Fx.example%252F%253Fto%253Dann%2540example.com",
+    `${" ".repeat(200_000)}{"id":"ann-17"}`,
+    '{"to":"joann@example.com"}',
+  ]
+  for (const body of bodies) yield* receiveBytes(slug, body)
+  yield* (yield* Intake).drain
+})
+
+/** Everything that names the person, however it is written. */
+const names = /(?<!jo)(ann(@|\\u0040|%2540)example\.com|ann-17)/i
+
+describe("An erasure", () => {
+  const environment = temporaryEnvironment
+  layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
+    it.effect("finds the person in every table and body, in any spelling, and reports what was erased and what stays", () =>
+      Effect.gen(function* () {
+        yield* furnish("all")
+        assert.match(yield* everything("all"), names)
+        const erasures = yield* Erasures
+        const erasure = yield* erasures.eraseNow({ org: "all", user: undefined, email: "ANN@example.com" })
+        const left = yield* everything("all")
+        // Keys that callers made stay, and are reported.
+        assert.notMatch(left.replaceAll("mail-ann@example.com", ""), names)
+        for (const other of ["bob", "joann@example.com"]) assert.include(left, other)
+        assert.deepStrictEqual(
+          Object.fromEntries(erasedKinds.map((kind) => [kind, erasure[kind]])),
+          {
+            profiles: 2,
+            decisions: 3,
+            events: 2,
+            deliveries: 3,
+            cancelled: 1,
+            bodies: 6,
+            sticky_choices: 2,
+            send_times: 2,
+            send_advice: 2,
+            message_links: 1,
+            attribute_counts: 1,
+            sink_messages: 1,
+          },
+        )
+        assert.deepStrictEqual(
+          erasure.kept.map(({ count, kind }) => [kind, count]),
+          [
+            ["decisions", 3],
+            ["events", 2],
+            ["deliveries", 3],
+            ["deliveries_leaving", 1],
+            ["tracking_ids", 1],
+            ["audit_entries", 1],
+            ["logs_and_backups", null],
+          ],
+        )
+        assert.deepInclude(yield* stateOf("all"), {
+          id: "queued",
+          state: "cancelled",
+          reason: "Cancelled: the recipient was erased",
+        })
+        assert.deepInclude(yield* stateOf("all"), { id: "theirs", state: "queued", reason: null })
+        assert.deepStrictEqual(yield* erasures.find("all", erasure.id), erasure)
+        assert.isUndefined(yield* erasures.find("other", erasure.id))
+        // Again there is nothing to do.
+        const again = yield* erasures.eraseNow({ org: "all", user: "ann-17", email: "ann@example.com" })
+        assert.deepStrictEqual(erasedKinds.filter((kind) => again[kind] > 0), [])
+      }))
+
+    it.effect("by a user id compares ids exactly, and leaves another user of the same address", () =>
+      Effect.gen(function* () {
+        yield* furnish("byid")
+        yield* decide("byid", "d-upper", { user: "ANN-17" })
+        const erasure = yield* (yield* Erasures).eraseNow({ org: "byid", user: "ann-17", email: undefined })
+        assert.deepInclude(erasure, { state: "done", profiles: 1, decisions: 3, cancelled: 1 })
+        assert.deepInclude(erasure.kept.map(({ count, kind }) => [kind, count]), ["other_profiles", 1])
+        const left = yield* everything("byid")
+        assert.include(left, "ANN-17")
+        assert.include(left, "sister")
+      }))
+
+    it.effect("keeps every count as it was, and touches no other organization", () =>
+      Effect.gen(function* () {
+        yield* furnish("one")
+        yield* furnish("two")
+        yield* settle("one")
+        const counted = yield* tallies("one")
+        const other = yield* everything("two")
+        yield* (yield* Erasures).eraseNow({ org: "one", user: undefined, email: "ann@example.com" })
+        assert.deepStrictEqual(yield* tallies("one"), counted)
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("one"), { check: true })).differences, [])
+        assert.strictEqual(yield* everything("two"), other)
+      }))
+
+    it.effect("that platforms ask for is stored with the bodies, and done in one pass for all people", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const erasures = yield* Erasures
+        yield* furnish("asked")
+        const people = Array.from({ length: 2500 }, (_, n) => ({ org: "asked", user: `nobody-${n}`, email: undefined }))
+        yield* erasures.request([...people, { org: "asked", user: "ann-17", email: undefined }, ...people])
+        const requested = yield* sql<{ people: number }>`
+          SELECT json_array_length(e.people) AS people FROM erasures e WHERE e.org_slug = 'asked' ORDER BY e.id`
+        assert.deepStrictEqual(requested.map(({ people }) => people), [1000, 1000, 501])
+        for (const user of ["x", "y"]) yield* erasures.request([{ org: "asked", user, email: undefined }])
+        yield* erasures.drain
+        assert.deepStrictEqual(yield* sql`SELECT e.id FROM erasures e WHERE e.org_slug = 'asked'`, [])
+        assert.notMatch(
+          (yield* everything("asked")).replace("mail-ann@example.com", "").replace(/sister[^\n]*/, ""),
+          names,
+        )
+      }))
+
+    it.effect("is stopped after three attempts that the service did not finish, and its report is removed in time", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const erasures = yield* Erasures
+        yield* makeOrg("crashed")
+        yield* erasures.request([{ org: "crashed", user: "x", email: undefined }])
+        yield* sql`UPDATE erasures e SET attempts = 3, lease_until = now() WHERE e.org_slug = 'crashed'`
+        yield* erasures.drain
+        const [row] = yield* sql<{ state: string; reason: string }>`
+          SELECT e.state, e.reason FROM erasures e WHERE e.org_slug = 'crashed'`
+        assert.strictEqual(row!.state, "failed")
+        assert.match(row!.reason, /ended during each/)
+        // A failure of the data counts, is reported with its reason, and ends in the third.
+        yield* sql`ALTER TABLE decisions ADD CONSTRAINT refused CHECK (copy_id <> 'stuck' OR user_id IS NOT NULL)`
+        yield* decide("crashed", "stuck", { copy: "stuck", user: "stuck" })
+        const stuck = yield* erasures.eraseNow({ org: "crashed", user: "stuck", email: undefined })
+        assert.deepInclude(stuck, { state: "running" })
+        assert.match(stuck.reason!, /refused/)
+        for (let n = 0; n < 3; n++) yield* Effect.ignore(erasures.drain)
+        assert.deepInclude(yield* erasures.find("crashed", stuck.id), { state: "failed" })
+        const done = yield* erasures.eraseNow({ org: "crashed", user: "x", email: undefined })
+        assert.strictEqual(done.state, "done")
+        yield* sql`UPDATE erasures e SET finished_at = now() - interval '31 days' WHERE e.id = ${done.id}`
+        yield* erasures.drain
+        assert.isUndefined(yield* erasures.find("crashed", done.id))
+      }))
+  })
+})
