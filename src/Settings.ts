@@ -16,7 +16,7 @@ import { isIP } from "node:net"
 import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
-import { type DatabaseTarget, parse as parseDatabaseUrl } from "./store/DatabaseUrl.ts"
+import { type DatabaseTarget, parse as parseDatabaseUrl } from "./domain/DatabaseUrl.ts"
 import { trackingUrlFault } from "./domain/Tracking.ts"
 
 const atLeast = (minimum: number, name: string) =>

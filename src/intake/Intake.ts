@@ -15,7 +15,7 @@ import * as BodyStore from "./BodyStore.ts"
 import { Erasures } from "../people/Erasures.ts"
 import { batchBytes, Inbox } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
-import { type Verdict, verdictOf } from "./IntakeRules.ts"
+import { type Verdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
 import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
 import { WebhookSources } from "./WebhookSources.ts"
 

@@ -1,6 +1,6 @@
 import type { SqlError } from "effect/sql/SqlError"
 import { stateOf } from "./DataFault.ts"
-import { type DatabaseTarget, isSocketFolder } from "./DatabaseUrl.ts"
+import { type DatabaseTarget, isSocketFolder } from "../domain/DatabaseUrl.ts"
 import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConnection.ts"
 
 /** A connection or its first statement that failed, with all that explanations refer to. */

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { createConnection, isIP, type Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { connect as connectTls, type TLSSocket } from "node:tls"
-import type { DatabaseTarget, Encryption, Mode } from "./DatabaseUrl.ts"
+import type { DatabaseTarget, Encryption, Mode } from "../domain/DatabaseUrl.ts"
 
 /** A connection to a server, and the bytes of PostgreSQL's protocol that went over it. */
 export interface ServerConnection extends Duplex {

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Rebuild } from "../../src/journal/Rebuild.ts"
+import { Rebuild } from "../../src/projections/Rebuild.ts"
 import * as FoldAttempts from "../../src/learning/FoldAttempts.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { unfinishedReason } from "../../src/store/Attempts.ts"

@@ -5,7 +5,7 @@ import { Erasures } from "../../src/people/Erasures.ts"
 import { erasedKinds } from "../../src/people/erasure/Report.ts"
 import { Inbox } from "../../src/journal/inbox/Inbox.ts"
 import { Intake } from "../../src/intake/Intake.ts"
-import { Rebuild } from "../../src/journal/Rebuild.ts"
+import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "../intake/support.ts"
 

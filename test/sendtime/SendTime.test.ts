@@ -19,7 +19,7 @@ import {
 } from "../../src/sendtime/Touch.ts"
 import type { AllowedDays } from "../../src/domain/Organization.ts"
 import { Erasures } from "../../src/people/Erasures.ts"
-import { Rebuild } from "../../src/journal/Rebuild.ts"
+import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { SendTimes } from "../../src/results/SendTimes.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"

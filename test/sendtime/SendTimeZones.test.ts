@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { People } from "../../src/sendtime/People.ts"
-import { Rebuild } from "../../src/journal/Rebuild.ts"
+import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { decide, layerQuiet, org, receive } from "../intake/support.ts"
 import { hour } from "../learning/support.ts"

@@ -16,7 +16,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { channelOf } from "../Recipient.ts"
+import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 import * as Klaviyo from "./Klaviyo.ts"
 

@@ -17,7 +17,7 @@ import {
   parseJson,
   textOf,
 } from "../Reading.ts"
-import { channelOf } from "../Recipient.ts"
+import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 type Meaning = EventName | "ignored"

@@ -14,7 +14,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { channelOf } from "../Recipient.ts"
+import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 
 /** Topics of metrics about messages, lowercase and without `event:klaviyo.`. */

@@ -19,7 +19,7 @@ import {
   valueIn,
   zoneIn,
 } from "../Reading.ts"
-import { channelOf } from "../Recipient.ts"
+import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** What an organization says about its Segment. */

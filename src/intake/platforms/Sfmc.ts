@@ -14,7 +14,7 @@ import {
   textOf,
   trackingIdOf,
 } from "../Reading.ts"
-import { channelOf } from "../Recipient.ts"
+import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([

@@ -11,7 +11,7 @@ import {
   clearSoftBounces,
   countSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
-import { isSuppressing } from "../../intake/Recipient.ts"
+import { isSuppressing } from "../../domain/Recipient.ts"
 
 /** An event that has just been stored, or that waited for its decision until now. */
 export interface Reported

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSpent, unfinishedReason } from "../../store/Attempts.ts"
-import type { Verdict } from "../../intake/IntakeRules.ts"
+import type { Verdict } from "./IntakeRules.ts"
 
 // Which bodies a node is taking in: rows of `intake_batches`, which other nodes pass over. See `IntakeRules` for the states.
 // No row of the inbox is locked while its body is read: two nodes that read one body store it once.

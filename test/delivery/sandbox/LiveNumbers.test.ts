@@ -5,7 +5,7 @@ import { Groups } from "../../../src/sendtime/Groups.ts"
 import { Settling } from "../../../src/sendtime/Settling.ts"
 import { WebhookQuota } from "../../../src/intake/WebhookQuota.ts"
 import { sandboxOf } from "../../../src/domain/Sandbox.ts"
-import { Rebuild } from "../../../src/journal/Rebuild.ts"
+import { Rebuild } from "../../../src/projections/Rebuild.ts"
 import { decide, org, settle } from "../../intake/support.ts"
 import { allLeft, rowsOf, type SandboxBench, suiteOnSandbox, type Tested } from "./support.ts"
 

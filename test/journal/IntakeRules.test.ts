@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause } from "effect"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
-import { type Taking, verdictOf } from "../../src/intake/IntakeRules.ts"
+import { type Taking, verdictOf } from "../../src/journal/inbox/IntakeRules.ts"
 import { WorkFailed } from "../../src/store/WorkerProcess.ts"
 
 const sqlError = (code: string) => {

@@ -1,4 +1,4 @@
-import type { EventName, NormalizedEvent } from "../domain/Event.ts"
+import type { EventName, NormalizedEvent } from "./Event.ts"
 
 /** Events that put the address of their recipient on the suppression list, at once or when they repeat. */
 const suppressing: ReadonlySet<EventName> = new Set(["bounce", "soft_bounce", "spam", "unsubscribe"])

@@ -1,8 +1,8 @@
 import { Cause } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
-import { isByCircumstance, isSpent, reasonOf } from "../store/Attempts.ts"
-import { isDataFault } from "../store/DataFault.ts"
-import { WorkFailed } from "../store/WorkerProcess.ts"
+import { isByCircumstance, isSpent, reasonOf } from "../../store/Attempts.ts"
+import { isDataFault } from "../../store/DataFault.ts"
+import { WorkFailed } from "../../store/WorkerProcess.ts"
 
 // What becomes of bodies whose intake failed. A body is `pending` until it is taken in or rejected; meanwhile it is
 //
