@@ -4,7 +4,7 @@ import process from "node:process"
 import { compose } from "../src/delivery/Composition.ts"
 import type { Email } from "../src/domain/Email.ts"
 import { makeKey } from "../src/delivery/dkim/DkimKey.ts"
-import type { DkimSigner } from "../src/delivery/dkim/DkimSignature.ts"
+import type { DkimSigner } from "../src/domain/Email.ts"
 
 const quick = Deno.args.includes("--quick")
 const seconds = quick ? 1 : 5

@@ -1,5 +1,6 @@
 import { Result } from "effect"
 import * as Json from "../domain/Json.ts"
+import type { SourceFault } from "../domain/TextFaults.ts"
 import { Budget } from "../rendering/Budget.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { Rendered, RenderRequest, Sources } from "../checking/Checks.ts"
@@ -16,8 +17,8 @@ export type NoteVariable = (variable: string) => void
 export const sourceFaults = (
   { formats, vars }: Sources,
   note: NoteVariable = () => {},
-): ReadonlyArray<Renderer.SourceFault> => {
-  const faults: Array<Renderer.SourceFault> = []
+): ReadonlyArray<SourceFault> => {
+  const faults: Array<SourceFault> = []
   for (const [variable, source] of Object.entries(vars)) {
     note(variable)
     const parsed = Renderer.parseVars(Object.fromEntries([[variable, source]]), formats)
@@ -30,7 +31,7 @@ export const sourceFaults = (
   return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plain)
 }
 
-const plain = ({ column, line, message, variable }: Renderer.SourceFault): Renderer.SourceFault => ({
+const plain = ({ column, line, message, variable }: SourceFault): SourceFault => ({
   column,
   line,
   message,

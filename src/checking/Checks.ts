@@ -1,8 +1,8 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
-import type { DryRun } from "../intake/mapping/Mapping.ts"
-import type { SourceFault } from "../rendering/Renderer.ts"
-import type { FileFault } from "../templates/TemplateFile.ts"
+import type { DryRun } from "../domain/DryRun.ts"
+import type { SourceFault } from "../domain/TextFaults.ts"
+import type { FileFault } from "../domain/TextFaults.ts"
 
 /** The Liquid of one variant. */
 export interface Sources {

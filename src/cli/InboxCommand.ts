@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { platforms, segmentOf } from "../domain/Source.ts"
-import { mailSource } from "../intake/Sources.ts"
+import { mailSource } from "../domain/Source.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"

@@ -6,7 +6,7 @@ import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNot
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
-import type { SourceFault } from "../rendering/Renderer.ts"
+import type { SourceFault } from "../domain/TextFaults.ts"
 import { Views, whyNotEligible } from "../templates/Views.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Outcome.ts"

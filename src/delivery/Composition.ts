@@ -5,7 +5,8 @@ import { Buffer } from "node:buffer"
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { rewriteHtml } from "../tracking/HtmlLinks.ts"
 import { rewriteText } from "../tracking/TextLinks.ts"
-import { type DkimSigner, signMessage } from "./dkim/DkimSignature.ts"
+import type { DkimSigner } from "../domain/Email.ts"
+import { signMessage } from "./dkim/DkimSignature.ts"
 import {
   type Composed,
   type Email,

@@ -1,10 +1,18 @@
 import { domainToASCII } from "node:url"
-import type { DkimSigner } from "../delivery/dkim/DkimSignature.ts"
 
 /** A mailbox with the name that mail programs show. */
 export interface Mailbox {
   readonly email: string
   readonly name?: string | undefined
+}
+
+/** The key that signs the e-mails of a connection, and where receivers find its public half. */
+export interface DkimSigner {
+  /** The domain that takes responsibility for the message, in its ASCII form. */
+  readonly domain: string
+  readonly selector: string
+  /** PEM, PKCS #8. */
+  readonly privateKey: string
 }
 
 export interface Email {

@@ -26,3 +26,12 @@ for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Se
 
 /** The source of a path segment, by its neutral name or the platform's; undefined when there is none. */
 export const segmentOf = (name: string): Segment | undefined => bySegment.get(name)
+
+/** What the service itself reports about the messages it sends stands in the inbox under this name. */
+export const deliverSource = "deliver"
+
+/** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */
+export const mailSource = "mail" as const
+
+/** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
+export const simulatedHeaders = { "parlance-simulated": "true" }

@@ -1,9 +1,11 @@
 import { Buffer } from "node:buffer"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import * as CustomEvents from "./CustomEvents.ts"
-import { collect, faulty, itemsOf, type Skipped } from "./Items.ts"
+import type { Skipped } from "../domain/DryRun.ts"
+import { collect, faulty, itemsOf } from "./Items.ts"
 import { isItem, type Item, keyOf, nameOf, objectOf, parseJson, textOf } from "./Reading.ts"
-import type { Normalize, NotUnderstood } from "./Sources.ts"
+import type { NotUnderstood } from "../domain/DryRun.ts"
+import type { Normalize } from "./Sources.ts"
 
 /** What an organization says about its CloudEvents. */
 export interface Settings {

@@ -1,6 +1,7 @@
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
-import { collect, faulty, ignored, itemsOf, type Skipped } from "./Items.ts"
+import type { Skipped } from "../domain/DryRun.ts"
+import { collect, faulty, ignored, itemsOf } from "./Items.ts"
 import { channelOf } from "../domain/Recipient.ts"
 import {
   emailOf,

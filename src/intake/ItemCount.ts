@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer"
 import * as Json from "../domain/Json.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { wrapperKeys } from "./CustomEvents.ts"
-import type { NotUnderstood } from "./Sources.ts"
+import type { NotUnderstood } from "../domain/DryRun.ts"
 
 // The answer to a webhook says how many items came in. Parsing a body for that would hold up everybody else's requests, as
 // one of 8 MiB takes up to a second: this only passes over its bytes, and lets others have a turn after each 64 KiB. A

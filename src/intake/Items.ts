@@ -1,9 +1,7 @@
+import type { Skipped } from "../domain/DryRun.ts"
 import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
 import { isBlank, isItem, parseJson } from "./Reading.ts"
-import type { NotUnderstood } from "./Sources.ts"
-
-/** An item that became nothing, and why. */
-export type Skipped = Omit<SkippedItem, "pointer">
+import type { NotUnderstood } from "../domain/DryRun.ts"
 
 /** What became of one item of a body. */
 export type Outcome =

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { isStorable } from "../domain/Attributes.ts"
 import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
-import type { NotUnderstood } from "./Sources.ts"
+import type { NotUnderstood } from "../domain/DryRun.ts"
 
 /** An object of parsed JSON. Arrays are none. */
 export type Item = { readonly [name: string]: unknown }

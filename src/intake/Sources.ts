@@ -1,5 +1,6 @@
+import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalized } from "../domain/Event.ts"
-import { type Segment, segmentOf } from "../domain/Source.ts"
+import { deliverSource, mailSource, type Segment, segmentOf, simulatedHeaders } from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
 import { normalizeMail } from "./mail/MailReports.ts"
@@ -10,11 +11,6 @@ import * as Iterable from "./platforms/Iterable.ts"
 import * as SegmentPlatform from "./platforms/Segment.ts"
 import * as Sfmc from "./platforms/Sfmc.ts"
 import { parseJson } from "./Reading.ts"
-
-/** A body of which nothing was understood, and why. */
-export interface NotUnderstood {
-  readonly reason: string
-}
 
 /** Brings a stored body to the normal form. Pure, and never throws. */
 export type Normalize = (
@@ -62,15 +58,6 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
   provider_e: () => Sfmc.normalize,
   events: (reading) => customEvents(reading, { strict: true }),
 }
-
-/** What the service itself reports about the messages it sends stands in the inbox under this name. */
-export const deliverSource = "deliver"
-
-/** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */
-export const mailSource = "mail" as const
-
-/** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
-export const simulatedHeaders = { "parlance-simulated": "true" }
 
 /** The service's reports on messages that it sent or took into a sink: custom events of the default shape. */
 const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })

@@ -2,7 +2,8 @@ import { Schema } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
-import type { Normalize, NotUnderstood } from "./Sources.ts"
+import type { NotUnderstood } from "../domain/DryRun.ts"
+import type { Normalize } from "./Sources.ts"
 
 // Verdicts on the items of a body, for the answer to its sender. Pure.
 

@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
 import type { Format, Formats, Vars } from "../domain/Template.ts"
+import { SourceFault } from "../domain/TextFaults.ts"
 import { Budget, LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
 import { ParsedSources } from "./ParsedSources.ts"
@@ -7,15 +8,6 @@ import { Run } from "./Run.ts"
 import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
 
 export type { LiquidFault, Parsed } from "./Source.ts"
-
-/** A fault of one variable's source; `line` and `column` count from 1, columns in UTF-16 code units. */
-export const SourceFault = Schema.Struct({
-  variable: Schema.String,
-  line: Schema.Int,
-  column: Schema.Int,
-  message: Schema.String,
-})
-export type SourceFault = typeof SourceFault.Type
 
 /** A variant's Liquid cannot be used; at most one fault for each variable, in the order of the variables. */
 export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaults", {

@@ -1,8 +1,9 @@
 import { Result, Schema, SchemaIssue } from "effect"
-import { type FileFault, type Located, type PlacedFault, read } from "../templates/TemplateFileSource.ts"
+import type { FileFault } from "../domain/TextFaults.ts"
+import { type Located, type PlacedFault, read } from "../templates/TemplateFileSource.ts"
 import { makeWorld, type World } from "./World.ts"
 
-export type { FileFault } from "../templates/TemplateFileSource.ts"
+export type { FileFault } from "../domain/TextFaults.ts"
 
 /** Largest world. Unit: decisions. */
 const maxSends = 2_000_000

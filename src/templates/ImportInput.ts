@@ -2,7 +2,7 @@ import { JsonPointer, Result } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import { TemplateInput, type VariantInput } from "../domain/Template.ts"
-import type { SourceFault } from "../rendering/Renderer.ts"
+import type { SourceFault } from "../domain/TextFaults.ts"
 
 /** Most templates, and most variants of all of them, in one import. */
 export const maxTemplates = 1_000

@@ -4,10 +4,11 @@ import type { Fault } from "../domain/Errors.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
-import { type FileFault, type Located, type Member, type PlacedFault, read } from "./TemplateFileSource.ts"
+import type { FileFault } from "../domain/TextFaults.ts"
+import { type Located, type Member, type PlacedFault, read } from "./TemplateFileSource.ts"
 
 export { format, joined } from "./TemplateFileText.ts"
-export type { FileFault } from "./TemplateFileSource.ts"
+export type { FileFault } from "../domain/TextFaults.ts"
 
 /** What a file holds: `templates`, each as the management API takes it. */
 const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })

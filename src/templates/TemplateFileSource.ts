@@ -3,19 +3,6 @@ import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCo
 import { Buffer } from "node:buffer"
 import type { Node, ParsedNode, YAMLMap, YAMLSeq } from "yaml"
 
-/** One reason why a file was refused. */
-export interface FileFault {
-  /** The file's name, as given. */
-  readonly file: string
-  /** Counted from 1. */
-  readonly line: number
-  /** Counted from 1, in UTF-16 code units. */
-  readonly column: number
-  /** Where in the content, such as `templates[0].variants[1].vars.subject`; empty for the file itself. */
-  readonly path: string
-  readonly message: string
-}
-
 /** A value of the file and where it was written. */
 export interface Located {
   /** The plain value: `null`, boolean, number, string, array or object. */

@@ -14,7 +14,7 @@ import { contentWriter } from "./ContentWrite.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
 import { AuditRoom, planTemplate, type TemplatePlan } from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
-import type { FileFault } from "./TemplateFileSource.ts"
+import type { FileFault } from "../domain/TextFaults.ts"
 import { maxVariantsOfOne, pagesOf, readTemplates } from "./TemplateRows.ts"
 
 /** What an import did, by template id. A template that already stood as the import says is `unchanged`. */

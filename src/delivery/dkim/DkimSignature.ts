@@ -1,14 +1,6 @@
+import type { DkimSigner } from "../../domain/Email.ts"
 import { Buffer } from "node:buffer"
 import { createHash, createSign, type KeyObject } from "node:crypto"
-
-/** The key that signs the e-mails of a connection, and where receivers find its public half. */
-export interface DkimSigner {
-  /** The domain that takes responsibility for the message, in its ASCII form. */
-  readonly domain: string
-  readonly selector: string
-  /** PEM, PKCS #8. */
-  readonly privateKey: string
-}
 
 /** Header fields of which nobody may add one more, not even where the message has none. */
 const sealed: ReadonlySet<string> = new Set(["from", "to", "cc", "subject", "reply-to"])

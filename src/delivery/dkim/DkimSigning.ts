@@ -1,5 +1,5 @@
 import { Context } from "effect"
-import type { DkimSigner } from "./DkimSignature.ts"
+import type { DkimSigner } from "../../domain/Email.ts"
 
 /** The key that signs the messages of the connection that is being opened; undefined: they are not signed. */
 export const DkimSigning = Context.Reference<DkimSigner | undefined>("parlance/delivery/dkim/DkimSigning", {

@@ -2,7 +2,7 @@ import { Effect, Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SecretBox } from "../../auth/SecretBox.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import type { DkimSigner } from "./DkimSignature.ts"
+import type { DkimSigner } from "../../domain/Email.ts"
 
 /** The purpose that binds a sealed private key to its selector, so that it cannot be used in another place. */
 export const purposeOf = (org: string, connection: string, selector: string): string =>

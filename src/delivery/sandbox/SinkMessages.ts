@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Message } from "../Connection.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { isSandbox, liveOf, sandboxOf } from "../../domain/Sandbox.ts"
-import { simulatedHeaders } from "../../intake/Sources.ts"
+import { simulatedHeaders } from "../../domain/Source.ts"
 import { ensureSandbox } from "../../organizations/Sandboxes.ts"
 import { itemsOf } from "./Magic.ts"
 

@@ -1,8 +1,10 @@
 import { Buffer } from "node:buffer"
 import { deliveryOfMailbox } from "../../tracking/BounceAddress.ts"
 import type { EventName, Normalized } from "../../domain/Event.ts"
-import { ignored, type Skipped } from "../Items.ts"
-import type { Normalize, NotUnderstood } from "../Sources.ts"
+import type { Skipped } from "../../domain/DryRun.ts"
+import { ignored } from "../Items.ts"
+import type { NotUnderstood } from "../../domain/DryRun.ts"
+import type { Normalize } from "../Sources.ts"
 import { type BounceEvent, bounceEventOf } from "./BounceKind.ts"
 import {
   decodedContent,

@@ -1,6 +1,7 @@
 import { anyName } from "../../domain/ConversionEvents.ts"
 import type { EventName, NormalizedEvent } from "../../domain/Event.ts"
-import { collectAt, faulty, ignored, type Skipped } from "../Items.ts"
+import type { Skipped } from "../../domain/DryRun.ts"
+import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
@@ -20,7 +21,8 @@ import {
   parseJson,
   textOf,
 } from "../Reading.ts"
-import type { Normalize, NotUnderstood } from "../Sources.ts"
+import type { Normalize } from "../Sources.ts"
+import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"
 import { unknownNameReason } from "../UnknownName.ts"
 
 export { decode, Mapping } from "./MappingSchema.ts"
@@ -61,12 +63,6 @@ interface Source {
 }
 
 type Read = (value: unknown) => string | undefined
-
-/** A value and where it was found. */
-export interface Found {
-  readonly from: string
-  readonly value: string
-}
 
 type Lookup = (item: unknown, scope: Scope) => Found | undefined
 
@@ -181,15 +177,6 @@ const timeText = (unit: TimeUnit): Read => (value) => {
 }
 
 type Outcome = NormalizedEvent | Skipped
-
-/** What became of an item, and where each of its values was found; null where it was looked for in vain. */
-export interface Explained {
-  /** JSON pointer of the item. */
-  readonly pointer: string
-  readonly event?: NormalizedEvent
-  readonly skipped?: Skipped
-  readonly found: { readonly [member: string]: Found | null }
-}
 
 type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
 
@@ -404,9 +391,6 @@ export const maxExplained = 100
 
 /** Characters shown of a value that a dry run found. */
 const shownText = 500
-
-/** The outcome of a mapping for a sample: the first 100 items, of `items` in all. */
-export type DryRun = NotUnderstood | { readonly items: number; readonly explained: ReadonlyArray<Explained> }
 
 const cut = (found: Readonly<Record<string, Found | null>>): Explained["found"] =>
   Object.fromEntries(

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
-import { deliverSource } from "../../intake/Sources.ts"
+import { deliverSource } from "../../domain/Source.ts"
 import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "./BodySearch.ts"
 import { changed, chunks, pages, type Work } from "./Work.ts"
 

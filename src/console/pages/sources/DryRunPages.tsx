@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import type { DryRun } from "../../../intake/mapping/Mapping.ts"
+import type { DryRun } from "../../../domain/DryRun.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"

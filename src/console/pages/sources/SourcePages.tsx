@@ -6,7 +6,7 @@ import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors
 import * as Json from "../../../domain/Json.ts"
 import type { Segment } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../journal/events/EventHistory.ts"
-import { mailSource } from "../../../intake/Sources.ts"
+import { mailSource } from "../../../domain/Source.ts"
 import { Stories } from "../../../people/Stories.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
 import { Card } from "../../components/Card.tsx"

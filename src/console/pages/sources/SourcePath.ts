@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { SourceNotFound } from "../../../domain/Errors.ts"
 import { type Segment, segmentOf } from "../../../domain/Source.ts"
-import { inboxSourceOf, type mailSource } from "../../../intake/Sources.ts"
+import type { mailSource } from "../../../domain/Source.ts"
+import { inboxSourceOf } from "../../../intake/Sources.ts"
 import type { Visit } from "../../Routes.tsx"
 
 /** Where the pages of sources are. */
