@@ -15,15 +15,18 @@ import * as Nodes from "./cluster/Nodes.ts"
 import * as SingleProcess from "./cluster/SingleProcess.ts"
 import * as ConsoleRoutes from "./console/ConsoleRoutes.ts"
 import { Decider } from "./decide/Decider.ts"
+import { Projections } from "./journal/Projection.ts"
 import { DecisionLog } from "./journal/decisions/DecisionLog.ts"
 import { Previews } from "./decide/Previews.ts"
 import { StickyChoices } from "./decide/StickyChoices.ts"
 import { AdviceLog } from "./sendtime/AdviceLog.ts"
 import { Groups } from "./sendtime/Groups.ts"
+import { historyProjection } from "./sendtime/HistoryProjection.ts"
 import { People } from "./sendtime/People.ts"
 import { SendTime } from "./sendtime/SendTime.ts"
 import { Settling } from "./sendtime/Settling.ts"
 import { AddressGuard } from "./delivery/AddressGuard.ts"
+import { layerCancelSuppressed } from "./delivery/CancelSuppressed.ts"
 import { Composer } from "./delivery/Composer.ts"
 import { Connections } from "./delivery/Connections.ts"
 import { BulkActions } from "./delivery/BulkActions.ts"
@@ -146,10 +149,13 @@ const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, Delive
   Layer.provideMerge(layerGuard),
 )
 
+/** What is derived from the journal in the transactions that write it. */
+const layerProjections = Layer.succeed(Projections, [historyProjection])
+
 /** The suppression list. */
 const layerSuppressions = SuppressionImports.layer.pipe(
   Layer.provideMerge(Suppressions.layer),
-  Layer.provideMerge(AddressKeys.layer),
+  Layer.provideMerge(Layer.mergeAll(AddressKeys.layer, layerCancelSuppressed)),
 )
 
 /** When to send. */
@@ -196,7 +202,7 @@ const servicesOver = (layerActors: LayerActors) =>
         layerLearning(layerActors),
       ),
     ),
-    Layer.provideMerge(Erasures.layer),
+    Layer.provideMerge(Layer.mergeAll(Erasures.layer, layerProjections)),
     Layer.provideMerge(layerSuppressions),
     Layer.provideMerge(
       Layer.mergeAll(

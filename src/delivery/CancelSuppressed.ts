@@ -1,22 +1,16 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
-import type { AddressKey } from "../suppressions/AddressKey.ts"
-import { cancelledText, type Suppression } from "../suppressions/Suppression.ts"
+import { OnSuppressed, type Suppressed } from "../suppressions/OnSuppressed.ts"
+import { cancelledText } from "../suppressions/Suppression.ts"
 import { report } from "./Outbox.ts"
-
-/** An address that has just been suppressed. */
-export interface Suppressed extends Suppression {
-  readonly org: OrgSlug
-  readonly key: AddressKey
-}
 
 /**
  * Cancels queued messages to addresses that have just been suppressed, unless their template ignores the reason; call it in
  * the transaction that stores the suppressions. A message that is being sent is looked at again before its next attempt.
  */
-export const cancelSuppressed = Effect.fnUntraced(function* (
+const cancelSuppressed = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   suppressed: ReadonlyArray<Suppressed>,
 ): Effect.fn.Return<void, SqlError> {
@@ -51,3 +45,6 @@ export const cancelSuppressed = Effect.fnUntraced(function* (
     yield* report(sql, org, ended.map((one) => ({ ...one, _tag: "cancelled" })))
   }
 })
+
+/** Cancels queued messages whenever addresses are suppressed. */
+export const layerCancelSuppressed = Layer.succeed(OnSuppressed, cancelSuppressed)

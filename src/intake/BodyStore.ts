@@ -4,6 +4,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isSandbox } from "../domain/Sandbox.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
 import type { Fault, Piece, Unused } from "./BodyReading.ts"
+import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
+import type { Projections } from "../journal/Projection.ts"
 import type { Erasures } from "../people/Erasures.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { type Incoming, storeEvents } from "../journal/events/EventStore.ts"
@@ -111,7 +113,7 @@ export const make = (
   const store = Effect.fnUntraced(function* (
     pieces: ReadonlyArray<Piece>,
     events: ReadonlyArray<Incoming>,
-  ): Effect.fn.Return<StoredSlice, SqlError> {
+  ): Effect.fn.Return<StoredSlice, SqlError, Projections | OnSuppressed> {
     const now = yield* Clock.currentTimeMillis
     const templates = new Map<string, readonly [string, string]>()
     const sorted = yield* moveTestEvents(sql, events)

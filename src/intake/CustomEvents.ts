@@ -3,6 +3,7 @@ import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { collect, faulty, ignored, itemsOf } from "./Items.ts"
 import { channelOf } from "../domain/Recipient.ts"
+import { keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import {
   emailOf,
   find,
@@ -10,13 +11,10 @@ import {
   isFlagged,
   isItem,
   type Item,
-  keyOf,
   known,
   lastSegment,
   linkOf,
-  nameOf,
   noise,
-  textOf,
   trackingIdOf,
   valueIn,
   zoneIn,

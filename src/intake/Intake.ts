@@ -16,6 +16,8 @@ import { Erasures } from "../people/Erasures.ts"
 import { batchBytes, Inbox } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
 import { type Verdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
+import type { Projections } from "../journal/Projection.ts"
+import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
 import { WebhookSources } from "./WebhookSources.ts"
 
@@ -75,6 +77,7 @@ export class Intake extends Context.Service<Intake, {
       const reader = yield* BodyReader
       const learning = yield* Learning
       const share = yield* TraceShare
+      const derive = Effect.provideContext(yield* Effect.context<Projections | OnSuppressed>())
       const scope = yield* Effect.scope
       const batches = IntakeBatches.make(sql, batchBytes)
       const singleDue = yield* Queue.sliding<void>(1)
@@ -128,7 +131,7 @@ export class Intake extends Context.Service<Intake, {
               yield* batches.finish(claimed, after)
               return { ...stored, after, isTraced: span !== undefined }
             })
-            const stored = yield* sql.withTransaction(inTraceOf(bodies, storeSlice))
+            const stored = yield* sql.withTransaction(inTraceOf(bodies, derive(storeSlice)))
             events = stored.left
             left = stored.after
             const now = clock.currentTimeMillisUnsafe()
@@ -229,7 +232,7 @@ export class Intake extends Context.Service<Intake, {
         let after: EventId | undefined
         do {
           const just = decided && { decided, after }
-          after = yield* matchWaiting(sql, clock.currentTimeMillisUnsafe(), sliceWeight, just)
+          after = yield* derive(matchWaiting(sql, clock.currentTimeMillisUnsafe(), sliceWeight, just))
         } while (after !== undefined)
       })
 

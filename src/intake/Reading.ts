@@ -1,20 +1,14 @@
-import { createHash } from "node:crypto"
-import { isStorable } from "../domain/Attributes.ts"
 import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
+import { isStorable } from "../domain/Attributes.ts"
+import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
 /** An object of parsed JSON. Arrays are none. */
 export type Item = { readonly [name: string]: unknown }
 
-/** Most characters of an id, a name, a user. */
-export const maxName = 200
-
 /** Most characters of a link. */
 const maxLink = 2_000
-
-/** Most characters of a message key: see `NormalizedEvent.messageKey`. */
-const maxMessageKey = 400
 
 /** Longest text that is read as a time. */
 const maxTime = 64
@@ -93,23 +87,6 @@ const none: Item = {}
 export const memberOf = (item: Item, name: string): Item => {
   const value = item[name]
   return isItem(value) ? value : none
-}
-
-/** A text or a number as text; undefined for anything else, and for what is blank. */
-export const textOf = (value: unknown): string | undefined =>
-  typeof value === "string"
-    ? value.trim() === "" ? undefined : value
-    : typeof value === "number" && Number.isFinite(value)
-    ? String(value)
-    : undefined
-
-/** A text that can name something here: see `domain/Ids.ts` for the same rules on the ids that callers send. */
-export const nameOf = (value: unknown): string | undefined => {
-  // The length comes first: a text of megabytes is not even trimmed.
-  if (typeof value === "string" && value.length > maxName) return undefined
-  const text = textOf(value)
-  // deno-lint-ignore no-control-regex
-  return text === undefined || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed() ? undefined : text
 }
 
 /**
@@ -323,83 +300,6 @@ export const carriedIds = (
     if (trackingId !== undefined) return { trackingId, templateId: find([carrier!], templateKeys, nameOf) }
   }
   return { trackingId: find([item], urls, trackingIdOf), templateId: undefined }
-}
-
-interface Frame {
-  readonly values: Item | ReadonlyArray<unknown>
-  /** The object's sorted names; undefined for an array. */
-  readonly names: ReadonlyArray<string> | undefined
-  readonly length: number
-  next: number
-}
-
-const frameOf = (values: object): Frame => {
-  if (Array.isArray(values)) return { values, names: undefined, length: values.length, next: 0 }
-  const names = Object.keys(values).sort()
-  return { values: values as Item, names, length: names.length, next: 0 }
-}
-
-const scalarJson = (value: unknown): string =>
-  typeof value === "string"
-    ? JSON.stringify(value)
-    : typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
-    ? String(value)
-    : "null"
-
-/** JSON without spaces, names sorted at every level. Keeps its own stack: parsed JSON has any depth. */
-export const canonicalJson = (item: Item): string => {
-  const open: Array<Frame> = []
-  let frame: Frame | undefined = frameOf(item)
-  let json = "{"
-  while (frame !== undefined) {
-    const { names, next, values }: Frame = frame
-    if (next === frame.length) {
-      json += names === undefined ? "]" : "}"
-      frame = open.pop()
-      continue
-    }
-    if (next > 0) json += ","
-    frame.next = next + 1
-    let value: unknown
-    if (names === undefined) {
-      value = (values as ReadonlyArray<unknown>)[next]
-    } else {
-      json += `${JSON.stringify(names[next]!)}:`
-      value = (values as Item)[names[next]!]
-    }
-    if (typeof value === "object" && value !== null) {
-      json += Array.isArray(value) ? "[" : "{"
-      open.push(frame)
-      frame = frameOf(value)
-    } else {
-      json += scalarJson(value)
-    }
-  }
-  return json
-}
-
-// `createHash` is four times as fast here as `hash`, whose base64url is slow on Deno 2.9.6 (measured).
-
-/** `digest:` and the SHA-256 (base64url) of an object's content, whatever the order of its members. */
-export const digestKey = (content: Item): string =>
-  `digest:${createHash("sha256").update(canonicalJson(content)).digest("base64url")}`
-
-/**
- * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest
- * of `content`: the whole item, or those members that tell it from others of its source.
- */
-export const keyOf = (content: Item, id: string | undefined): string =>
-  id !== undefined && id.length <= maxName && isStorable(id) ? `id:${id}` : digestKey(content)
-
-/**
- * The `messageKey` of an event from all that names its message, the recipient included. A single part stands as it is,
- * several as a JSON array, so that no two lists of parts share a key; past 400 characters their digest. Undefined when a
- * part is missing.
- */
-export const messageKeyOf = (...parts: ReadonlyArray<string | undefined>): string | undefined => {
-  if (parts.length === 0 || parts.includes(undefined)) return undefined
-  const key = parts.length === 1 ? parts[0]! : JSON.stringify(parts)
-  return key.length <= maxMessageKey && isStorable(key) ? key : digestKey({ parts })
 }
 
 /** The last dotted segment, or the one before it where the last is a version: `click` of `com.acme.click.v2`. */

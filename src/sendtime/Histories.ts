@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ZoneReport } from "../journal/Projection.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { type Coded, digest } from "./Touch.ts"
@@ -136,17 +137,7 @@ export const applyTouches = Effect.fnUntraced(function* (
   if (differing.length > 0) yield* write(sql, differing)
 })
 
-/** What an event told of where a person is. */
-export interface ZoneReport {
-  readonly org: string
-  readonly person: string
-  /** As the source names it; what is no IANA time zone is passed over. */
-  readonly zone: string
-  /** Unix milliseconds. */
-  readonly occurredAt: number
-}
-
-/** Keeps the time zones that events named, of each person the latest of these; inside the transaction of the events. */
+/** Keeps the time zones that events named, of each person the latest of these that is an IANA time zone; inside the transaction of the events. */
 export const applyZones = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reports: ReadonlyArray<ZoneReport>,

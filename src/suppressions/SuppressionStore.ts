@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { cancelSuppressed, type Suppressed } from "../delivery/CancelSuppressed.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
+import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
 import type { NewSuppression } from "./Suppression.ts"
 
 // The tables of suppressions. Everything that is written here runs inside a transaction of its caller, so that an event
@@ -16,14 +16,14 @@ const maxSource = 100
 const atOnce = 5_000
 
 /**
- * Adds addresses to the suppression list, and cancels messages to them that are queued. An address that is on the list for
+ * Adds addresses to the suppression list, and calls `OnSuppressed` with the new ones. An address that is on the list for
  * the same reason keeps its entry; texts that are no addresses are left out. Call it inside a transaction. Returns what is
  * new.
  */
 export const addSuppressions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   added: ReadonlyArray<NewSuppression>,
-): Effect.fn.Return<ReadonlyArray<Suppressed>, SqlError> {
+): Effect.fn.Return<ReadonlyArray<Suppressed>, SqlError, OnSuppressed> {
   const fresh: Array<Suppressed> = []
   for (let start = 0; start < added.length; start += atOnce) {
     const rows = added.slice(start, start + atOnce).flatMap(({ address, at, org, reason, source }) => {
@@ -46,7 +46,8 @@ export const addSuppressions = Effect.fnUntraced(function* (
         RETURNING s.org_slug AS org, s.address_key AS key, s.reason, s.suppressed_at`,
     )
   }
-  yield* cancelSuppressed(sql, fresh)
+  const onSuppressed = yield* OnSuppressed
+  yield* onSuppressed(sql, fresh)
   return fresh
 })
 
@@ -103,7 +104,7 @@ export const clearSoftBounces = Effect.fnUntraced(function* (
 export const countSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   bounces: ReadonlyArray<SoftBounce>,
-): Effect.fn.Return<void, SqlError> {
+): Effect.fn.Return<void, SqlError, OnSuppressed> {
   const counted = latest(bounces)
   if (counted.length === 0) return
   const rows = counted.map(({ count, key, one }) => ({ org_slug: one.org, address_key: key, count, at: one.at }))

@@ -5,6 +5,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { AddressKey } from "./AddressKey.ts"
 import { AddressKeys, isDigest } from "./AddressKeys.ts"
 import type { NewSuppression, SuppressionEntry, SuppressionReason } from "./Suppression.ts"
+import { OnSuppressed } from "./OnSuppressed.ts"
 import { addSuppressions } from "./SuppressionStore.ts"
 
 /** Which entries to list. */
@@ -50,11 +51,15 @@ export class Suppressions extends Context.Service<Suppressions, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const keys = yield* AddressKeys
+      const onSuppressed = yield* OnSuppressed
 
       const columns = sql`s.id::float8 AS id, s.address_key, s.reason, s.source, s.suppressed_at`
 
       const add = Effect.fn("Suppressions.add")((added: ReadonlyArray<NewSuppression>) =>
-        Effect.map(sql.withTransaction(addSuppressions(sql, added)), ({ length }) => length)
+        sql.withTransaction(addSuppressions(sql, added)).pipe(
+          Effect.provideService(OnSuppressed, onSuppressed),
+          Effect.map(({ length }) => length),
+        )
       )
 
       const find = Effect.fn("Suppressions.find")(function* (org: OrgSlug, address: string) {

@@ -1,5 +1,5 @@
 import { Effect, Result, Schema, type Scope } from "effect"
-import { messageKeyOf, nameOf } from "../../intake/Reading.ts"
+import { messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
 import { htmlOf } from "../../domain/Email.ts"

@@ -1,5 +1,5 @@
 import { Effect, Schema, type Scope } from "effect"
-import { nameOf } from "../../intake/Reading.ts"
+import { nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"

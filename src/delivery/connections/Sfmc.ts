@@ -1,5 +1,5 @@
 import { Clock, Effect, Result, Schema, type Scope, Semaphore } from "effect"
-import { nameOf } from "../../intake/Reading.ts"
+import { nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"

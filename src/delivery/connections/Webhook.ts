@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
-import { nameOf } from "../../intake/Reading.ts"
+import { nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"

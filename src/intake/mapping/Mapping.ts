@@ -5,21 +5,18 @@ import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
+import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   amountOf,
   currencyOf,
   instantOf,
   isItem,
-  keyOf,
   known,
   lastSegment,
   linkOf,
-  messageKeyOf,
-  nameOf,
   noise,
   parameterOf,
   parseJson,
-  textOf,
 } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"

@@ -1,9 +1,9 @@
 import type { EventName } from "../../domain/Event.ts"
 import * as CustomEvents from "../CustomEvents.ts"
 import { collect, collectAt, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
+import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   carriedIds,
-  digestKey,
   emailOf,
   find,
   instantOf,
@@ -11,14 +11,10 @@ import {
   isFlagged,
   isItem,
   type Item,
-  keyOf,
   lastSegment,
   linkOf,
   memberOf,
-  messageKeyOf,
-  nameOf,
   parseJson,
-  textOf,
   zoneIn,
 } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"

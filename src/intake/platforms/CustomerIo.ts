@@ -1,5 +1,6 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
+import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   emailOf,
   find,
@@ -7,13 +8,9 @@ import {
   isFlagged,
   isItem,
   type Item,
-  keyOf,
   linkOf,
   memberOf,
-  messageKeyOf,
-  nameOf,
   objectOf,
-  textOf,
   trackingIdOf,
 } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"

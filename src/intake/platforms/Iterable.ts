@@ -1,8 +1,8 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
+import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   carriedIds,
-  digestKey,
   emailOf,
   find,
   instantOf,
@@ -11,11 +11,8 @@ import {
   isItem,
   type Item,
   linkOf,
-  messageKeyOf,
-  nameOf,
   objectOf,
   parseJson,
-  textOf,
 } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"

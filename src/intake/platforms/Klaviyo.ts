@@ -1,19 +1,7 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, type Outcome } from "../Items.ts"
-import {
-  emailOf,
-  find,
-  instantOf,
-  isItem,
-  type Item,
-  keyOf,
-  linkOf,
-  memberOf,
-  nameOf,
-  objectOf,
-  textOf,
-  trackingIdOf,
-} from "../Reading.ts"
+import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { emailOf, find, instantOf, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 

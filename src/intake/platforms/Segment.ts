@@ -1,6 +1,7 @@
 import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
+import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   emailOf,
   find,
@@ -8,13 +9,9 @@ import {
   isFlagged,
   isItem,
   type Item,
-  keyOf,
   linkOf,
   memberOf,
-  messageKeyOf,
-  nameOf,
   parseInstant,
-  textOf,
   trackingIdOf,
   valueIn,
   zoneIn,

@@ -1,19 +1,7 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type Outcome } from "../Items.ts"
-import {
-  digestKey,
-  emailOf,
-  find,
-  instantOf,
-  isItem,
-  type Item,
-  linkOf,
-  memberOf,
-  messageKeyOf,
-  nameOf,
-  textOf,
-  trackingIdOf,
-} from "../Reading.ts"
+import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { emailOf, find, instantOf, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 

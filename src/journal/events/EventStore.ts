@@ -4,11 +4,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../../bandit/Window.ts"
 import { noMessage } from "../decisions/Decision.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
-import { applyTouches, applyZones, holderOf, type TouchChange } from "../../sendtime/Histories.ts"
-import { touchOf } from "../../sendtime/Touch.ts"
+import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { SeededMap, SeededSet } from "../../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../Ledger.ts"
+import { applyProjections, type Projections, type ReportedDecision } from "../Projection.ts"
 import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
 import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -227,11 +227,11 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
   if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
 }
 
-/** Appends to the ledger what the decisions' `fresh` events, which are in the store by now, change. */
+/** Appends to the ledger what the decisions' `fresh` events, which are in the store by now, change, and calls the projections. */
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
-): Effect.fn.Return<void, SqlError> {
+): Effect.fn.Return<void, SqlError, Projections> {
   if (fresh.length === 0) return
   const decisions = new SeededMap<string, { readonly decision: DecisionRef; readonly keys: SeededSet<string> }>()
   for (const { decision, key, source } of fresh) {
@@ -244,28 +244,17 @@ export const countEvents = Effect.fnUntraced(function* (
   const list = [...decisions.values()].filter(({ decision }) =>
     decision.copyId !== noMessage && !isSandbox(decision.org)
   )
-  const events = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
-  const sum = new LedgerSum()
-  list.forEach(({ decision, keys }, place) => {
-    const all = events[place]!
-    const before = all.filter(({ key, source }) => !keys.has(`${source}\0${key}`))
-    addChange(sum, decision, contributionOf(decision, before), contributionOf(decision, all))
+  const stored = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
+  const reported = list.map(({ decision, keys }, place): ReportedDecision => {
+    const events = stored[place]!
+    return { decision, before: events.filter(({ key, source }) => !keys.has(`${source}\0${key}`)), events }
   })
+  const sum = new LedgerSum()
+  for (const { before, decision, events } of reported) {
+    addChange(sum, decision, contributionOf(decision, before), contributionOf(decision, events))
+  }
   yield* append(sql, sum)
-  yield* applyTouches(
-    sql,
-    list.map(({ decision, keys }, place): TouchChange => {
-      const all = events[place]!
-      const before = all.filter(({ key, source }) => !keys.has(`${source}\0${key}`))
-      return {
-        holder: holderOf(decision.org, decision.user, decision.trackingId),
-        remove: touchOf(decision, before),
-        add: touchOf(decision, all),
-        // Without an event before, it may not have been there yet.
-        known: before.length > 0,
-      }
-    }),
-  )
+  yield* applyProjections(sql, { decisions: reported, zones: [] })
 })
 
 /** An event that has just been stored, with the templates whose tallies it changes. */
@@ -296,7 +285,7 @@ export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   incoming: ReadonlyArray<Incoming>,
   now: number,
-): Effect.fn.Return<StoredEvents, SqlError> {
+): Effect.fn.Return<StoredEvents, SqlError, Projections | OnSuppressed> {
   if (incoming.length === 0) return { stored: [], left: [] }
   const news = yield* unknown(sql, incoming)
   yield* link(sql, news, now)
@@ -315,15 +304,13 @@ export const storeEvents = Effect.fnUntraced(function* (
     placed.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
   )
   yield* suppressByPlaced(sql, placed)
-  yield* applyZones(
-    sql,
-    fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
-      const person = found[i]![0]?.user ?? user
-      return timeZone === undefined || person === undefined || isSandbox(org)
-        ? []
-        : [{ org, person, zone: timeZone, occurredAt }]
-    }),
-  )
+  const zones = fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
+    const person = found[i]![0]?.user ?? user
+    return timeZone === undefined || person === undefined || isSandbox(org)
+      ? []
+      : [{ org, person, zone: timeZone, occurredAt }]
+  })
+  yield* applyProjections(sql, { decisions: [], zones })
   const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]
   const waiting = placed.filter((one) => statusOf(one) === "waiting").length
   const personal = placed.filter((one) => statusOf(one) === "person").length

@@ -5,6 +5,7 @@ import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reasonOfEvent } from "../../suppressions/Suppression.ts"
+import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import {
   addSuppressions,
   type Arrival,
@@ -62,7 +63,7 @@ const profileAddresses = Effect.fnUntraced(function* (
 export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>(
   sql: SqlClient.SqlClient,
   events: ReadonlyArray<E>,
-): Effect.fn.Return<ReadonlyArray<E>, SqlError> {
+): Effect.fn.Return<ReadonlyArray<E>, SqlError, OnSuppressed> {
   const arrivals = events.filter(isArrival).flatMap((event): ReadonlyArray<Arrival> =>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )

@@ -4,6 +4,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
+import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
+import type { Projections } from "../Projection.ts"
 import { lockEvents } from "./EventLock.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
 import { countEvents, fitting, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
@@ -78,7 +80,7 @@ export const matchWaiting = (
   now: number,
   most: number,
   just?: JustDecidedPage,
-): Effect.Effect<EventId | undefined, SqlError> =>
+): Effect.Effect<EventId | undefined, SqlError, Projections | OnSuppressed> =>
   sql.withTransaction(Effect.gen(function* () {
     const wanted = just?.decided.map(({ org, trackingId }) => ({ org_slug: org, tracking_id: trackingId }))
     const after = just?.after
