@@ -1,0 +1,123 @@
+/** A source file: its path from the root of the repository, and its text. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** The tables of each folder of `src/`, and the files that may still name tables of others. */
+export interface Ownership {
+  readonly owners: { readonly [folder: string]: ReadonlyArray<string> }
+  readonly borrowers: { readonly [path: string]: ReadonlyArray<string> }
+}
+
+/** The folder of a file in `src/`; files directly in `src/` are folders by themselves. */
+export const folderOf = (path: string): string => path.split("/")[1]!
+
+const importing =
+  /(?:^|\n)(?:import|export)\b[^;"'`]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)|(?:^|\n)import "(\.[^"]+)"/g
+
+const resolve = (from: string, relative: string): string => new URL(relative, `file:///${from}`).pathname.slice(1)
+
+/** An import of another folder. */
+export interface Crossing {
+  readonly from: string
+  readonly to: string
+  readonly file: string
+}
+
+/** The imports in `src/` that lead from one folder into another. */
+export const crossingsOf = (files: ReadonlyArray<SourceFile>): ReadonlyArray<Crossing> =>
+  files.flatMap(({ path, text }) =>
+    [...text.matchAll(importing)].flatMap((found) => {
+      const target = resolve(path, (found[1] ?? found[2] ?? found[3])!)
+      if (!target.startsWith("src/")) return []
+      const [from, to] = [folderOf(path), folderOf(target)]
+      return from === to ? [] : [{ from, to, file: path }]
+    })
+  )
+
+/** A shortest cycle of imports between folders through each folder that is on one, such as `a → b → a`. */
+export const cyclesOf = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<string> => {
+  const targets = new Map<string, Map<string, string>>()
+  for (const { file, from, to } of crossings) {
+    let all = targets.get(from)
+    if (all === undefined) targets.set(from, all = new Map())
+    if (!all.has(to)) all.set(to, file)
+  }
+  const found = new Map<string, string>()
+  for (const start of [...targets.keys()].sort()) {
+    const path = shortestCycle(targets, start)
+    if (path === undefined) continue
+    const key = [...new Set(path)].sort().join()
+    const files = path.slice(1).map((to, i) => targets.get(path[i]!)!.get(to)!)
+    if (!found.has(key)) found.set(key, `${path.join(" → ")} (${files.join(", ")})`)
+  }
+  return [...found.values()]
+}
+
+const shortestCycle = (
+  targets: ReadonlyMap<string, ReadonlyMap<string, string>>,
+  start: string,
+): ReadonlyArray<string> | undefined => {
+  const seen = new Set<string>()
+  let paths: ReadonlyArray<ReadonlyArray<string>> = [[start]]
+  while (paths.length > 0) {
+    const next: Array<ReadonlyArray<string>> = []
+    for (const path of paths) {
+      for (const to of targets.get(path.at(-1)!)?.keys() ?? []) {
+        if (to === start) return [...path, to]
+        if (seen.has(to)) continue
+        seen.add(to)
+        next.push([...path, to])
+      }
+    }
+    paths = next
+  }
+  return undefined
+}
+
+const namingTables = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE|ONLY)\s+(?:ONLY\s+)?([a-z_]+)\b/g
+
+/** The tables that a file names in SQL, each once, in alphabetical order. */
+export const tablesOf = (text: string, tables: ReadonlySet<string>): ReadonlyArray<string> =>
+  [...new Set([...text.matchAll(namingTables)].map((found) => found[1]!).filter((name) => tables.has(name)))].sort()
+
+/** SQL on tables of other folders, and exceptions that are no longer needed. */
+export const foreignTables = (
+  files: ReadonlyArray<SourceFile>,
+  { borrowers, owners }: Ownership,
+): ReadonlyArray<string> => {
+  const ownerOf = new Map(Object.entries(owners).flatMap(([folder, tables]) => tables.map((table) => [table, folder])))
+  const all = new Set(ownerOf.keys())
+  const faults: Array<string> = []
+  const unused = new Set(Object.entries(borrowers).flatMap(([path, tables]) => tables.map((one) => `${path} ${one}`)))
+  for (const { path, text } of files) {
+    for (const table of tablesOf(text, all)) {
+      const owner = ownerOf.get(table)!
+      if (owner === folderOf(path)) continue
+      if (unused.delete(`${path} ${table}`)) continue
+      faults.push(
+        `${path}: SQL names the table ${table}, which belongs to src/${owner}. Call a function of that folder.`,
+      )
+    }
+  }
+  for (const one of unused) {
+    faults.push(`schema/owners.json: the exception "${one}" is not needed any more. Delete it.`)
+  }
+  return faults
+}
+
+/** Tables of the schema that no folder owns, or that two do. */
+export const ownershipFaults = (snapshot: string, { owners }: Ownership): ReadonlyArray<string> => {
+  const listed = Object.values(owners).flat()
+  const tables = [...snapshot.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:public\.)?([a-z_]+)/gm)].map((found) =>
+    found[1]!
+  )
+  return [
+    ...tables.filter((table) => !listed.includes(table)).map((table) => `${table} has no owner in schema/owners.json`),
+    ...listed.filter((table) => !tables.includes(table)).map((table) =>
+      `${table} in schema/owners.json does not exist`
+    ),
+    ...listed.filter((table, i) => listed.indexOf(table) !== i).map((table) => `${table} has two owners`),
+  ]
+}

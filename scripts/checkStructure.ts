@@ -1,0 +1,19 @@
+// Fails when folders of `src/` import each other, or when SQL names a table that another folder owns: `deno task check`.
+import { readdirSync, readFileSync } from "node:fs"
+import process from "node:process"
+import { crossingsOf, cyclesOf, foreignTables, type Ownership, ownershipFaults } from "./Structure.ts"
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => ({ path: `src/${path}`, text: readFileSync(`src/${path}`, "utf8") }))
+const ownership: Ownership = JSON.parse(readFileSync("schema/owners.json", "utf8"))
+
+const faults = [
+  ...cyclesOf(crossingsOf(files)).map((cycle) => `Folders import each other: ${cycle}`),
+  ...ownershipFaults(readFileSync("schema/snapshot.sql", "utf8"), ownership),
+  ...foreignTables(files, ownership),
+]
+for (const fault of faults) console.error(fault)
+const borrowed = Object.values(ownership.borrowers).flat().length
+console.log(`Structure of ${files.length} files: ${faults.length} faults, ${borrowed} exceptions`)
+if (faults.length > 0) process.exit(1)

@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+import { crossingsOf, cyclesOf, foreignTables, ownershipFaults } from "../../scripts/Structure.ts"
+
+const file = (path: string, text: string) => ({ path, text })
+
+describe("The check of the structure", () => {
+  it("finds cycles of imports between folders, also of types and through others", () => {
+    const files = [
+      file("src/a/One.ts", 'import type { Two } from "../b/Two.ts"\n'),
+      file("src/b/Two.ts", 'import {\n  Three,\n} from "../c/deep/Three.ts"\n'),
+      file("src/c/deep/Three.ts", 'export { One } from "../../a/One.ts"\n'),
+      file("src/d/Four.ts", 'import { One } from "../a/One.ts"\nimport { Own } from "./Own.ts"\n'),
+      file("src/App.ts", 'import { Four } from "./d/Four.ts"\nconst one = await import("./a/One.ts")\n'),
+    ]
+    assert.deepStrictEqual(cyclesOf(crossingsOf(files)), [
+      "a → b → c → a (src/a/One.ts, src/b/Two.ts, src/c/deep/Three.ts)",
+    ])
+    assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
+  })
+
+  it("finds SQL on tables of other folders, and exceptions that nobody needs", () => {
+    const ownership = {
+      owners: { journal: ["events"], delivery: ["deliveries"] },
+      borrowers: { "src/people/Story.ts": ["events", "deliveries"] },
+    }
+    const faults = foreignTables([
+      file("src/journal/Events.ts", "sql`INSERT INTO events AS e SELECT 1 FROM deliveries d`"),
+      file("src/people/Story.ts", "sql`SELECT 1 FROM events e`"),
+      file("src/results/Words.ts", "// Reads from events and deliveries.\nsql`SELECT 1 FROM tallies`"),
+      file("src/results/Lock.ts", "sql`LOCK TABLE events`; sql`UPDATE ONLY deliveries d SET x = 1`"),
+    ], ownership)
+    assert.deepStrictEqual(faults.map((fault) => fault.split(",")[0]), [
+      "src/journal/Events.ts: SQL names the table deliveries",
+      "src/results/Lock.ts: SQL names the table deliveries",
+      "src/results/Lock.ts: SQL names the table events",
+      'schema/owners.json: the exception "src/people/Story.ts deliveries" is not needed any more. Delete it.',
+    ])
+  })
+
+  it("finds tables without an owner, with two, and owners of none", () => {
+    const snapshot = "CREATE TABLE public.events (\n);\nCREATE UNLOGGED TABLE public.requests (\n);\n"
+    const owners = { journal: ["events", "gone"], people: ["events"] }
+    assert.deepStrictEqual(ownershipFaults(snapshot, { owners, borrowers: {} }), [
+      "requests has no owner in schema/owners.json",
+      "gone in schema/owners.json does not exist",
+      "events has two owners",
+    ])
+  })
+})
