@@ -6,6 +6,10 @@ import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
 import { Cluster } from "../../cluster/Cluster.ts"
 import { DecisionLog } from "../../journal/decisions/DecisionLog.ts"
+import { measureJournal } from "../../journal/Backlog.ts"
+import { measureDeliveries } from "../../delivery/Backlog.ts"
+import { measureStoppedLearning } from "../../learning/StoppedLearning.ts"
+import { measureErasures } from "../../people/ErasureBacklog.ts"
 import { bounded } from "../../store/bounded.ts"
 import { Store } from "../../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../../telemetry/Exported.ts"
@@ -20,19 +24,6 @@ import { staticDocument } from "../server/StaticDocument.ts"
 
 const pending = Metric.gauge("parlance_decisions_pending")
 const storeDown = Metric.gauge("parlance_store_down")
-/** Received bodies that have not been looked at. */
-const inboxPending = Metric.gauge("parlance_inbox_pending")
-/** Events whose decision has not been found. */
-const eventsWaiting = Metric.gauge("parlance_events_waiting")
-/** Changes of counts that no model knows yet. */
-const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
-
-/** Templates whose learning has stopped after three failed attempts to fold their ledger. */
-const learningStopped = Metric.gauge("parlance_learning_stopped")
-/** Requests to erase people that are not done, and those that have failed three times. */
-const erasuresPending = Metric.gauge("parlance_erasures_pending")
-const erasuresFailed = Metric.gauge("parlance_erasures_failed")
-
 /** Nodes that are alive, and how long ago it was looked who is; shards whose actors run here, and actors awake here. */
 const clusterRunners = Metric.gauge("parlance_cluster_runners")
 const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
@@ -41,24 +32,6 @@ const clusterActors = Metric.gauge("parlance_cluster_actors")
 
 /** Memory taken by bodies on their way. */
 const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
-
-/** Messages that are due, at most 100,000; and how long the oldest of them has waited, in seconds. */
-const deliveriesDue = Metric.gauge("parlance_deliveries_due")
-const connectionsRefusing = Metric.gauge("parlance_connections_refusing")
-const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
-
-/** What waits in the store, or has stopped. */
-interface Backlog {
-  readonly inbox: number
-  readonly waiting: number
-  readonly ledger: number
-  readonly stopped: number
-  readonly erasures: number
-  readonly failed: number
-  readonly due: number
-  readonly refusing: number
-  readonly oldest: number
-}
 
 /** Describes this API as OpenAPI. Takes 0.1 s of processor time. */
 export const describeApi = () => OpenApi.fromApi(Api)
@@ -109,33 +82,7 @@ export const layer = HttpApiBuilder.group(
 
     /** What waits in the store; as last known while that does not answer. */
     const measureBacklog = yield* shared(
-      sql<Backlog>`
-      SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
-        (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
-        (SELECT count(*)::int FROM tally_ledger) AS ledger,
-        (SELECT count(*)::int FROM fold_attempts a JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
-          WHERE a.stopped_at IS NOT NULL) AS stopped,
-        (SELECT count(*)::int FROM erasures e WHERE e.state = 'pending') AS erasures,
-        (SELECT count(*)::int FROM erasures e WHERE e.state = 'failed') AS failed,
-        (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
-          LIMIT 100000) q) AS due,
-        (SELECT count(*)::int FROM connections c WHERE c.enabled AND c.refusing IS NOT NULL) AS refusing,
-        (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
-          SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
-          ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`.pipe(
-        Effect.tap(([row]) =>
-          Effect.all([
-            Metric.update(inboxPending, row!.inbox),
-            Metric.update(eventsWaiting, row!.waiting),
-            Metric.update(ledgerRows, row!.ledger),
-            Metric.update(learningStopped, row!.stopped),
-            Metric.update(erasuresPending, row!.erasures),
-            Metric.update(erasuresFailed, row!.failed),
-            Metric.update(deliveriesDue, row!.due),
-            Metric.update(connectionsRefusing, row!.refusing),
-            Metric.update(oldestDue, row!.oldest),
-          ])
-        ),
+      Effect.all([measureJournal(sql), measureStoppedLearning(sql), measureErasures(sql), measureDeliveries(sql)]).pipe(
         bounded("1 second"),
         Effect.ignore,
       ),

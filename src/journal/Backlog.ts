@@ -1,0 +1,20 @@
+import { Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+
+/** Received bodies that have not been read. */
+const inboxPending = Metric.gauge("parlance_inbox_pending")
+/** Events whose decision has not been found. */
+const eventsWaiting = Metric.gauge("parlance_events_waiting")
+/** Changes of counts that no model knows yet. */
+const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
+
+/** Brings the gauges of what waits in the journal up to date. Fails with `SqlError` when the store does not answer. */
+export const measureJournal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [row] = yield* sql<{ readonly inbox: number; readonly waiting: number; readonly ledger: number }>`
+    SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,
+      (SELECT count(*)::int FROM events e WHERE e.status = 'waiting') AS waiting,
+      (SELECT count(*)::int FROM tally_ledger) AS ledger`
+  yield* Metric.update(inboxPending, row!.inbox)
+  yield* Metric.update(eventsWaiting, row!.waiting)
+  yield* Metric.update(ledgerRows, row!.ledger)
+})

@@ -1,0 +1,14 @@
+import { Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+
+/** Templates whose learning has stopped after three failed attempts to fold their ledger. */
+const learningStopped = Metric.gauge("parlance_learning_stopped")
+
+/** Brings the gauge of stopped templates up to date. Fails with `SqlError` when the store does not answer. */
+export const measureStoppedLearning = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [row] = yield* sql<{ readonly stopped: number }>`
+    SELECT count(*)::int AS stopped FROM fold_attempts a
+    JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
+    WHERE a.stopped_at IS NOT NULL`
+  yield* Metric.update(learningStopped, row!.stopped)
+})

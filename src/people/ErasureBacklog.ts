@@ -1,0 +1,16 @@
+import { Effect, Metric } from "effect"
+import type { SqlClient } from "effect/sql"
+
+/** Requests to erase people that are not done, and those that have failed three times. */
+const erasuresPending = Metric.gauge("parlance_erasures_pending")
+const erasuresFailed = Metric.gauge("parlance_erasures_failed")
+
+/** Brings the gauges of erasures up to date. Fails with `SqlError` when the store does not answer. */
+export const measureErasures = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [row] = yield* sql<{ readonly pending: number; readonly failed: number }>`
+    SELECT count(*) FILTER (WHERE e.state = 'pending')::int AS pending,
+      count(*) FILTER (WHERE e.state = 'failed')::int AS failed
+    FROM erasures e WHERE e.state IN ('pending', 'failed')`
+  yield* Metric.update(erasuresPending, row!.pending)
+  yield* Metric.update(erasuresFailed, row!.failed)
+})
