@@ -90,3 +90,68 @@ export const append = Effect.fnUntraced(function* (
     FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, template_id text, copy_id text,
       segment text, hour float8, track text, counts text, delays text)`
 })
+
+/** A row of the ledger. */
+export interface LedgerRow {
+  readonly copyId: string
+  readonly segment: string
+  readonly hour: Date
+  readonly track: Track
+  readonly counts: TallyCounts
+  readonly delays: DelayCounts | null
+  /** Not asked for where nothing is traced. */
+  readonly traceparent?: string | null
+}
+
+/** The ledger of a template. Fails with `SqlError` when the store does not answer, as all functions here do. */
+export const read = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<LedgerRow>`
+      SELECT l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays FROM tally_ledger l
+      WHERE l.org_slug = ${org} AND l.template_id = ${template}`,
+    (rows) => rows.map((row) => ({ ...row, hour: row.hour.getTime() })),
+  )
+
+/** Deletes the oldest rows of a template's ledger, at most `limit`, and returns them. */
+export const take = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  { isTraced, limit }: { readonly limit: number; readonly isTraced: boolean },
+) =>
+  sql<LedgerRow>`
+    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
+      SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
+      ORDER BY f.id LIMIT ${limit}))
+    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays${
+    sql.literal(isTraced ? ", l.traceparent" : "")
+  }`
+
+/** Deletes the ledger of a template. */
+export const discard = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
+
+/** Appends a row that changes no count, so that the template's actor wakes. */
+export const appendNothing = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  sql`
+    INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
+    VALUES (${org}, ${template}, '', '', ${new Date(0)}, 'learned', '{}')`
+
+/** SQL for a condition: whether the ledger of a template has rows. */
+export const hasRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  sql`EXISTS (SELECT 1 FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template})`
+
+/**
+ * SQL for a common table expression `t (org_slug, template_id)` of the templates with rows in the ledger, to stand after
+ * `WITH RECURSIVE`. It goes from template to template through the index, however long the ledger is.
+ */
+export const pendingTemplates = (sql: SqlClient.SqlClient) =>
+  sql`
+    t AS (
+      (SELECT l.org_slug, l.template_id FROM tally_ledger l ORDER BY l.org_slug, l.template_id LIMIT 1)
+      UNION ALL
+      SELECT n.org_slug, n.template_id FROM t CROSS JOIN LATERAL (
+        SELECT l.org_slug, l.template_id FROM tally_ledger l
+        WHERE (l.org_slug, l.template_id) > (t.org_slug, t.template_id)
+        ORDER BY l.org_slug, l.template_id LIMIT 1) n
+    )`

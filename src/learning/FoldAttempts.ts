@@ -1,3 +1,4 @@
+import { hasRows } from "../journal/Ledger.ts"
 import { Cause, Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -35,8 +36,7 @@ export const make = (sql: SqlClient.SqlClient, org: string, template: string) =>
     const now = new Date(yield* Clock.currentTimeMillis)
     const [row] = yield* sql<{ attempts: number }>`
       INSERT INTO fold_attempts AS a (org_slug, template_id, attempts, attempted_at)
-      SELECT ${org}, ${template}, 1, ${now}::timestamptz WHERE EXISTS (
-        SELECT 1 FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template})
+      SELECT ${org}, ${template}, 1, ${now}::timestamptz WHERE ${hasRows(sql, org, template)}
       ON CONFLICT (org_slug, template_id) DO UPDATE SET attempts = a.attempts + ${isRepeated ? 0 : 1}::int,
         attempted_at = EXCLUDED.attempted_at
       WHERE a.stopped_at IS NULL

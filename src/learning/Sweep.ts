@@ -1,3 +1,4 @@
+import { pendingTemplates } from "../journal/Ledger.ts"
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { hourMillis } from "../bandit/Window.ts"
@@ -24,16 +25,9 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const learning = yield* Learning
   const censuses = yield* Censuses
 
-  // Goes from template to template through the index, however long the ledger is.
   const pending = sql<Key>`
-    WITH RECURSIVE t AS (
-      (SELECT l.org_slug, l.template_id FROM tally_ledger l ORDER BY l.org_slug, l.template_id LIMIT 1)
-      UNION ALL
-      SELECT n.org_slug, n.template_id FROM t CROSS JOIN LATERAL (
-        SELECT l.org_slug, l.template_id FROM tally_ledger l
-        WHERE (l.org_slug, l.template_id) > (t.org_slug, t.template_id)
-        ORDER BY l.org_slug, l.template_id LIMIT 1) n
-    ) SELECT t.org_slug, t.template_id FROM t
+    WITH RECURSIVE ${pendingTemplates(sql)}
+    SELECT t.org_slug, t.template_id FROM t
     WHERE NOT EXISTS (
       SELECT 1 FROM fold_attempts a
       WHERE a.org_slug = t.org_slug AND a.template_id = t.template_id AND a.stopped_at IS NOT NULL)`

@@ -1,3 +1,4 @@
+import * as Ledger from "../journal/Ledger.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
@@ -129,26 +130,6 @@ export interface Folded extends Counted {
   /** The traces that rows came with, as `traceparent`, each once. */
   readonly traces: ReadonlySet<string>
 }
-
-interface LedgerRow {
-  readonly copyId: string
-  readonly segment: string
-  readonly hour: Date
-  readonly track: Track
-  readonly counts: TallyCounts
-  readonly delays: DelayCounts | null
-  /** Not asked for where nothing is traced. */
-  readonly traceparent?: string | null
-}
-
-/** What the ledger holds of a template, as it stands. */
-export const readLedger = (sql: SqlClient.SqlClient, org: string, template: string) =>
-  Effect.map(
-    sql<LedgerRow>`
-      SELECT l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays FROM tally_ledger l
-      WHERE l.org_slug = ${org} AND l.template_id = ${template}`,
-    (rows) => rows.map((row) => ({ ...row, hour: row.hour.getTime() })),
-  )
 
 /** Ledger rows folded in one transaction at most. */
 const foldedRows = 5000
@@ -310,13 +291,7 @@ export const fold = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Folded, SqlError> {
   // First, in the order of a rebuild: otherwise each could hold what the other waits for.
   yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
-  const rows = yield* sql<LedgerRow>`
-    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
-      SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
-      ORDER BY f.id LIMIT ${foldedRows}))
-    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays${
-    sql.literal(isTraced ? ", l.traceparent" : "")
-  }`
+  const rows = yield* Ledger.take(sql, org, template, { limit: foldedRows, isTraced })
   const sum = new TallySum()
   const traces = new Set<string>()
   for (const { copyId, counts, delays, hour, segment, traceparent, track } of rows) {

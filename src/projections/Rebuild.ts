@@ -4,23 +4,17 @@ import type { SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
 import { type HistoriesRebuilt, rebuildHistories } from "../sendtime/HistoryRebuild.ts"
-import { noMessage } from "../journal/decisions/Decision.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { HourDelays, VariantDelays } from "../learning/Engine.ts"
 import * as FoldAttempts from "../learning/FoldAttempts.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
-import { type DecisionRow, refOf } from "../journal/events/DecisionRef.ts"
-import {
-  type Days,
-  EvenSplitSum,
-  rebuildEvenSplits,
-  settledDays,
-  type WeightedDecision,
-} from "../learning/EvenSplitTallies.ts"
+import { refOf } from "../journal/events/DecisionRef.ts"
+import { decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
+import * as TallyRebuild from "../learning/TallyRebuild.ts"
+import { type Days, EvenSplitSum, rebuildEvenSplits, settledDays } from "../learning/EvenSplitTallies.ts"
 
 /** Decisions read at once. */
 const page = 5000
@@ -114,13 +108,11 @@ export class Rebuild extends Context.Service<Rebuild, {
         let decisions = 0
         let after = { trackingId: "", templateId: "" }
         while (true) {
-          const rows: ReadonlyArray<DecisionRow & WeightedDecision> = yield* sql<DecisionRow & WeightedDecision>`
-            SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.weights, d.user_id,
-              d.decided_at FROM decisions d
-            WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
-              AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
-              AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
-            ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
+          const rows: ReadonlyArray<PagedDecision> = yield* decisionsAfter(sql, org, after, {
+            since,
+            template,
+            limit: page,
+          })
           const refs = rows.map((row) => refOf(org, row))
           const events = yield* readEvents(sql, refs)
           refs.forEach((ref, place) => {
@@ -145,47 +137,6 @@ export class Rebuild extends Context.Service<Rebuild, {
         }
       })
 
-      /** What is counted: tallies and ledger together, in the buckets of `now`. */
-      const counted = Effect.fnUntraced(function* (org: OrgSlug, template: string, now: number) {
-        const sum = new Tallies.TallySum()
-        for (const { copyId, counts, segment, start, track } of yield* Tallies.readTallies(sql, org, template)) {
-          sum.add({ copyId, segment, decidedHour: start, track }, counts, undefined, now)
-        }
-        for (const entry of yield* Tallies.readLedger(sql, org, template)) {
-          sum.add({ ...entry, decidedHour: entry.hour }, entry.counts, undefined, now)
-        }
-        return sum.tallies()
-      })
-
-      const replace = Effect.fnUntraced(function* (
-        org: OrgSlug,
-        template: string,
-        truth: {
-          readonly tallies: ReadonlyArray<Tally>
-          readonly delays: ReadonlyArray<HourDelays>
-          readonly variantDelays: ReadonlyArray<VariantDelays>
-        },
-        now: number,
-      ) {
-        yield* sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
-        yield* sql`DELETE FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
-        yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
-        yield* sql`DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
-        yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
-        yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
-        yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
-        // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
-        yield* sql`
-          INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
-          VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})
-          ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 2, folded_at = EXCLUDED.folded_at,
-            rolled_up_at = EXCLUDED.rolled_up_at`
-        // It wakes for what is in the ledger, though this changes no count.
-        yield* sql`
-          INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
-          VALUES (${org}, ${template}, '', '', ${new Date(0)}, 'learned', '{}')`
-      })
-
       const run = Effect.fn("Rebuild.run")(function* (
         org: OrgSlug,
         { check, template }: { readonly template?: string | undefined; readonly check: boolean },
@@ -197,10 +148,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
             yield* sql`SELECT 1`
           } else {
-            // Taken before the picture of the data is: folds that are under way end first, later ones are tried again.
-            yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
-            // So are publications of models: a state that has changed since the picture was taken could not be written.
-            yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+            yield* TallyRebuild.stopFolding(sql)
           }
           const now = clock.currentTimeMillisUnsafe()
           const since = new Date(now - countedDays * dayMillis)
@@ -209,10 +157,8 @@ export class Rebuild extends Context.Service<Rebuild, {
           const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days)
           const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
           let evenSplitDifferences = 0
-          const known = yield* sql<{ templateId: string }>`
-            SELECT DISTINCT t.template_id FROM tallies t
-            WHERE t.org_slug = ${org} AND ${template === undefined ? sql`TRUE` : sql`t.template_id = ${template}`}`
-          const templates = [...new Set([...sums.keys(), ...known.map(({ templateId }) => templateId)])].sort()
+          const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
+          const templates = [...new Set([...sums.keys(), ...counted])].sort()
           const differences: Array<Difference> = []
           const faults: Array<RebuildFault> = []
           for (const id of templates) {
@@ -222,7 +168,7 @@ export class Rebuild extends Context.Service<Rebuild, {
               delays: sum.delays(),
               variantDelays: sum.variantDelays(),
             }
-            differences.push(...differencesOf(id, yield* counted(org, id, now), truth.tallies))
+            differences.push(...differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies))
             const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
             if (check) {
               evenSplitDifferences += yield* rebuildEven
@@ -230,7 +176,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             }
             // In a savepoint: what Postgres refuses of one template must not undo the others.
             evenSplitDifferences += yield* sql.withTransaction(
-              Effect.andThen(replace(org, id, truth, now), rebuildEven),
+              Effect.andThen(TallyRebuild.replaceTallies(sql, org, id, truth, now), rebuildEven),
             ).pipe(
               Effect.catchIf(isDataFault, (error) => {
                 faults.push({ templateId: id, reason: innermost(error) })

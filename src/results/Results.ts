@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { defaultFloor } from "../bandit/Policy.ts"
-import { measures } from "../bandit/Tally.ts"
 import { bucketAt, windowBounds } from "../bandit/Window.ts"
 import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
@@ -9,7 +8,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { readHoldouts } from "../learning/HoldoutTallies.ts"
 import type { DecisionWindow } from "../learning/DecisionWindow.ts"
 import { Learning } from "../learning/Learning.ts"
-import { segmentText } from "../learning/SegmentKey.ts"
+import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
 import { holdoutResults } from "./HoldoutResults.ts"
@@ -32,9 +31,6 @@ export const firstBucketFrom = (time: number, now: number): number => {
 /** The holdout of a template that this node has not seen yet. */
 const nobody = { share: 0, content: "even" } as const
 
-// The measures are ours, so that nothing of a request gets into the text of the query.
-const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
-
 /**
  * How the variants of a template do: counts, rates with intervals, who is best and by how much, on the whole and by
  * segment. Without a window: the adaptive model, and counts of the last 180 days. A broken store is a defect.
@@ -56,15 +52,7 @@ export class Results extends Context.Service<Results, {
       const worker = yield* ResultsWorker
 
       const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
-        sql<{ readonly rows: string }>`
-          SELECT coalesce(json_agg(json_build_array(g.copy_id, g.segment, g.track, g.counts)), '[]')::text AS rows
-          FROM (
-            SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.track, ${sql.literal(sums)} AS counts
-            FROM tallies t
-            WHERE t.org_slug = ${org} AND t.template_id = ${template}
-              AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
-            GROUP BY 1, 2, 3
-          ) g`.pipe(Effect.map(([row]) => row!.rows), Effect.orDie)
+        Effect.orDie(countsOf(sql, org, template, { from, to }))
 
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.get(org, id)

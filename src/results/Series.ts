@@ -1,12 +1,12 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { readEvenSplits, settledDays } from "../learning/EvenSplitTallies.ts"
 import type { Template } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
-import { segmentText } from "../learning/SegmentKey.ts"
+import { countsOverTime, delayRows } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { Views } from "../templates/Views.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
@@ -47,40 +47,15 @@ export class Series extends Context.Service<Series, {
 
       /** Counts as the worker reads them: one text, so that many of them do not hold up this thread. */
       const read = Effect.fnUntraced(function* (org: OrgSlug, template: string, from: Date, to: Date, length: number) {
-        const added = (segment: Statement.Fragment) =>
-          Effect.map(
-            sql<{ readonly count: number; readonly rows: string }>`
-              SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.segment,
-                g.decisions, g.voided, g.open, g.click, g.conversion, g.negative)), '[]')::text AS rows
-              FROM (
-                SELECT extract(epoch FROM min(t.bucket_start))::float8 * 1000 AS first,
-                  sum(t.decisions * extract(epoch FROM t.bucket_start)::float8) * 1000 AS moment,
-                  t.copy_id, ${segment} AS segment, sum(t.decisions) AS decisions, sum(t.voided) AS voided,
-                  sum(t.open) AS open, sum(t.click) AS click, sum(t.conversion) AS conversion,
-                  sum(t.negative) AS negative
-                FROM tallies t
-                WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track = 'learned'
-                  AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
-                GROUP BY date_bin(make_interval(secs => ${length / 1000}::float8), t.bucket_start, ${new Date(monday)}),
-                  t.copy_id, ${segment}
-                LIMIT ${mostRows + 1}
-              ) g`,
-            ([row]) => row!,
-          )
-        const apart = yield* added(sql.literal(segmentText))
+        const added = (bySegment: boolean) =>
+          countsOverTime(sql, org, template, { from, to, length, origin: monday, bySegment, limit: mostRows })
+        const apart = yield* added(true)
         return apart.count <= mostRows
           ? { rows: apart.rows, bySegment: true }
-          : { rows: (yield* added(sql`''::text`)).rows, bySegment: false }
+          : { rows: (yield* added(false)).rows, bySegment: false }
       }, Effect.orDie)
 
-      const readDelays = (org: OrgSlug, template: string) =>
-        sql<{ readonly delays: string }>`
-          SELECT coalesce(json_agg(json_build_array(extract(epoch FROM d.hour)::float8 * 1000, d.outcome, d.delay_class,
-            d.count)), '[]')::text AS delays
-          FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`.pipe(
-          Effect.map(([row]) => row!.delays),
-          Effect.orDie,
-        )
+      const readDelays = (org: OrgSlug, template: string) => Effect.orDie(delayRows(sql, org, template))
 
       const weightedGainOf = Effect.fnUntraced(function* (
         org: OrgSlug,

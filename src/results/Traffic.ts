@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { dayMillis } from "../bandit/Window.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { dailyDays } from "../learning/Tallies.ts"
+import { dailyDecisions, variantDecisions } from "../learning/TallyReports.ts"
 
 /** Days that are looked back on, today included. */
 export const trafficDays = dailyDays
@@ -25,16 +26,7 @@ export class Traffic extends Context.Service<Traffic, {
 
       const daily = Effect.fn("Traffic.daily")(function* (org: OrgSlug, templates: ReadonlyArray<string>) {
         const first = firstDay(yield* Clock.currentTimeMillis)
-        const rows = yield* Effect.orDie(
-          sql<{ readonly id: string; readonly day: Date; readonly decisions: number }>`
-            SELECT r.id, c.day, c.decisions
-            FROM json_to_recordset(${JSON.stringify(templates.map((id) => ({ id })))}::text::json) AS r(id text)
-            CROSS JOIN LATERAL (
-              SELECT d.day, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
-              WHERE d.org_slug = ${org} AND d.template_id = r.id AND d.day >= ${new Date(first)}
-              GROUP BY d.day
-            ) c`,
-        )
+        const rows = yield* Effect.orDie(dailyDecisions(sql, org, templates, new Date(first)))
         const byTemplate = new Map(templates.map((id) => [id, new Array<number>(trafficDays).fill(0)]))
         for (const { day, decisions, id } of rows) {
           const at = (day.getTime() - first) / dayMillis
@@ -46,10 +38,7 @@ export class Traffic extends Context.Service<Traffic, {
 
       const byVariant = Effect.fn("Traffic.byVariant")(function* (org: OrgSlug, template: string) {
         const first = firstDay(yield* Clock.currentTimeMillis)
-        const rows = yield* Effect.orDie(sql<{ readonly copyId: string; readonly decisions: number }>`
-          SELECT d.copy_id, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
-          WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.day >= ${new Date(first)}
-          GROUP BY d.copy_id`)
+        const rows = yield* Effect.orDie(variantDecisions(sql, org, template, new Date(first)))
         return new Map(rows.map(({ copyId, decisions }) => [copyId, decisions]))
       })
 

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { measures, type Tally, tracks } from "../../src/bandit/Tally.ts"
 import { bucketAt, dayMillis } from "../../src/bandit/Window.ts"
+import * as Ledger from "../../src/journal/Ledger.ts"
 import { append, type LedgerEntry, LedgerSum } from "../../src/journal/Ledger.ts"
 import * as Tallies from "../../src/learning/Tallies.ts"
 import { seeded } from "../support/load.ts"
@@ -119,7 +120,7 @@ describe("the ledger", () => {
 
         for (const [org, template] of [["acme", "t"], ["acme", "u"], ["other", "t"], ["other", "u"]] as const) {
           const mine = entries.filter((one) => one.org === org && one.templateId === template)
-          const held = yield* Tallies.readLedger(sql, org, template)
+          const held = yield* Ledger.read(sql, org, template)
           assert.deepStrictEqual(
             sums(held.map((row) => ({ ...row, org, templateId: template, delays: row.delays ?? undefined }))),
             sums(mine),
@@ -171,7 +172,7 @@ describe("the ledger", () => {
               )
             )),
           )
-          assert.deepStrictEqual(yield* Tallies.readLedger(sql, org, template), [])
+          assert.deepStrictEqual(yield* Ledger.read(sql, org, template), [])
         }
       }))
 

@@ -1,0 +1,80 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Tally } from "../bandit/Tally.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import * as Ledger from "../journal/Ledger.ts"
+import type { HourDelays, VariantDelays } from "./Engine.ts"
+import * as Tallies from "./Tallies.ts"
+
+// Replaces tallies by what decisions and events say.
+
+/**
+ * Stops folding and publishing, in all organizations, until the transaction ends. Call it first: folds that are under way
+ * end before the transaction takes its picture of the data, later ones are tried again.
+ */
+export const stopFolding = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+): Effect.fn.Return<void, SqlError> {
+  yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
+  // A model's state that has changed since the picture was taken could not be written.
+  yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+})
+
+/** The ids of the templates that have tallies: all of an organization, or `template` if it has any. */
+export const countedTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, template: string | undefined) =>
+  Effect.map(
+    sql<{ readonly templateId: string }>`
+      SELECT DISTINCT t.template_id FROM tallies t
+      WHERE t.org_slug = ${org} AND ${template === undefined ? sql`TRUE` : sql`t.template_id = ${template}`}`,
+    (rows) => rows.map(({ templateId }) => templateId),
+  )
+
+/** What is counted of a template: tallies and ledger together, in the buckets of `now`. */
+export const countedTallies = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  template: string,
+  now: number,
+): Effect.fn.Return<ReadonlyArray<Tally>, SqlError> {
+  const sum = new Tallies.TallySum()
+  for (const { copyId, counts, segment, start, track } of yield* Tallies.readTallies(sql, org, template)) {
+    sum.add({ copyId, segment, decidedHour: start, track }, counts, undefined, now)
+  }
+  for (const entry of yield* Ledger.read(sql, org, template)) {
+    sum.add({ ...entry, decidedHour: entry.hour }, entry.counts, undefined, now)
+  }
+  return sum.tallies()
+})
+
+/** What decisions and events say of a template. */
+export interface TrueTallies {
+  readonly tallies: ReadonlyArray<Tally>
+  readonly delays: ReadonlyArray<HourDelays>
+  readonly variantDelays: ReadonlyArray<VariantDelays>
+}
+
+/** Puts true tallies in the place of what is stored of a template. Call it in a transaction after `stopFolding`. */
+export const replaceTallies = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  template: string,
+  truth: TrueTallies,
+  now: number,
+): Effect.fn.Return<void, SqlError> {
+  yield* Ledger.discard(sql, org, template)
+  yield* sql`DELETE FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
+  yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
+  yield* sql`DELETE FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`
+  yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
+  yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
+  yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
+  // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
+  yield* sql`
+    INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
+    VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})
+    ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 2, folded_at = EXCLUDED.folded_at,
+      rolled_up_at = EXCLUDED.rolled_up_at`
+  // It wakes for what is in the ledger, though this changes no count.
+  yield* Ledger.appendNothing(sql, org, template)
+})

@@ -1,0 +1,105 @@
+import { Effect } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import { measures } from "../bandit/Tally.ts"
+import { segmentText } from "./SegmentKey.ts"
+
+// Tallies as results read them: as one text of JSON, so that many rows do not hold up the thread of requests. Each
+// function fails with `SqlError` when the store does not answer.
+
+// The measures are ours, so that nothing of a request gets into the text of the query.
+const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
+
+/** A span of buckets: from `from` to before `to`. */
+export interface BucketSpan {
+  readonly from: Date
+  readonly to: Date
+}
+
+/** Counts by variant, segment and track: a JSON array of `[copyId, segment, track, counts in the order of measures]`. */
+export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
+  Effect.map(
+    sql<{ readonly rows: string }>`
+      SELECT coalesce(json_agg(json_build_array(g.copy_id, g.segment, g.track, g.counts)), '[]')::text AS rows
+      FROM (
+        SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.track, ${sql.literal(sums)} AS counts
+        FROM tallies t
+        WHERE t.org_slug = ${org} AND t.template_id = ${template}
+          AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+        GROUP BY 1, 2, 3
+      ) g`,
+    ([row]) => row!.rows,
+  )
+
+/** How to add up counts over time. */
+export interface SeriesSpan extends BucketSpan {
+  /** Length of a step. Unit: milliseconds. */
+  readonly length: number
+  /** Where one step begins, Unix milliseconds. */
+  readonly origin: number
+  /** Segments apart, or all added up. */
+  readonly bySegment: boolean
+  /** Rows at most. */
+  readonly limit: number
+}
+
+/**
+ * Learned counts of each variant in each step of a span: their number, and a JSON array of `[first bucket, sum of decisions ×
+ * bucket, copyId, segment, decisions, voided, open, click, conversion, negative]`; times are Unix milliseconds.
+ */
+export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: string, span: SeriesSpan) => {
+  const segment: Statement.Fragment = span.bySegment ? sql.literal(segmentText) : sql`''::text`
+  return Effect.map(
+    sql<{ readonly count: number; readonly rows: string }>`
+      SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.segment,
+        g.decisions, g.voided, g.open, g.click, g.conversion, g.negative)), '[]')::text AS rows
+      FROM (
+        SELECT extract(epoch FROM min(t.bucket_start))::float8 * 1000 AS first,
+          sum(t.decisions * extract(epoch FROM t.bucket_start)::float8) * 1000 AS moment,
+          t.copy_id, ${segment} AS segment, sum(t.decisions) AS decisions, sum(t.voided) AS voided,
+          sum(t.open) AS open, sum(t.click) AS click, sum(t.conversion) AS conversion,
+          sum(t.negative) AS negative
+        FROM tallies t
+        WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track = 'learned'
+          AND t.bucket_start >= ${span.from} AND t.bucket_start < ${span.to}
+        GROUP BY date_bin(make_interval(secs => ${span.length / 1000}::float8), t.bucket_start, ${new Date(
+      span.origin,
+    )}),
+          t.copy_id, ${segment}
+        LIMIT ${span.limit + 1}
+      ) g`,
+    ([row]) => row!,
+  )
+}
+
+/** Delays of outcomes: a JSON array of `[hour, outcome, delay class, count]`; hours are Unix milliseconds. */
+export const delayRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  Effect.map(
+    sql<{ readonly delays: string }>`
+      SELECT coalesce(json_agg(json_build_array(extract(epoch FROM d.hour)::float8 * 1000, d.outcome, d.delay_class,
+        d.count)), '[]')::text AS delays
+      FROM delay_tallies d WHERE d.org_slug = ${org} AND d.template_id = ${template}`,
+    ([row]) => row!.delays,
+  )
+
+/** Decisions of templates on each day from `first` on. */
+export const dailyDecisions = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  templates: ReadonlyArray<string>,
+  first: Date,
+) =>
+  sql<{ readonly id: string; readonly day: Date; readonly decisions: number }>`
+    SELECT r.id, c.day, c.decisions
+    FROM json_to_recordset(${JSON.stringify(templates.map((id) => ({ id })))}::text::json) AS r(id text)
+    CROSS JOIN LATERAL (
+      SELECT d.day, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
+      WHERE d.org_slug = ${org} AND d.template_id = r.id AND d.day >= ${first}
+      GROUP BY d.day
+    ) c`
+
+/** Decisions of each variant of a template from the day `first` on. */
+export const variantDecisions = (sql: SqlClient.SqlClient, org: string, template: string, first: Date) =>
+  sql<{ readonly copyId: string; readonly decisions: number }>`
+    SELECT d.copy_id, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
+    WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.day >= ${first}
+    GROUP BY d.copy_id`
