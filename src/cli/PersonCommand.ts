@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { erasedKinds, erasedLabels } from "../people/erasure/Report.ts"
+import { erasedKinds, erasedLabels } from "../erasure/Report.ts"
 import { organization, print } from "./Root.ts"
 import { personShow } from "./StoryCommands.ts"
 import { table } from "./Table.ts"

@@ -8,15 +8,21 @@ import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
-import { eraseAttributeCounts, eraseBodies } from "./erasure/Bodies.ts"
-import { findKept } from "./erasure/Kept.ts"
-import { eraseDecisions, eraseEvents } from "./erasure/Messages.ts"
-import { Names, type Person } from "./erasure/Names.ts"
-import { eraseDeliveries, eraseProfiles, eraseSendTimes, eraseStickyChoices, findSpellings } from "./erasure/People.ts"
-import { eraseSinkMessages } from "./erasure/SinkMessages.ts"
-import { eraseSuppressedAddresses } from "./erasure/Suppressed.ts"
-import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "./erasure/Report.ts"
-import { chunks, stepSizes, type Work } from "./erasure/Work.ts"
+import { eraseAttributeCounts, eraseBodies } from "../journal/erasure/Bodies.ts"
+import { findKept } from "../accounts/ErasedMembers.ts"
+import { eraseDecisions, eraseEvents } from "../journal/erasure/Messages.ts"
+import { Names, type Person } from "../erasure/Names.ts"
+import {
+  eraseDeliveries,
+  eraseProfiles,
+  eraseSendTimes,
+  eraseStickyChoices,
+  findSpellings,
+} from "../delivery/ErasedDeliveries.ts"
+import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
+import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
+import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "../erasure/Report.ts"
+import { chunks, stepSizes, type Work } from "../erasure/Work.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 
 /** Whom to erase, and of which organization. */

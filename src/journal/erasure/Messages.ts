@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { emptyBodies } from "./Bodies.ts"
-import { changed, chunks, maybeNamed, pages, repeated, type Work } from "./Work.ts"
+import { changed, chunks, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
 
 // What happened to messages: decisions, events, and the ids that platforms gave to messages.
 

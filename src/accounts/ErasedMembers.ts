@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { chunks, pages, type Work } from "./Work.ts"
+import { chunks, pages, type Work } from "../erasure/Work.ts"
 
 // What stays of people who are erased, and can be found.
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { makeBodySearch, overlapBytes, partBytes } from "../../../src/people/erasure/BodySearch.ts"
-import { Names } from "../../../src/people/erasure/Names.ts"
+import { makeBodySearch, overlapBytes, partBytes } from "../../src/erasure/BodySearch.ts"
+import { Names } from "../../src/erasure/Names.ts"
 
 const whole = { isFirst: true, isLast: true }
 

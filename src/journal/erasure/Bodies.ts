@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import { deliverSource } from "../../domain/Source.ts"
-import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "./BodySearch.ts"
-import { changed, chunks, pages, type Work } from "./Work.ts"
+import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "../../erasure/BodySearch.ts"
+import { changed, chunks, pages, type Work } from "../../erasure/Work.ts"
 
 // Received bodies. One that has a name of the people is emptied as a whole: what else is in it was read already, and is stored
 // as events.

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { OrgSlug, TemplateId } from "../../domain/Ids.ts"
-import { report } from "../../delivery/Outbox.ts"
-import { changed, chunks, maybeNamed, pages, repeated, type Work } from "./Work.ts"
+import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { report } from "./Outbox.ts"
+import { changed, chunks, maybeNamed, pages, repeated, type Work } from "../erasure/Work.ts"
 
 // What is stored by a person's name: profiles, queued and sent messages, sticky choices, and when to send.
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { changed, maybeNamed, type Work } from "./Work.ts"
+import { changed, maybeNamed, type Work } from "../../erasure/Work.ts"
 
 /** Deletes the messages to the people that sinks took. There are few of them: see `keptMessages`. */
 export const eraseSinkMessages = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {

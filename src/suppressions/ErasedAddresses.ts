@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { addressKey } from "../../suppressions/AddressKey.ts"
-import type { AddressKeys } from "../../suppressions/AddressKeys.ts"
-import { replaceAddresses } from "../../suppressions/SuppressionStore.ts"
-import { chunks, type Work } from "./Work.ts"
+import { addressKey } from "./AddressKey.ts"
+import type { AddressKeys } from "./AddressKeys.ts"
+import { replaceAddresses } from "./SuppressionStore.ts"
+import { chunks, type Work } from "../erasure/Work.ts"
 
 /** Replaces the people's addresses on the suppression list by keyed digests, so that nothing is sent to them in future. */
 export const eraseSuppressedAddresses = Effect.fnUntraced(function* (
