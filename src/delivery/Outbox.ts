@@ -2,6 +2,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { addMessageLinks } from "../journal/events/MessageLinks.ts"
+import { reportOwn } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
@@ -357,22 +359,12 @@ export class Outbox extends Context.Service<Outbox, {
       })
 
       /** The platform's webhooks name a message in its own way. */
-      const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) => {
-        const rows = sent.flatMap((one) =>
-          one._tag !== "sent" ? [] : one.links.map(({ messageKey, source }) => ({
-            source,
-            message_key: messageKey,
-            tracking_id: one.id,
-          }))
+      const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) =>
+        addMessageLinks(
+          sql,
+          org,
+          sent.flatMap((one) => one._tag !== "sent" ? [] : one.links.map((link) => ({ ...link, trackingId: one.id }))),
         )
-        return rows.length === 0 ? Effect.void : sql`
-          INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
-          SELECT ${org}, r.source, r.message_key, r.tracking_id, now()
-          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(source text, message_key text,
-            tracking_id text)
-          ORDER BY 1, 2, 3
-          ON CONFLICT DO NOTHING`
-      }
 
       return Outbox.of({ idle, take, renew, release, claim, suppressionOf, giveBack, settle })
     }),
@@ -431,15 +423,15 @@ export const report = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   ended: ReadonlyArray<{ readonly id: string; readonly templateId: TemplateId; readonly _tag: string }>,
-): Effect.Effect<void, SqlError> => {
-  if (ended.length === 0) return Effect.void
-  const items = ended.map(({ _tag, id, templateId }) => ({
-    event: _tag === "sent" ? "sent" : "failed",
-    event_id: `${id} ${_tag}`,
-    tracking_id: id,
-    template_id: templateId,
-  }))
-  return Effect.asVoid(sql`
-    INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
-    VALUES (${org}, ${deliverSource}, now(), '{}', convert_to(${JSON.stringify(items)}::text, 'UTF8'), 'pending')`)
-}
+): Effect.Effect<void, SqlError> =>
+  reportOwn(sql, {
+    org,
+    source: deliverSource,
+    headers: {},
+    items: ended.map(({ _tag, id, templateId }) => ({
+      event: _tag === "sent" ? "sent" : "failed",
+      event_id: `${id} ${_tag}`,
+      tracking_id: id,
+      template_id: templateId,
+    })),
+  })

@@ -79,3 +79,27 @@ export const repeated = (most: number, step: Effect.Effect<number, SqlError>): E
 /** Parts of a list, of at most so many elements. */
 export const chunks = <A>(list: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
+
+/** Names looked up by one statement. */
+export const lookedUp = 200
+
+/** Adds the spellings of the names that a column of a table (`t`) has, by pages of an index of it. */
+export const learnSpellings = (work: Work, table: string, column: string, where: Statement.Fragment) => {
+  const { names, org, sizes, sql } = work
+  const [from, name] = [sql.literal(table), sql.literal(column)]
+  return pages<{ readonly name: string }>(
+    (after) =>
+      sql`
+        SELECT DISTINCT q.name FROM (
+          SELECT p.name, row_number() OVER (ORDER BY p.name) = count(*) OVER () AS is_last FROM (
+            SELECT t.${name} AS name FROM ${from} t
+            WHERE t.org_slug = ${org} AND ${where} AND t.${name} > ${after?.name ?? ""}
+            ORDER BY t.org_slug, t.${name} LIMIT ${sizes.rows}) p) q
+        WHERE q.is_last OR ${maybeNamed(work, "q.name")}
+        ORDER BY q.name`,
+    (rows) =>
+      Effect.sync(() => {
+        for (const { name } of rows) if (names.has(name)) names.add(name)
+      }),
+  )
+}

@@ -10,6 +10,7 @@ import type { Erasures } from "../people/Erasures.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { type Incoming, storeEvents } from "../journal/events/EventStore.ts"
 import type { Body } from "../journal/inbox/IntakeBatches.ts"
+import { noteCompleted } from "../journal/inbox/Completed.ts"
 import { moveTestEvents } from "../journal/events/TestEvents.ts"
 
 /** Bodies by what they turned out to be: `done`, `partial`, `rejected`. */
@@ -58,28 +59,12 @@ export const make = (
   )
 
   const note = (done: ReadonlyArray<Body>) => {
-    // In a whole millisecond, which is what a time is read in. It tells which partition the bodies are in.
     const since = done.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
-    const rows = done.map(({ id }) => {
-      const { duplicates, events, faults, ignored, unused } = reports.get(id)!
-      return {
-        id,
-        events,
-        duplicates,
-        ignored,
-        unused: unused.length === 0 ? null : JSON.stringify(unused),
-        faults: faults.length === 0 ? null : JSON.stringify(faults),
-        status: statusOf(reports.get(id)!),
-      }
-    })
-    // Not a body that another node has taken in meanwhile, or that was rejected.
-    return sql`
-      UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
-        unused = r.unused::json, faults = r.faults::json
-      FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
-        ignored int, unused text, faults text, status text)
-      WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND i.status = 'pending'
-        AND i.received_at >= ${new Date(since)}`
+    return noteCompleted(
+      sql,
+      done.map(({ id }) => ({ id, status: statusOf(reports.get(id)!), ...reports.get(id)! })),
+      new Date(since),
+    )
   }
 
   /** The events of a slice, to be stored. They are reported as duplicates until they turn out to be new. */

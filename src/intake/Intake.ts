@@ -18,6 +18,7 @@ import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
 import { type Verdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
+import { hasPendingUpTo, lastPending } from "../journal/inbox/Completed.ts"
 import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
 import { WebhookSources } from "./WebhookSources.ts"
 
@@ -272,13 +273,11 @@ export class Intake extends Context.Service<Intake, {
 
       /** Bodies stored by now that are pending, wherever they are being taken in. */
       const settled = Effect.gen(function* () {
-        const [last] = yield* sql<{ id: number | null }>`
-          SELECT max(i.id)::float8 AS id FROM inbox i WHERE i.status = 'pending'`
+        const last = yield* lastPending(sql)
         yield* drain
-        if (last!.id === null) return
+        if (last === null) return
         while (true) {
-          const [left] = yield* sql`SELECT 1 FROM inbox i WHERE i.status = 'pending' AND i.id <= ${last!.id} LIMIT 1`
-          if (left === undefined) return
+          if (!(yield* hasPendingUpTo(sql, last))) return
           // Another node holds it, and is about to be done.
           yield* Effect.sleep("10 millis")
           yield* drain

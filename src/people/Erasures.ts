@@ -8,17 +8,15 @@ import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
-import { eraseAttributeCounts, eraseBodies } from "../journal/erasure/Bodies.ts"
+import { eraseAttributeCounts } from "../learning/ErasedAttributes.ts"
+import { eraseBodies } from "../journal/erasure/Bodies.ts"
 import { findKept } from "../accounts/ErasedMembers.ts"
-import { eraseDecisions, eraseEvents } from "../journal/erasure/Messages.ts"
+import { eraseDecisions, eraseEvents, learnDecisionNames } from "../journal/erasure/Messages.ts"
 import { Names, type Person } from "../erasure/Names.ts"
-import {
-  eraseDeliveries,
-  eraseProfiles,
-  eraseSendTimes,
-  eraseStickyChoices,
-  findSpellings,
-} from "../delivery/ErasedDeliveries.ts"
+import { eraseDeliveries, learnDeliveryNames } from "../delivery/ErasedDeliveries.ts"
+import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
+import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
+import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
 import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
 import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "../erasure/Report.ts"
@@ -70,6 +68,14 @@ const intakePatience = Duration.seconds(5)
 
 /** For how long an erasure is worked on by one node without word from it. Unit: seconds. */
 const leaseSeconds = 60
+
+/** Finds every spelling of the addresses that decisions, messages and send times have. Ids have one spelling. */
+const findSpellings = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
+  if (work.names.addresses().length === 0) return
+  yield* learnDeliveryNames(work)
+  yield* learnDecisionNames(work)
+  yield* learnSendTimeNames(work)
+})
 
 /** For how long the report of an erasure is kept. Unit: days. */
 const reportDays = 30

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Message } from "../Connection.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { isSandbox, liveOf, sandboxOf } from "../../domain/Sandbox.ts"
+import { reportOwn } from "../../journal/inbox/ownReports.ts"
 import { simulatedHeaders } from "../../domain/Source.ts"
 import { ensureSandbox } from "../../organizations/Sandboxes.ts"
 import { itemsOf } from "./Magic.ts"
@@ -72,12 +73,13 @@ export class SinkMessages extends Context.Service<SinkMessages, {
         const items = itemsOf({ ...message, links, isTest: isSandbox(message.org) }, now)
         if (items.length === 0) return
         yield* ensureSandbox(sql, message.org)
-        yield* sql`
-          INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
-          VALUES (${sandboxOf(message.org)}, 'events', ${new Date(now)}, ${
-          JSON.stringify(simulatedHeaders)
-        }::text::json,
-            convert_to(${JSON.stringify(items)}::text, 'UTF8'), 'pending')`
+        yield* reportOwn(sql, {
+          org: sandboxOf(message.org),
+          source: "events",
+          headers: simulatedHeaders,
+          items,
+          receivedAt: new Date(now),
+        })
       })
 
       const insert = Effect.fnUntraced(function* (message: Message, email: SunkEmail, now: number) {

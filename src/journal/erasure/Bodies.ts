@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import { deliverSource } from "../../domain/Source.ts"
-import { type BodySearch, makeBodySearch, overlapBytes, partBytes } from "../../erasure/BodySearch.ts"
+import { type BodySearch, makeBodySearch, overlapBytes } from "../../erasure/BodySearch.ts"
+import { isInParts, whole } from "../../erasure/searchParts.ts"
 import { changed, chunks, pages, type Work } from "../../erasure/Work.ts"
 
 // Received bodies. One that has a name of the people is emptied as a whole: what else is in it was read already, and is stored
@@ -10,9 +10,6 @@ import { changed, chunks, pages, type Work } from "../../erasure/Work.ts"
 
 /** Bodies listed by one statement. */
 const listed = 500
-
-/** Rows of counted attribute values read by one statement; each has up to a megabyte. */
-const countsAtOnce = 5
 
 interface Listed {
   readonly id: number
@@ -52,24 +49,6 @@ const isFound = Effect.fnUntraced(function* (work: Work, search: BodySearch, bod
   }
   return false
 })
-
-/** Searches bytes in parts; others on this thread have their turn after each. */
-const isInParts = Effect.fnUntraced(function* (
-  search: BodySearch,
-  bytes: Uint8Array,
-  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
-) {
-  for (let from = 0; from < bytes.length; from += partBytes - overlapBytes) {
-    const isEnd = from + partBytes >= bytes.length
-    const part = { isFirst: isFirst && from === 0, isLast: isLast && isEnd }
-    if (search.isIn(bytes.subarray(from, from + partBytes), part)) return true
-    yield* letOthersRun
-    if (isEnd) return false
-  }
-  return false
-})
-
-const whole = { isFirst: true, isLast: true }
 
 /** Bodies among some short ones, and of any their headers, that have one of the names. */
 const searchShort = Effect.fnUntraced(function* (work: Work, search: BodySearch, bodies: ReadonlyArray<Listed>) {
@@ -136,28 +115,3 @@ export const eraseBodies = Effect.fnUntraced(function* (work: Work): Effect.fn.R
     WHERE i.org_slug = ${org} AND i.status = 'pending' AND i.source <> ${deliverSource}`
   work.keep("pending_bodies", pending!.count)
 })
-
-/** Deletes counts of attribute values that have one of the names: templates choose from them what to learn from. */
-export const eraseAttributeCounts = (work: Work): Effect.Effect<void, SqlError> => {
-  const { org, sql } = work
-  const search = makeBodySearch(work.names)
-  return pages<{ readonly templateId: string; readonly id: number; readonly counts: string }>(
-    (after) =>
-      sql`
-        SELECT a.template_id, a.id::float8 AS id, a.counts::text AS counts FROM attribute_counts a
-        WHERE a.org_slug = ${org} AND (a.template_id, a.id) > (${after?.templateId ?? ""}, ${after?.id ?? 0})
-        ORDER BY a.org_slug, a.template_id, a.id LIMIT ${countsAtOnce}`,
-    (rows) =>
-      Effect.gen(function* () {
-        for (const { counts, id, templateId } of rows) {
-          if (!(yield* isInParts(search, new TextEncoder().encode(counts), whole))) continue
-          work.count(
-            "attribute_counts",
-            yield* work.step(changed(sql`
-              DELETE FROM attribute_counts a
-              WHERE a.org_slug = ${org} AND a.template_id = ${templateId} AND a.id = ${id}`)),
-          )
-        }
-      }),
-  )
-}

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { emptyBodies } from "./Bodies.ts"
-import { changed, chunks, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
+import { changed, chunks, learnSpellings, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
 
 // What happened to messages: decisions, events, and the ids that platforms gave to messages.
 
@@ -160,3 +160,7 @@ export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
       }),
   )
 }
+
+/** Learns the spellings of the people's addresses in decisions. */
+export const learnDecisionNames = (work: Work) =>
+  learnSpellings(work, "decisions", "user_id", work.sql`t.user_id IS NOT NULL`)

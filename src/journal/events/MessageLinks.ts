@@ -1,0 +1,30 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+
+/** The tracking id that a platform's own id of a message stands for. */
+export interface MessageLink {
+  readonly source: string
+  readonly messageKey: string
+  readonly trackingId: string
+}
+
+/** Remembers links of messages; known ones stay. Call it in a transaction. Fails with `SqlError` when the store does not answer. */
+export const addMessageLinks = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  links: ReadonlyArray<MessageLink>,
+): Effect.Effect<void, SqlError> => {
+  if (links.length === 0) return Effect.void
+  const rows = links.map(({ messageKey, source, trackingId }) => ({
+    source,
+    message_key: messageKey,
+    tracking_id: trackingId,
+  }))
+  return Effect.asVoid(sql`
+    INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
+    SELECT ${org}, r.source, r.message_key, r.tracking_id, now()
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(source text, message_key text, tracking_id text)
+    ORDER BY 1, 2, 3
+    ON CONFLICT DO NOTHING`)
+}

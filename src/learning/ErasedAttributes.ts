@@ -1,0 +1,33 @@
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { makeBodySearch } from "../erasure/BodySearch.ts"
+import { isInParts, whole } from "../erasure/searchParts.ts"
+import { changed, pages, type Work } from "../erasure/Work.ts"
+
+/** Rows of counted attribute values read by one statement; each has up to a megabyte. */
+const countsAtOnce = 5
+
+/** Deletes counts of attribute values that have one of the names: templates choose from them what to learn from. */
+export const eraseAttributeCounts = (work: Work): Effect.Effect<void, SqlError> => {
+  const { org, sql } = work
+  const search = makeBodySearch(work.names)
+  return pages<{ readonly templateId: string; readonly id: number; readonly counts: string }>(
+    (after) =>
+      sql`
+        SELECT a.template_id, a.id::float8 AS id, a.counts::text AS counts FROM attribute_counts a
+        WHERE a.org_slug = ${org} AND (a.template_id, a.id) > (${after?.templateId ?? ""}, ${after?.id ?? 0})
+        ORDER BY a.org_slug, a.template_id, a.id LIMIT ${countsAtOnce}`,
+    (rows) =>
+      Effect.gen(function* () {
+        for (const { counts, id, templateId } of rows) {
+          if (!(yield* isInParts(search, new TextEncoder().encode(counts), whole))) continue
+          work.count(
+            "attribute_counts",
+            yield* work.step(changed(sql`
+              DELETE FROM attribute_counts a
+              WHERE a.org_slug = ${org} AND a.template_id = ${templateId} AND a.id = ${id}`)),
+          )
+        }
+      }),
+  )
+}
