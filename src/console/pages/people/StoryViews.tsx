@@ -2,7 +2,8 @@
 /** @jsxImportSource preact */
 import { decodeCell } from "../../../bandit/Cells.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import type { Story, StoryDecision, StoryEvent, StoryProfile } from "../../../people/Stories.ts"
+import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
+import type { Story, StoryDecision, StoryEvent } from "../../../people/Stories.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -203,7 +204,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
 const valueOf = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value)
 
 /** What platforms have reported about a person. */
-export const ProfileCard = ({ profile, zone }: { readonly profile: StoryProfile; readonly zone: string }) => {
+export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile; readonly zone: string }) => {
   const traits = Object.entries(profile.traits)
   return (
     <Card title={`Profile of ${profile.userId}`}>

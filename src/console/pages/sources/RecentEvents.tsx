@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import type { Organization } from "../../../domain/Organization.ts"
-import type { RecentEvent } from "../../../people/Stories.ts"
+import type { RecentEvent } from "../../../journal/Timeline.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"

@@ -1,0 +1,186 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EventName } from "../domain/Event.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+
+// What the journal holds about one message, one person, or one source, found by indexes alone. Each function fails with `SqlError`
+// when the store does not answer.
+
+/** A decision as it is stored. */
+export interface DecisionRow {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  /** Null where none was given, and once the person has been erased. */
+  readonly user: string | null
+  readonly segment: string
+  /** `bandit`, `epsilon`, `single` or `forced`. */
+  readonly mode: string
+  /** How likely the variant was to be chosen; null when it was asked for. */
+  readonly propensity: number | null
+  /** The same for each variant that could be chosen. */
+  readonly weights: Readonly<Record<string, number>> | null
+  /** The model that decided. */
+  readonly policy: string
+  /** The window that was asked for, in days; null for the adaptive one. */
+  readonly lookbackDays: number | null
+  readonly offsetDays: number | null
+  readonly decidedAt: Date
+}
+
+/** An event as it is stored. */
+export interface EventRow {
+  readonly trackingId: string | null
+  readonly templateId: string
+  readonly source: string
+  readonly key: string
+  readonly event: EventName
+  readonly occurredAt: Date
+  readonly receivedAt: Date
+  readonly automated: boolean
+  readonly link: string | null
+  /** The value of a conversion; null where none was given. */
+  readonly value: number | null
+  readonly currency: string | null
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+}
+
+/** An event of a source, with the decision it belongs to, where that is known. */
+export interface RecentEvent {
+  readonly event: EventName
+  readonly trackingId: string | null
+  readonly templateId: string | null
+  readonly copyId: string | null
+  readonly user: string | null
+  readonly automated: boolean
+  readonly occurredAt: Date
+  readonly receivedAt: Date
+  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+}
+
+/** Where a page of decisions ends: `[decidedAt in Unix milliseconds, tracking id, template id]`. */
+export type Position = readonly [decidedAt: number, trackingId: string, templateId: string]
+
+/** Events shown of one decision at most, the earliest. */
+export const shownEvents = 200
+
+/** Templates decided under one tracking id that are shown at most. */
+const shownTemplates = 100
+
+/** Events of one body that are shown among the recent ones of its source. */
+const eventsPerBody = 50
+
+/** Bodies that the recent events of a source are looked for in: the latest. */
+const recentBodies = 200
+
+const decisionColumns = (sql: SqlClient.SqlClient) =>
+  sql`d.tracking_id, d.template_id, d.copy_id, d.user_id AS "user", d.segment, d.mode,
+  d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at`
+
+/** Decisions under a tracking id, and those that it repeats. */
+export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+  sql<DecisionRow>`
+    SELECT ${decisionColumns(sql)} FROM (
+      SELECT * FROM decisions d WHERE d.org_slug = ${org} AND d.tracking_id = ${id}
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${shownTemplates}) d
+    UNION ALL
+    SELECT ${decisionColumns(sql)} FROM (
+      SELECT * FROM tracking_aliases a WHERE a.org_slug = ${org} AND a.alias = ${id}
+      ORDER BY a.org_slug, a.alias, a.template_id LIMIT ${shownTemplates}) a
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d
+      WHERE d.org_slug = a.org_slug AND d.tracking_id = a.tracking_id AND d.template_id = a.template_id
+      ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
+    WHERE d.tracking_id <> ${id}`
+
+/** Decisions for any of the names, the latest first. */
+export const byNames = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  names: ReadonlyArray<string>,
+  position: Position | undefined,
+  limit: number,
+) => {
+  const behind = position === undefined ? sql`TRUE` : sql`d.decided_at <= ${new Date(position[0])}
+        AND (d.decided_at, d.tracking_id, d.template_id) < (${new Date(position[0])}, ${position[1]}, ${position[2]})`
+  return sql<DecisionRow>`
+    SELECT ${decisionColumns(sql)} FROM unnest(${names}::text[]) AS n(name)
+    CROSS JOIN LATERAL (
+      SELECT * FROM decisions d WHERE d.org_slug = ${org} AND d.user_id = n.name AND ${behind}
+      ORDER BY d.decided_at DESC, d.tracking_id DESC, d.template_id DESC LIMIT ${limit}) d
+    ORDER BY d.decided_at DESC, d.tracking_id DESC, d.template_id DESC LIMIT ${limit}`
+}
+
+/** Events of decisions, the earliest first, at most `shownEvents` and one of each. */
+export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<DecisionRow>) => {
+  const wanted = decisions.map(({ templateId, trackingId }) => ({
+    tracking_id: trackingId,
+    template_id: templateId,
+  }))
+  return sql<EventRow>`
+    SELECT r.tracking_id, r.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
+      e.automated, e.link, e.value, e.currency, e.status
+    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(tracking_id text, template_id text)
+    CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.org_slug = ${org} AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
+      ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`
+}
+
+/** Events under a tracking id that belong to no decision. */
+export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+  sql<EventRow>`
+    SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
+      e.automated, e.link, e.value, e.currency, e.status
+    FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
+    ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`
+
+/** The latest events that name a person and belong to no decision, the earliest first. */
+export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) => {
+  const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
+    e.received_at, e.automated, e.link, e.value, e.currency, e.status`
+  return Effect.map(
+    sql<EventRow>`
+      SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)
+      CROSS JOIN LATERAL (
+        SELECT * FROM events e WHERE e.org_slug = ${org} AND e.user_id = n.name AND e.template_id = ''
+        ORDER BY e.occurred_at DESC LIMIT ${shownEvents}) e
+      UNION
+      SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)
+      CROSS JOIN LATERAL (
+        SELECT * FROM events e WHERE e.org_slug = ${org} AND lower(e.email) = lower(n.name) AND e.template_id = ''
+          AND e.email IS NOT NULL
+        ORDER BY e.occurred_at DESC LIMIT ${shownEvents}) e
+      ORDER BY occurred_at DESC, source, key LIMIT ${shownEvents}`,
+    (rows) => rows.toReversed(),
+  )
+}
+
+/** The latest events of a source, at most `limit`, those of the latest body first. */
+export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: string, limit: number) =>
+  sql<RecentEvent>`
+          SELECT e.event, e.tracking_id, d.template_id, d.copy_id, e.user_id AS "user", e.automated, e.occurred_at,
+            e.received_at, e.status
+          FROM (
+            SELECT i.id FROM inbox i WHERE i.org_slug = ${org} AND i.source = ${source}
+            ORDER BY i.id DESC LIMIT ${recentBodies}) i
+          CROSS JOIN LATERAL (
+            SELECT * FROM events e WHERE e.org_slug = ${org} AND e.inbox_id = i.id AND e.source = ${source}
+            ORDER BY e.org_slug, e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${eventsPerBody}) e
+          LEFT JOIN LATERAL (
+            SELECT d.template_id, d.copy_id FROM decisions d
+            WHERE d.org_slug = e.org_slug AND d.tracking_id = e.tracking_id AND d.template_id = e.template_id
+            ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d ON TRUE
+          ORDER BY i.id DESC, e.occurred_at DESC, e.event_key LIMIT ${limit}`
+
+/** Those of some tracking ids under which nothing was decided. */
+export const undecided = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
+  Effect.map(
+    sql<{ readonly id: string }>`
+      SELECT n.id FROM unnest(${ids}::text[]) AS n(id)
+      LEFT JOIN LATERAL (
+        SELECT true AS decided FROM decisions d WHERE d.org_slug = ${org} AND d.tracking_id = n.id
+        ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d ON TRUE
+      WHERE d.decided IS NULL`,
+    (rows) => rows.map(({ id }) => id),
+  )

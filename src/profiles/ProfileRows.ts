@@ -1,0 +1,26 @@
+import type { SqlClient } from "effect/sql"
+import type { OrgSlug } from "../domain/Ids.ts"
+
+/** Profiles that may share one e-mail address; more are left out. */
+const shownProfiles = 10
+
+/** What is known of a person. */
+export interface StoredProfile {
+  readonly userId: string
+  readonly email: string | null
+  readonly traits: Readonly<Record<string, unknown>>
+  readonly updatedAt: Date
+}
+
+/** The profiles of a user or an address, the latest first. Fails with `SqlError` when the store does not answer. */
+export const profilesOf = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { email, userId }: { readonly userId?: string; readonly email?: string },
+) =>
+  sql<StoredProfile>`
+    SELECT p.user_id, p.email, p.traits, p.updated_at FROM profiles p
+    WHERE p.org_slug = ${org} AND ${
+    userId === undefined ? sql`lower(p.email) = lower(${email!}) AND p.email IS NOT NULL` : sql`p.user_id = ${userId}`
+  }
+    ORDER BY p.updated_at DESC LIMIT ${shownProfiles}`

@@ -1,0 +1,22 @@
+import type { SqlClient } from "effect/sql"
+import type { OrgSlug } from "../domain/Ids.ts"
+
+/** Pieces of advice that are read at most. */
+const mostAdvice = 20
+
+/** What was advised about when to send somebody a variant, while it is kept. */
+export interface GivenAdvice {
+  readonly person: string
+  readonly copyId: string
+  readonly givenAt: Date
+  readonly advisedAt: Date
+  readonly explored: boolean
+  readonly basis: string
+}
+
+/** The latest advice about people. Fails with `SqlError` when the store does not answer. */
+export const adviceOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) =>
+  sql<GivenAdvice>`
+    SELECT a.person, a.copy_id, a.given_at, a.advised_at, a.explored, a.basis FROM send_advice a
+    WHERE a.org_slug = ${org} AND a.person = ANY(${names}::text[])
+    ORDER BY a.given_at DESC LIMIT ${mostAdvice}`
