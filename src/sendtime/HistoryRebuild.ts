@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
-import { noMessage } from "../journal/decisions/Decision.ts"
+import { anonymousDecisionsAfter, hasSentTo, userDecisionsAfter } from "../journal/decisions/DecisionPages.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
@@ -93,14 +93,10 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       template: "",
     }
     while (true) {
-      const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
-        SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at
-        FROM decisions d
-        WHERE d.org_slug = ${org} AND d.user_id IS NOT NULL AND d.copy_id <> ${noMessage}
-          AND d.decided_at >= ${new Date(since)}
-          AND (d.user_id, d.decided_at, d.tracking_id, d.template_id)
-            > (${after.user}, ${after.at}::timestamptz, ${after.tracking}, ${after.template})
-        ORDER BY d.user_id, d.decided_at, d.tracking_id, d.template_id LIMIT ${page}`
+      const rows: ReadonlyArray<DecisionRow> = yield* userDecisionsAfter(sql, org, after, {
+        since: new Date(since),
+        limit: page,
+      })
       const touches = yield* touchesOf(rows)
       rows.forEach(({ userId }, place) => {
         if (open?.user !== userId) {
@@ -123,10 +119,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     while (true) {
       const rows: ReadonlyArray<{ readonly person: string; readonly touches: Uint8Array; readonly real: boolean }> =
         yield* sql<{ readonly person: string; readonly touches: Uint8Array; readonly real: boolean }>`
-          SELECT s.person, s.touches, EXISTS (
-            SELECT 1 FROM decisions d
-            WHERE d.org_slug = s.org_slug AND d.user_id = s.person AND d.copy_id <> ${noMessage}
-              AND d.decided_at >= ${new Date(since)}) AS real
+          SELECT s.person, s.touches, ${hasSentTo(sql, org, "s.person", new Date(since))} AS real
           FROM send_times s WHERE s.org_slug = ${org} AND s.kind = 'user' AND s.person > ${person}
           ORDER BY s.person LIMIT ${page}`
       const wrong = rows.filter(({ real, touches }) => !real && recent(fromBytes(touches)).length > 0)
@@ -143,12 +136,10 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     const nobodies = new SeededMap<string, { readonly holder: Holder; codes: Float64Array }>()
     let key = { tracking: "", template: "" }
     while (true) {
-      const rows: ReadonlyArray<DecisionRow> = yield* sql<DecisionRow>`
-        SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
-        WHERE d.org_slug = ${org} AND d.user_id IS NULL AND d.copy_id <> ${noMessage}
-          AND d.decided_at >= ${new Date(since)}
-          AND (d.tracking_id, d.template_id) > (${key.tracking}, ${key.template})
-        ORDER BY d.tracking_id, d.template_id LIMIT ${page}`
+      const rows: ReadonlyArray<DecisionRow> = yield* anonymousDecisionsAfter(sql, org, key, {
+        since: new Date(since),
+        limit: page,
+      })
       const touches = yield* touchesOf(rows)
       rows.forEach(({ trackingId }, place) => {
         const code = touches[place]?.code

@@ -3,9 +3,10 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
-import { countEvenSplits, type WeightedDecision } from "../learning/EvenSplitTallies.ts"
+import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
+import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
-import { countHoldouts, type HoldoutDecision } from "../learning/HoldoutTallies.ts"
+import { countHoldouts } from "../learning/HoldoutTallies.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
@@ -34,8 +35,6 @@ export const followedAfterMillis = 30 * 60_000
 
 /** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
 const keptDays = 10
-
-type Row = DecisionRow & HoldoutDecision & WeightedDecision
 
 interface Tally {
   readonly org_slug: string
@@ -122,23 +121,18 @@ export class Settling extends Context.Service<Settling, {
       /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
         const until = Math.max(from, Math.min(horizon, from + spanMillis))
-        const rows = yield* sql<Row>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
-            d.weights, d.decided_at
-          FROM decisions d
-          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(from)} AND d.decided_at < ${new Date(until)}
-          ORDER BY d.decided_at LIMIT ${page + 1}`
+        const rows = yield* decisionsBetween(sql, org, {
+          from: new Date(from),
+          until: new Date(until),
+          limit: page + 1,
+        })
         const last = rows[page]?.decidedAt.getTime()
         if (last === undefined) return { decisions: rows, until }
         if (last !== rows[0]!.decidedAt.getTime()) {
           return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
         }
         // More of one moment than a page holds are all taken: the rest of them would never be reached.
-        const decisions = yield* sql<Row>`
-          SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity,
-            d.weights, d.decided_at
-          FROM decisions d
-          WHERE d.org_slug = ${org} AND d.decided_at >= ${new Date(last)} AND d.decided_at < ${new Date(last + 1)}`
+        const decisions = yield* decisionsBetween(sql, org, { from: new Date(last), until: new Date(last + 1) })
         return { decisions, until: last + 1 }
       })
 
@@ -149,10 +143,8 @@ export class Settling extends Context.Service<Settling, {
         } AS at
           FROM send_time_marks m WHERE m.org_slug = ${org}`
         if (known !== undefined) return { from: known.at.getTime(), isNew: false }
-        const [oldest] = yield* sql<{ readonly decidedAt: Date | null }>`
-          SELECT min(d.decided_at) AS decided_at FROM decisions d
-          WHERE d.org_slug = ${org} AND d.decided_at < ${new Date(horizon)}`
-        return { from: oldest?.decidedAt?.getTime() ?? horizon, isNew: true }
+        const oldest = yield* firstDecisionBefore(sql, org, new Date(horizon))
+        return { from: oldest?.getTime() ?? horizon, isNew: true }
       })
 
       const putTouches = (
@@ -216,11 +208,11 @@ export class Settling extends Context.Service<Settling, {
             WHERE o.sandbox_of IS NULL) d
           WHERE d.at IS NULL OR d.at < ${new Date(horizon)}`
         const marks = due.flatMap(({ at }) => at === null ? [] : [at.getTime()])
-        const rows = marks.length === 0 ? [] : yield* sql<{ readonly orgSlug: string }>`
-          SELECT DISTINCT d.org_slug FROM decisions d
-          WHERE d.decided_at >= ${new Date(marks.reduce((a, b) => Math.min(a, b)))}
-            AND d.decided_at < ${new Date(horizon)}`
-        const busy = new Set(rows.map(({ orgSlug }) => orgSlug))
+        const busy = marks.length === 0 ? new Set<string>() : yield* decidingOrganizations(
+          sql,
+          new Date(marks.reduce((a, b) => Math.min(a, b))),
+          new Date(horizon),
+        )
         // Most organizations have nothing to look at in most hours: their marks move on together.
         const idle = due.flatMap(({ at, slug }) => at === null || busy.has(slug) ? [] : [slug])
         if (idle.length > 0) {

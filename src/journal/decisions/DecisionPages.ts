@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { DecisionRow } from "../events/DecisionRef.ts"
 import { noMessage } from "./Decision.ts"
@@ -33,3 +34,90 @@ export const decisionsAfter = (
       AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
     ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
+
+/** A decision with all that later counts need of it. */
+export interface SettlingDecision {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly userId: string | null
+  readonly mode: string
+  readonly holdout: "treated" | "control" | null
+  readonly propensity: number | null
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly decidedAt: Date
+}
+
+/** Decisions made from `from` to before `until`, the earliest first, at most `limit` of them. */
+export const decisionsBetween = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  { from, limit, until }: { readonly from: Date; readonly until: Date; readonly limit?: number },
+) =>
+  sql<SettlingDecision>`
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity, d.weights, d.decided_at
+    FROM decisions d
+    WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
+    ORDER BY d.decided_at LIMIT ${limit ?? null}`
+
+/** When the first decision of an organization before `before` was made; undefined when there is none. */
+export const firstDecisionBefore = (sql: SqlClient.SqlClient, org: string, before: Date) =>
+  Effect.map(
+    sql<{ readonly decidedAt: Date | null }>`
+      SELECT min(d.decided_at) AS decided_at FROM decisions d WHERE d.org_slug = ${org} AND d.decided_at < ${before}`,
+    ([row]) => row?.decidedAt ?? undefined,
+  )
+
+/** The organizations that decided anything from `from` to before `until`. */
+export const decidingOrganizations = (sql: SqlClient.SqlClient, from: Date, until: Date) =>
+  Effect.map(
+    sql<{ readonly orgSlug: string }>`
+      SELECT DISTINCT d.org_slug FROM decisions d WHERE d.decided_at >= ${from} AND d.decided_at < ${until}`,
+    (rows) => new Set(rows.map(({ orgSlug }) => orgSlug)),
+  )
+
+/** A decision that was sent, and to whom. */
+export interface SentDecision {
+  readonly trackingId: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly userId: string | null
+  readonly decidedAt: Date
+}
+
+/** The next page of decisions with a user that were sent since `since`, by user and time. */
+export const userDecisionsAfter = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  after: { readonly user: string; readonly at: Date; readonly tracking: string; readonly template: string },
+  { limit, since }: DecisionFilter,
+) =>
+  sql<SentDecision>`
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at
+    FROM decisions d
+    WHERE d.org_slug = ${org} AND d.user_id IS NOT NULL AND d.copy_id <> ${noMessage}
+      AND d.decided_at >= ${since}
+      AND (d.user_id, d.decided_at, d.tracking_id, d.template_id)
+        > (${after.user}, ${after.at}::timestamptz, ${after.tracking}, ${after.template})
+    ORDER BY d.user_id, d.decided_at, d.tracking_id, d.template_id LIMIT ${limit}`
+
+/** The next page of decisions without a user that were sent since `since`, by tracking id and template. */
+export const anonymousDecisionsAfter = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  after: { readonly tracking: string; readonly template: string },
+  { limit, since }: DecisionFilter,
+) =>
+  sql<SentDecision>`
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.decided_at FROM decisions d
+    WHERE d.org_slug = ${org} AND d.user_id IS NULL AND d.copy_id <> ${noMessage}
+      AND d.decided_at >= ${since}
+      AND (d.tracking_id, d.template_id) > (${after.tracking}, ${after.template})
+    ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
+
+/** SQL for a condition: whether something was sent to the user `column` of an organization since `since`. */
+export const hasSentTo = (sql: SqlClient.SqlClient, org: string, column: string, since: Date) =>
+  sql`EXISTS (
+    SELECT 1 FROM decisions d
+    WHERE d.org_slug = ${org} AND d.user_id = ${sql.literal(column)} AND d.copy_id <> ${noMessage}
+      AND d.decided_at >= ${since})`
