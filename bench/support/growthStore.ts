@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { dayMillis } from "../../src/bandit/Window.ts"
-import { makePartitions, partitionedTables } from "../../src/retention/Partitions.ts"
+import { makePartitions, partitionedTables } from "../../src/journal/retention/Partitions.ts"
 
 export const org = "bench"
 

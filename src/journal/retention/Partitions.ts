@@ -1,7 +1,7 @@
 import { Effect, Schedule } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { dayMillis } from "../bandit/Window.ts"
+import { dayMillis } from "../../bandit/Window.ts"
 
 // Decisions, events and the inbox by time. The first partition holds what was there before there were others, `_other` what
 // no partition is there for, all others a month or a week each and its first day in their name:

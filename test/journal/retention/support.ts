@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { makePartitions, partitionedTables } from "../../src/retention/Partitions.ts"
+import { makePartitions, partitionedTables } from "../../../src/journal/retention/Partitions.ts"
 
 export const day = 86_400_000
 

@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { dayMillis } from "../bandit/Window.ts"
-import { asJob } from "../telemetry/LoopWork.ts"
+import { dayMillis } from "../../bandit/Window.ts"
+import { asJob } from "../../telemetry/LoopWork.ts"
 import {
   detach,
   dropDetached,
