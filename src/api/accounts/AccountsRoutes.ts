@@ -1,4 +1,4 @@
-import { DateTime, Effect, Result } from "effect"
+import { DateTime, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../../accounts/Account.ts"
@@ -11,14 +11,14 @@ import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import { SessionCookie, withCookies } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
-import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { accountProblems, ownSession } from "./AccountProblems.ts"
 import { InvitationBody, MemberBody, OwnAccountBody } from "./AccountsApi.ts"
 import { ServedApi } from "../Api.ts"
 import * as Problems from "../Problems.ts"
-import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 
 const accountInput = decoder(AccountInput)
 const invitationBody = decoder(InvitationBody)
@@ -48,18 +48,12 @@ export const layer = HttpApiBuilder.group(
       }))
 
     const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: Scope) {
-      const asked = query(request)
-      const limit = limitOf(asked, 200, 50)
-      const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
-      const faults: ReadonlyArray<Fault> = [
-        ...(Result.isFailure(limit) ? [limit.failure] : []),
-        ...(before === undefined || (Number.isSafeInteger(before) && before >= 0)
-          ? []
-          : [{ pointer: "before", detail: "must be the `next` of a page" }]),
-      ]
-      if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-      const entries = yield* audit.list(scope, { before, limit: limit.success })
-      return { entries, next: entries.length < limit.success ? null : entries.at(-1)!.id }
+      const { before, limit } = yield* Parameters.parameters(request, {
+        limit: Parameters.limit(200, 50),
+        before: Parameters.before(),
+      })
+      const entries = yield* audit.list(scope, { before, limit })
+      return { entries, next: entries.length < limit ? null : entries.at(-1)!.id }
     })
 
     return handlers

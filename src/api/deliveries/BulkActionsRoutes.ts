@@ -12,7 +12,8 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { ServedApi } from "../Api.ts"
 import { type BulkAction as BulkActionWire, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
 import { isKey } from "./DeliverRoutes.ts"
-import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, existing, invalid, lookedUp, query, toProblems } from "../server/Requests.ts"
 
 type Body = typeof BulkRetryBody.Type | typeof BulkCancelBody.Type
 
@@ -106,10 +107,9 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("cancelDeliveries", ({ params, request }) => answer("cancel", params, request))
       .handleRaw("listBulkActions", ({ params, request }) =>
         Effect.gen(function* () {
-          const limit = limitOf(query(request), 500, 50)
-          if (Result.isFailure(limit)) return yield* invalid([limit.failure])
+          const { limit } = yield* Parameters.parameters(request, { limit: Parameters.limit(500, 50) })
           const org = yield* existing(organizations, params)
-          return { actions: (yield* bulk.list(org, limit.success)).map(bulkActionToWire) }
+          return { actions: (yield* bulk.list(org, limit)).map(bulkActionToWire) }
         }).pipe(toProblems))
       .handle("getBulkAction", ({ params }) =>
         Effect.gen(function* () {

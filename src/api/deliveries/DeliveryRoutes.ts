@@ -2,8 +2,6 @@ import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { complaintAddressOf } from "../../tracking/BounceAddress.ts"
-import { isStorable } from "../../domain/Attributes.ts"
-import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { ConnectionChange, Connections, type ConnectionSetup } from "../../delivery/Connections.ts"
 import { testConnection } from "../../delivery/testConnection.ts"
@@ -17,12 +15,12 @@ import { Views } from "../../templates/Views.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { ServedApi } from "../Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
-import { body, existing, hoursOf, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { keptHours } from "../../delivery/DeliveryRates.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import { body, existing, lookedUp, query, toProblems } from "../server/Requests.ts"
 
 const decodeChange = decoder(ConnectionChange)
-
-const isState = (text: string): text is DeliveryState =>
-  (DeliveryState.literals as ReadonlyArray<string>).includes(text)
 
 /** A delivery as the API shows it. */
 export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
@@ -45,6 +43,9 @@ export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
 /** Members of a filter that a query may have beside the state and the address. */
 const filterNames = ["since", "until", "reason", "template_id", "connection"] as const
 
+/** Members of a filter are read together. */
+const filterText: Parameters.Parameter<string | undefined> = (text) => Result.succeed(text)
+
 const membersIn = (asked: URLSearchParams): Result.Result<FilterMembers, ReadonlyArray<Fault>> =>
   Result.mapError(
     decodeMembers(Object.fromEntries(filterNames.flatMap((name) => {
@@ -60,30 +61,17 @@ export const listDeliveries = Effect.fnUntraced(function* (
   org: OrgSlug,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  const asked = query(request)
-  const limit = limitOf(asked, 500, 50)
-  const state = asked.get("state") ?? undefined
-  const email = asked.get("email") ?? undefined
-  const before = asked.get("cursor") ?? undefined
-  const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
-  if (state !== undefined && !isState(state)) {
-    faults.push({ pointer: "state", detail: `must be one of ${DeliveryState.literals.join(", ")}` })
-  }
-  if (email !== undefined && !isStorable(email)) faults.push({ pointer: "email", detail: "must be an address" })
-  if (before !== undefined && !isStorable(before)) {
-    faults.push({ pointer: "cursor", detail: "must be the `next` of a page" })
-  }
-  const members = membersIn(asked)
-  if (Result.isFailure(members)) faults.push(...members.failure)
-  if (Result.isFailure(limit) || Result.isFailure(members) || faults.length > 0) return yield* invalid(faults)
-  const found = yield* deliveries.list(org, {
-    ...filterOf(members.success),
-    state: state as DeliveryState | undefined,
-    email,
-    before,
-    limit: limit.success + 1,
-  })
-  const page = found.slice(0, limit.success)
+  const members = membersIn(query(request))
+  const { cursor: before, email, limit, state } = yield* Parameters.parameters(request, {
+    limit: Parameters.limit(500, 50),
+    state: Parameters.oneOf(DeliveryState.literals),
+    email: Parameters.text("must be an address"),
+    cursor: Parameters.after(),
+    ...Object.fromEntries(filterNames.map((name) => [name, filterText])),
+  }, Result.isFailure(members) ? members.failure : [])
+  const filter = Result.getOrThrow(members)
+  const found = yield* deliveries.list(org, { ...filterOf(filter), state, email, before, limit: limit + 1 })
+  const page = found.slice(0, limit)
   return { deliveries: page.map(deliveryToWire), next: found.length > page.length ? page.at(-1)!.id : null }
 })
 
@@ -166,12 +154,13 @@ export const layer = HttpApiBuilder.group(
         }).pipe(toProblems))
       .handleRaw("deliverySeries", ({ params, request }) =>
         Effect.gen(function* () {
-          const hours = hoursOf(query(request))
-          if (Result.isFailure(hours)) return yield* invalid([hours.failure])
+          const { hours } = yield* Parameters.parameters(request, {
+            hours: Parameters.whole(1, keptHours, 1, " of hours"),
+          })
           const org = yield* existing(organizations, params)
-          const { points, stepMinutes } = yield* rates.series(org, hours.success)
+          const { points, stepMinutes } = yield* rates.series(org, hours)
           return {
-            hours: hours.success,
+            hours,
             step_minutes: stepMinutes,
             points: points.map(({ end, oldestDueSeconds, start, ...point }) => ({
               start: start.toISOString(),

@@ -1,6 +1,5 @@
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { isStorable } from "../../domain/Attributes.ts"
 import { InboxEntryNotFound, TemplateNotFound } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { DecisionHistory } from "../../journal/events/DecisionHistory.ts"
@@ -11,7 +10,8 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { Views } from "../../templates/Views.ts"
 import { ServedApi } from "../Api.ts"
 import { rebuildBody } from "./LearningApi.ts"
-import { body, existing, inboxOf, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, existing, inboxOf, lookedUp, toProblems } from "../server/Requests.ts"
 
 const decodeRebuild = decoder(rebuildBody)
 
@@ -33,19 +33,13 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const source = yield* inboxOf(params.segment)
-          const asked = query(request)
-          const limit = limitOf(asked, 100, 20)
-          const before = asked.get("before") === null ? undefined : Number(asked.get("before"))
-          const faults = [
-            ...(Result.isFailure(limit) ? [limit.failure] : []),
-            ...(before !== undefined && !(Number.isSafeInteger(before) && before > 0)
-              ? [{ pointer: "before", detail: "must be the id of a body" }]
-              : []),
-          ]
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-          const all = asked.get("all") === "true"
-          const found = yield* inbox.list(org, source, { before, limit: limit.success + 1, all })
-          const page = found.slice(0, limit.success)
+          const { all, before, limit } = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(100, 20),
+            before: Parameters.before("must be the id of a body", 1),
+            all: Parameters.flag,
+          })
+          const found = yield* inbox.list(org, source, { before, limit: limit + 1, all })
+          const page = found.slice(0, limit)
           return {
             inbox: page.map((entry) => ({
               id: entry.id,
@@ -77,18 +71,12 @@ export const layer = HttpApiBuilder.group(
           const template = lookedUp(params.template)
           yield* views.lookUp(org, template)
           if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
-          const asked = query(request)
-          const limit = limitOf(asked, 5000, 1000)
-          const after = asked.get("after") ?? undefined
-          const faults = [
-            ...(Result.isFailure(limit) ? [limit.failure] : []),
-            ...(after !== undefined && !isStorable(after)
-              ? [{ pointer: "after", detail: "must be a tracking id" }]
-              : []),
-          ]
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-          const found = yield* history.list(org, template, { after, limit: limit.success + 1 })
-          const page = found.slice(0, limit.success)
+          const { after, limit } = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(5000, 1000),
+            after: Parameters.after("must be a tracking id"),
+          })
+          const found = yield* history.list(org, template, { after, limit: limit + 1 })
+          const page = found.slice(0, limit)
           return {
             decisions: page.map(({ outcomes: { click, conversion, open }, ...decision }) => ({
               tracking_id: decision.trackingId,

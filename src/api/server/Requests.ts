@@ -3,8 +3,8 @@ import type { HttpServerRequest } from "effect/http"
 import { note } from "../../accounts/Audit.ts"
 import { NoSecretKey, SecretFileFaulty } from "../../auth/SecretBox.ts"
 import { NotRendered } from "../../decide/Outcome.ts"
-import { keptHours } from "../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../domain/Attributes.ts"
+import { keptHours } from "../../delivery/DeliveryRates.ts"
 import * as Errors from "../../domain/Errors.ts"
 import { hasMoreValuesThan } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -12,7 +12,6 @@ import { type Segment, segmentOf } from "../../domain/Source.ts"
 import type { mailSource } from "../../domain/Source.ts"
 import { inboxSourceOf } from "../../intake/Sources.ts"
 import type { Organizations } from "../../organizations/Organizations.ts"
-import type { Which } from "../../templates/TemplateRows.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "../Problems.ts"
 
@@ -109,34 +108,6 @@ export const notRendered = ({ copyId, faults, templateId }: NotRendered): Proble
 export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {
   const at = request.url.indexOf("?")
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
-}
-
-/** The query's `limit`, a whole number from 1 to `most`; `otherwise` when it is not given. */
-export const limitOf = (
-  asked: URLSearchParams,
-  most: number,
-  otherwise: number,
-): Result.Result<number, Errors.Fault> => {
-  const text = asked.get("limit")
-  const limit = text === null ? otherwise : Number(text)
-  return Number.isInteger(limit) && limit >= 1 && limit <= most
-    ? Result.succeed(limit)
-    : Result.fail({ pointer: "limit", detail: `must be a whole number from 1 to ${most}` })
-}
-
-/** The query's `archived`: which templates a list has, those in use unless said. */
-export const whichOf = (asked: URLSearchParams): Result.Result<Which, Errors.Fault> => {
-  switch (asked.get("archived")) {
-    case null:
-    case "false":
-      return Result.succeed("in-use")
-    case "true":
-      return Result.succeed("archived")
-    case "all":
-      return Result.succeed("all")
-    default:
-      return Result.fail({ pointer: "archived", detail: "must be true, false or all" })
-  }
 }
 
 /** The query's `hours` of delivery, a whole number from 1 to as many as are kept; 1 when it is not given. */

@@ -1,7 +1,5 @@
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { isStorable } from "../../domain/Attributes.ts"
-import type { Fault } from "../../domain/Errors.ts"
 import { segmentOf } from "../../domain/Source.ts"
 import { parseStoryCursor, Stories, type Story, type StoryEvent } from "../../people/Stories.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -12,7 +10,8 @@ import type { SuppressionEntry } from "../../suppressions/Suppression.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { ServedApi } from "../Api.ts"
 import { deliveryToWire } from "../deliveries/DeliveryRoutes.ts"
-import { existing, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { existing, invalid, lookedUp, toProblems } from "../server/Requests.ts"
 import type * as Wire from "./StoriesApi.ts"
 import { suppressionToWire } from "../suppressions/SuppressionsRoutes.ts"
 
@@ -78,6 +77,9 @@ const toWire = (
 
 const asks = ["tracking_id", "user_id", "email", "q"] as const
 
+/** What a story is asked by: 1 to 400 characters. */
+const name = Parameters.text("must be 1 to 400 characters", ({ length }) => length > 0 && length <= 400)
+
 export const layer = HttpApiBuilder.group(
   ServedApi,
   "stories",
@@ -97,33 +99,28 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("findStory", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const asked = query(request)
-          const limit = limitOf(asked, 100, 20)
-          const after = asked.get("after") ?? undefined
-          const given = asks.flatMap((name) => asked.getAll(name).map((text) => ({ name, text })))
-          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
+          const { after, limit, ...names } = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(100, 20),
+            after: Parameters.after(undefined, (text) => parseStoryCursor(text) !== undefined),
+            tracking_id: name,
+            user_id: name,
+            email: name,
+            q: name,
+          })
+          const given = asks.flatMap((name) => names[name] === undefined ? [] : [{ name, text: names[name] }])
           const [first, second] = given
           if (first === undefined || second !== undefined) {
-            faults.push({ pointer: "tracking_id", detail: `give exactly one of ${asks.join(", ")}` })
+            return yield* invalid([{ pointer: "tracking_id", detail: `give exactly one of ${asks.join(", ")}` }])
           }
-          for (const { name, text } of given) {
-            if (text === "" || text.length > 400 || !isStorable(text)) {
-              faults.push({ pointer: name, detail: "must be 1 to 400 characters" })
-            }
-          }
-          if (after !== undefined && parseStoryCursor(after) === undefined) {
-            faults.push({ pointer: "after", detail: "must be the `next` of a page" })
-          }
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-          const { name, text } = first!
-          const page = { after, limit: limit.success }
-          if (name === "q") {
+          const { name: kind, text } = first
+          const page = { after, limit }
+          if (kind === "q") {
             const { as, story } = yield* stories.search(org, text, page)
             return toWire(org, story, as, yield* suppressionsOf(org, story, after))
           }
-          const ask = name === "tracking_id"
+          const ask = kind === "tracking_id"
             ? { trackingId: text }
-            : name === "user_id"
+            : kind === "user_id"
             ? { userId: text }
             : { email: text }
           const story = yield* stories.find(org, ask, page)
@@ -132,9 +129,8 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("recentEvents", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const limit = limitOf(query(request), 200, 50)
-          if (Result.isFailure(limit)) return yield* invalid([limit.failure])
-          const found = yield* stories.recent(org, segmentOf(params.segment) ?? lookedUp(params.segment), limit.success)
+          const { limit } = yield* Parameters.parameters(request, { limit: Parameters.limit(200, 50) })
+          const found = yield* stories.recent(org, segmentOf(params.segment) ?? lookedUp(params.segment), limit)
           return {
             events: found.map((one) => ({
               event: one.event,

@@ -1,8 +1,7 @@
-import { Clock, Effect, Option, Result, Stream } from "effect"
+import { Clock, Effect, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { note } from "../../accounts/Audit.ts"
-import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
@@ -13,7 +12,8 @@ import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { ServedApi } from "../Api.ts"
 import * as Body from "../server/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
-import { body, existing, invalid, limitOf, lookedUp, query, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, existing, lookedUp, toProblems } from "../server/Requests.ts"
 import { type Suppression, SuppressionInput } from "./SuppressionsApi.ts"
 
 const decodeInput = decoder(SuppressionInput)
@@ -29,25 +29,7 @@ export const suppressionToWire = ({ suppressedAt, ...entry }: SuppressionEntry):
   suppressed_at: suppressedAt.toISOString(),
 })
 
-const failureOf = (read: Result.Result<unknown, Fault>): ReadonlyArray<Fault> =>
-  Result.isFailure(read) ? [read.failure] : []
-
-/** The query's `reason`; undefined where it is not given. */
-const reasonOf = (asked: URLSearchParams): Result.Result<SuppressionReason | undefined, Fault> => {
-  const text = asked.get("reason")
-  const reason = SuppressionReason.literals.find((one) => one === text)
-  return text === null || reason !== undefined
-    ? Result.succeed(reason)
-    : Result.fail({ pointer: "reason", detail: `must be one of ${SuppressionReason.literals.join(", ")}` })
-}
-
-/** The query's `cursor`, the id of an entry; undefined where it is not given. */
-const cursorOf = (asked: URLSearchParams): Result.Result<number | undefined, Fault> => {
-  const text = asked.get("cursor")
-  return text === null || /^\d{1,15}$/.test(text)
-    ? Result.succeed(text === null ? undefined : Number(text))
-    : Result.fail({ pointer: "cursor", detail: "must be the `next` of a page" })
-}
+const reason = Parameters.oneOf(SuppressionReason.literals)
 
 /** The list as CSV, read in pages. */
 export const exported = (list: Suppressions["Service"], org: OrgSlug): Stream.Stream<Uint8Array> =>
@@ -73,19 +55,13 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listSuppressions", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const asked = query(request)
-          const limit = limitOf(asked, 1000, 100)
-          const reason = reasonOf(asked)
-          const before = cursorOf(asked)
-          if (Result.isFailure(limit) || Result.isFailure(reason) || Result.isFailure(before)) {
-            return yield* invalid([limit, reason, before].flatMap(failureOf))
-          }
-          const found = yield* list.list(org, {
-            reason: reason.success,
-            before: before.success,
-            limit: limit.success + 1,
+          const asked = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(1000, 100),
+            reason,
+            cursor: Parameters.before(),
           })
-          const page = found.slice(0, limit.success)
+          const found = yield* list.list(org, { reason: asked.reason, before: asked.cursor, limit: asked.limit + 1 })
+          const page = found.slice(0, asked.limit)
           return {
             suppressions: page.map(suppressionToWire),
             next: found.length > page.length ? String(page.at(-1)!.id) : null,
@@ -108,14 +84,13 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("removeSuppression", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const reason = reasonOf(query(request))
-          if (Result.isFailure(reason)) return yield* invalid([reason.failure])
-          yield* note(reason.success === undefined ? {} : { reason: reason.success })
-          const removed = yield* list.remove(org, lookedUp(params.address), reason.success)
+          const asked = yield* Parameters.parameters(request, { reason })
+          yield* note(asked.reason === undefined ? {} : { reason: asked.reason })
+          const removed = yield* list.remove(org, lookedUp(params.address), asked.reason)
           if (removed === 0) {
             return yield* new SuppressionNotFound({
               detail: `The address ${JSON.stringify(params.address.slice(0, 300))} is not on the list${
-                reason.success === undefined ? "" : ` for the reason ${reason.success}`
+                asked.reason === undefined ? "" : ` for the reason ${asked.reason}`
               }.`,
             })
           }

@@ -1,7 +1,6 @@
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { note } from "../../accounts/Audit.ts"
-import { isStorable } from "../../domain/Attributes.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { TemplateInput, TemplatePatch } from "../../domain/Template.ts"
 import { Learning } from "../../learning/Learning.ts"
@@ -9,7 +8,8 @@ import { TemplateImports } from "../../templates/TemplateImports.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ServedApi } from "../Api.ts"
 import * as Body from "../server/Body.ts"
-import { body, invalid, limitOf, lookedUp, query, slugOf, toProblems, whichOf } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 
 const templateInput = decoder(TemplateInput)
 const templatePatch = decoder(TemplatePatch)
@@ -36,25 +36,14 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("listTemplates", ({ params, request }) =>
         Effect.gen(function* () {
-          const asked = query(request)
-          const limit = limitOf(asked, 1000, 100)
-          const which = whichOf(asked)
-          const after = asked.get("after") ?? undefined
-          const faults = [
-            ...(Result.isFailure(limit) ? [limit.failure] : []),
-            ...(Result.isFailure(which) ? [which.failure] : []),
-            ...(after !== undefined && !isStorable(after)
-              ? [{ pointer: "after", detail: "must be a template's id" }]
-              : []),
-          ]
-          if (Result.isFailure(limit) || Result.isFailure(which) || faults.length > 0) return yield* invalid(faults)
-          // One more than asked for tells whether there is a next page.
-          const found = yield* templates.list(slugOf(params), {
-            after,
-            limit: limit.success + 1,
-            which: which.success,
+          const { after, archived, limit } = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(1000, 100),
+            archived: Parameters.archived,
+            after: Parameters.after("must be a template's id"),
           })
-          const page = found.slice(0, limit.success)
+          // One more than asked for tells whether there is a next page.
+          const found = yield* templates.list(slugOf(params), { after, limit: limit + 1, which: archived })
+          const page = found.slice(0, limit)
           return { templates: page, next: found.length > page.length ? page.at(-1)!.id : null }
         }).pipe(toProblems))
       .handleRaw(

@@ -1,7 +1,7 @@
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../../domain/Attributes.ts"
-import { ErasureNotFound, type Fault } from "../../domain/Errors.ts"
+import { ErasureNotFound } from "../../domain/Errors.ts"
 import { categoryOf } from "../../domain/Event.ts"
 import { decoder } from "../../domain/Faults.ts"
 import * as Json from "../../domain/Json.ts"
@@ -12,7 +12,8 @@ import { MappingTrials } from "../../intake/mapping/MappingTrials.ts"
 import { SourceInput, type SourceSetup, WebhookSources } from "../../intake/WebhookSources.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { ServedApi } from "../Api.ts"
-import { body, existing, invalid, limitOf, query, slugOf, sourceOf, toProblems } from "../server/Requests.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { body, existing, invalid, slugOf, sourceOf, toProblems } from "../server/Requests.ts"
 import { DryRunBody, ErasureBody, type ListedEvent, type WebhookSource } from "./WebhooksApi.ts"
 
 const decodeSource = decoder(SourceInput)
@@ -137,20 +138,12 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listEvents", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const asked = query(request)
-          const limit = limitOf(asked, 1000, 100)
-          const after = asked.get("after") ?? undefined
-          const trackingId = asked.get("tracking_id") ?? undefined
-          const faults: Array<Fault> = Result.isFailure(limit) ? [limit.failure] : []
-          const position = after === undefined ? undefined : parseCursor(after)
-          if (after !== undefined && (position === undefined || !position.every(isStorable))) {
-            faults.push({ pointer: "after", detail: "must be the `next` of a page" })
-          }
-          if (trackingId !== undefined && !isStorable(trackingId)) {
-            faults.push({ pointer: "tracking_id", detail: "must be a tracking id" })
-          }
-          if (Result.isFailure(limit) || faults.length > 0) return yield* invalid(faults)
-          const found = yield* history.list(org, { after, limit: limit.success, trackingId })
+          const { after, limit, tracking_id: trackingId } = yield* Parameters.parameters(request, {
+            limit: Parameters.limit(1000, 100),
+            after: Parameters.after(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
+            tracking_id: Parameters.text("must be a tracking id"),
+          })
+          const found = yield* history.list(org, { after, limit, trackingId })
           return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
         }).pipe(toProblems))
   }),

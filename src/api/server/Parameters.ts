@@ -1,0 +1,123 @@
+import { Effect, Result } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isStorable } from "../../domain/Attributes.ts"
+import type { Fault } from "../../domain/Errors.ts"
+import type { Which } from "../../templates/TemplateRows.ts"
+import type { InvalidRequest } from "../Problems.ts"
+import { invalid, query } from "./Requests.ts"
+
+/** Reads one parameter of a query, undefined where it is not given, or says what it must be. */
+export type Parameter<A> = (text: string | undefined) => Result.Result<A, string>
+
+/** The values of parameters. */
+export type ValuesOf<P> = { readonly [name in keyof P]: P[name] extends Parameter<infer A> ? A : never }
+
+/** A whole number from `least` to `most`; `otherwise` when it is not given. */
+export const whole = (least: number, most: number, otherwise: number, unit = ""): Parameter<number> => (text) => {
+  const number = text === undefined ? otherwise : Number(text)
+  return text?.trim() !== "" && Number.isInteger(number) && number >= least && number <= most
+    ? Result.succeed(number)
+    : Result.fail(`must be a whole number${unit} from ${least} to ${most}`)
+}
+
+/** The rows of a page: 1 to `most`; `otherwise` when it is not given. */
+export const limit = (most: number, otherwise: number): Parameter<number> => whole(1, most, otherwise)
+
+/** The number that the page before ended with, `least` or more. */
+export const before = (detail = "must be the `next` of a page", least = 0): Parameter<number | undefined> => (text) =>
+  text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
+    ? Result.succeed(text === undefined ? undefined : Number(text))
+    : Result.fail(detail)
+
+/** A text that can be stored and, where that is given, is valid. */
+export const text = (
+  detail: string,
+  isValid: (text: string) => boolean = () => true,
+): Parameter<string | undefined> =>
+(given) => given === undefined || (isStorable(given) && isValid(given)) ? Result.succeed(given) : Result.fail(detail)
+
+/** The text that the page before ended with. */
+export const after = (
+  detail = "must be the `next` of a page",
+  isValid?: (text: string) => boolean,
+): Parameter<string | undefined> => text(detail, isValid)
+
+/** One of some words. */
+export const oneOf =
+  <const Word extends string>(words: ReadonlyArray<Word>): Parameter<Word | undefined> => (given) => {
+    const word = words.find((one) => one === given)
+    return given === undefined || word !== undefined
+      ? Result.succeed(word)
+      : Result.fail(`must be one of ${words.join(", ")}`)
+  }
+
+/** `true` or `false`; false when it is not given. */
+export const flag: Parameter<boolean> = (given) =>
+  given === undefined || given === "true" || given === "false"
+    ? Result.succeed(given === "true")
+    : Result.fail("must be true or false")
+
+/** Which templates a list has: `false` those in use, `true` the archived ones, `all` both. Default `false`. */
+export const archived: Parameter<Which> = (given) => {
+  switch (given) {
+    case undefined:
+    case "false":
+      return Result.succeed("in-use")
+    case "true":
+      return Result.succeed("archived")
+    case "all":
+      return Result.succeed("all")
+    default:
+      return Result.fail("must be true, false or all")
+  }
+}
+
+/** Most ignored parameters that one answer names, and characters of each name. */
+const namedAtMost = 10
+const nameLength = 40
+
+/** What a caller should know about parameters that had no effect: those that are unknown, and those given twice. */
+export const warningsOf = (asked: URLSearchParams, known: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const names = [...asked.keys()]
+  return [...new Set(names)].flatMap((name) => {
+    const shown = name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
+    if (!known.includes(name)) return [`the parameter "${shown}" is unknown and has no effect`]
+    return names.filter((one) => one === name).length > 1
+      ? [`the parameter "${shown}" is given more than once, only the first counts`]
+      : []
+  }).slice(0, namedAtMost)
+}
+
+/** Adds warnings to the response of a request, in the header `Parlance-Warnings`. */
+export const warn = (
+  request: HttpServerRequest.HttpServerRequest,
+  warnings: ReadonlyArray<string>,
+): Effect.Effect<void> =>
+  warnings.length === 0
+    ? Effect.void
+    : HttpEffect.appendPreResponseHandler((_, response) =>
+      Effect.succeed(HttpServerResponse.setHeader(response, "parlance-warnings", warnings.join("; ")))
+    ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
+
+/**
+ * Reads the parameters of a query. Fails with `InvalidRequest` and every fault, `others` included. Warns of parameters without
+ * effect.
+ */
+export const parameters = <P extends { readonly [name: string]: Parameter<unknown> }>(
+  request: HttpServerRequest.HttpServerRequest,
+  wanted: P,
+  others: ReadonlyArray<Fault> = [],
+): Effect.Effect<ValuesOf<P>, InvalidRequest> => {
+  const asked = query(request)
+  const faults: Array<Fault> = []
+  const values: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(wanted)) {
+    const value = read(asked.get(name) ?? undefined)
+    if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
+    else values[name] = value.success
+  }
+  faults.push(...others)
+  return faults.length > 0
+    ? Effect.fail(invalid(faults))
+    : Effect.as(warn(request, warningsOf(asked, Object.keys(wanted))), values as ValuesOf<P>)
+}

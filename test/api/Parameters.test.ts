@@ -1,0 +1,32 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Parameters from "../../src/api/server/Parameters.ts"
+import { warningsOf } from "../../src/api/server/Parameters.ts"
+
+const isRefused = (read: Parameters.Parameter<unknown>, text: string) => Result.isFailure(read(text))
+
+describe("Parameters of a query", () => {
+  it("have their defaults, and refuse what is out of range", () => {
+    const limit = Parameters.limit(100, 20)
+    assert.deepStrictEqual([limit(undefined), limit("1"), limit("100")], [20, 1, 100].map(Result.succeed))
+    for (const text of ["0", "101", "1.5", "", " ", "x", "-1"]) assert.isTrue(isRefused(limit, text), text)
+    assert.deepStrictEqual(Parameters.archived(undefined), Result.succeed("in-use"))
+    assert.isTrue(isRefused(Parameters.archived, "yes"))
+    assert.isTrue(isRefused(Parameters.flag, "1"))
+    assert.isTrue(isRefused(Parameters.oneOf(["a", "b"]), "c"))
+    assert.isTrue(isRefused(Parameters.before(), "-1"))
+    assert.isTrue(isRefused(Parameters.after(), "\0"))
+  })
+
+  it("are named in warnings when they have no effect, in characters that a header may have", () => {
+    const asked = new URLSearchParams([["limit", "1"], ["limit", "2"], ['colour\n;"', "red"], ["ä", "1"]])
+    assert.deepStrictEqual(warningsOf(asked, ["limit"]), [
+      'the parameter "limit" is given more than once, only the first counts',
+      'the parameter "colour???" is unknown and has no effect',
+      'the parameter "?" is unknown and has no effect',
+    ])
+    const many = new URLSearchParams(Array.from({ length: 50 }, (_, n) => [`${n}`.repeat(100), ""]))
+    assert.lengthOf(warningsOf(many, []), 10)
+    assert.isBelow(warningsOf(many, []).join("; ").length, 1_000)
+  })
+})
