@@ -80,7 +80,7 @@ import * as TrackingRoutes from "./api/tracking/TrackingRoutes.ts"
 import * as VariantRoutes from "./api/templates/VariantRoutes.ts"
 import * as WebhookRoutes from "./api/webhooks/WebhookRoutes.ts"
 import * as WebhooksManagementRoutes from "./api/webhooks/WebhooksManagementRoutes.ts"
-import * as BanditActor from "./learning/BanditActor.ts"
+import * as Learner from "./learning/Learner.ts"
 import { Censuses } from "./learning/Censuses.ts"
 import { EngineWorker } from "./learning/EngineWorker.ts"
 import { FitBudget } from "./learning/FitBudget.ts"
@@ -129,7 +129,7 @@ const layerLearning = (layerActors: LayerActors) =>
   Policies.layer.pipe(
     Layer.provideMerge(Learning.layer),
     Layer.provide(TemplateActors.layer),
-    Layer.provideMerge(BanditActor.layer),
+    Layer.provideMerge(Learner.layer),
     Layer.provideMerge(layerActors),
     Layer.provideMerge(
       Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),

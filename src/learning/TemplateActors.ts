@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { ModelSnapshot } from "../bandit/Model.ts"
 import { ActorRequests } from "../cluster/ActorRequests.ts"
 import { Cluster } from "../cluster/Cluster.ts"
-import { BanditActor } from "./BanditActor.ts"
+import { Learner } from "./Learner.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 
 /** What a node asks of an actor on another one. */
@@ -33,7 +33,7 @@ export class TemplateActors extends Context.Service<TemplateActors, {
   static readonly layer = Layer.effect(
     TemplateActors,
     Effect.gen(function* () {
-      const client = yield* BanditActor.client
+      const client = yield* Learner.client
       const cluster = yield* Cluster
       const requests = yield* ActorRequests
 

@@ -85,7 +85,7 @@ describe("Telemetry", () => {
         await waitUntil(
           "the traces are there",
           () =>
-            ["BanditActor.Wake", "fit"].every((name) => named(hooked, name) !== undefined) &&
+            ["Learner.Wake", "fit"].every((name) => named(hooked, name) !== undefined) &&
             named(generated, "commit") !== undefined && named(delivered, "send webhook") !== undefined,
         ).catch((error) => {
           throw new Error(`${error.message}: ${collector.spans().map(({ name }) => name).join(", ")}`)
@@ -93,7 +93,7 @@ describe("Telemetry", () => {
 
         const spans = collector.spans()
         const line = lineOf(spans, named(hooked, "fit")!).map(({ name }) => name)
-        assert.deepStrictEqual(line.filter((name) => !name.startsWith("BanditActor")), [
+        assert.deepStrictEqual(line.filter((name) => !name.startsWith("Learner")), [
           "POST /api/webhook/:segment/:org",
           "store",
           "intake",

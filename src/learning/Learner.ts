@@ -29,7 +29,7 @@ const fitTime = Metric.counter("parlance_fit_milliseconds_total", { incremental:
 const Window = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
 
 /** A template's learning, serialized. The id is the organization's slug, `/` and the template's id. */
-export const BanditActor = Entity.make("BanditActor", [
+export const Learner = Entity.make("Learner", [
   /** There is something in the ledger; with `stale`, or the model is behind what has been folded or behind the hour. */
   Rpc.make("Wake", { payload: { stale: Schema.Boolean } }),
   /** Folds what is pending and fits, so that the model is up to date when it answers. */
@@ -78,7 +78,7 @@ interface Others {
  * One per template with traffic, wherever in the cluster. Everything it knows can be read again from the store: it is
  * dropped after ten idle minutes, and begins anew after a crash, a move, or when it was overtaken.
  */
-const layerActor = BanditActor.toLayer(
+const layerActor = Learner.toLayer(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
@@ -360,7 +360,7 @@ const layerActor = BanditActor.toLayer(
 
     yield* Effect.addFinalizer(() => engine.close(key))
 
-    return BanditActor.of({
+    return Learner.of({
       Wake: ({ payload: { stale } }) =>
         // What it learns from may just have been changed through another node.
         Effect.andThen(stale ? changes.refresh : Effect.void, one.withPermits(1)(fold)).pipe(

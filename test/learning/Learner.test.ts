@@ -42,7 +42,7 @@ const isoWeek = (at: number) => {
   return new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * day).toISOString()
 }
 
-describe("BanditActor", () => {
+describe("Learner", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("publishes a model after outcomes, which shifts the traffic to the better variant", () =>
