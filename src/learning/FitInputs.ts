@@ -1,0 +1,66 @@
+import { Clock, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
+import type { TemplateView } from "../templates/Views.ts"
+import type { Censuses } from "./Censuses.ts"
+import type { FitRequest, HourDelays } from "./Engine.ts"
+import type { Command } from "./LearnerState.ts"
+import { type Neighbours, type Taught, without } from "./Neighbours.ts"
+import * as Tallies from "./Tallies.ts"
+
+/** What the other templates of the organization teach. */
+interface Others {
+  readonly taught: Taught
+  readonly contributions: ReadonlyMap<string, Contribution>
+  readonly delays: ReadonlyArray<HourDelays>
+}
+
+/** Version of a model, as traces show it: `template:4`, or `template:3/14/0` for the model of a window. */
+const versionOf = (template: string, { version, window }: Extract<Command, { readonly _tag: "Gather" }>): string =>
+  window === undefined
+    ? `${template}:${version + 1}`
+    : `${template}:${version}/${window.lookbackDays}/${window.offsetDays}`
+
+/** Gathers what the fits of one template need besides its own counts. */
+export const make = (
+  parts: {
+    readonly sql: SqlClient.SqlClient
+    readonly clock: Clock.Clock
+    readonly censuses: Censuses["Service"]
+    readonly neighbours: Neighbours["Service"]
+    /** The template as this node knows it; undefined if it does not. */
+    readonly view: () => TemplateView | undefined
+  },
+  org: string,
+  template: string,
+) => {
+  const { censuses, clock, neighbours, sql, view } = parts
+  const beganAt = clock.currentTimeMillisUnsafe()
+  let known: Others | undefined
+
+  const readOthers = Effect.gen(function* () {
+    const taught = yield* neighbours.read(org, beganAt)
+    if (known?.taught === taught) return known
+    const own = yield* Tallies.readDelays(sql, org, template)
+    return known = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
+  }).pipe(
+    // While the store is down, what they taught before.
+    Effect.catch((error) => known === undefined ? Effect.fail(error) : Effect.succeed(known)),
+  )
+
+  return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
+    const census = command.choosesAttributes ? yield* censuses.read(org, template) : undefined
+    const { contributions, delays } = yield* readOthers
+    const request: FitRequest = {
+      version: versionOf(template, command),
+      now: clock.currentTimeMillisUnsafe(),
+      window: command.window,
+      organization: organizationPriors(contributions, template),
+      organizationDelays: delays,
+      active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
+      composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
+      census,
+    }
+    return request
+  })
+}

@@ -1,0 +1,133 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { HalfLifeState } from "../bandit/HalfLife.ts"
+import type { ModelSnapshot } from "../bandit/Model.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import type { OpenRequest } from "./Engine.ts"
+import * as FoldAttempts from "./FoldAttempts.ts"
+import type { FittedModel } from "./LearnerState.ts"
+import type { Models } from "./Models.ts"
+import * as Tallies from "./Tallies.ts"
+
+/** Everything stored about a template's learning, in one picture. */
+export interface StoredLearning extends Omit<OpenRequest, "objective"> {
+  /** Revision of the tallies. */
+  readonly revision: number
+  /** Version of the published model, 0 before the first. */
+  readonly version: number
+}
+
+/** A batch of the ledger that was folded. */
+export interface FoldedBatch extends Tallies.Folded {
+  /** There may be more rows. */
+  readonly isFull: boolean
+  /** Revision of the tallies after the fold; undefined if the batch is empty. */
+  readonly revision: number | undefined
+}
+
+/** What a learner asks of the store, about its own template. */
+export interface LearnerStore {
+  readonly read: Effect.Effect<StoredLearning, SqlError>
+  /**
+   * Runs `fold` as an attempt that is counted (see `FoldAttempts`). Returns undefined without running it if the ledger is
+   * empty or folding has stopped.
+   */
+  readonly attempt: <A, E>(fold: Effect.Effect<A, E>) => Effect.Effect<A | undefined, E | SqlError>
+  /** Moves one batch of the ledger into the tallies in one transaction, inside an attempt. `now` in Unix milliseconds. */
+  readonly fold: (now: number) => Effect.Effect<FoldedBatch, SqlError>
+  /** Revision of the tallies, undefined before the first fold. */
+  readonly revision: Effect.Effect<number | undefined, SqlError>
+  /** Stores a model and lets this node decide by it. Returns false if its version has been published already. */
+  readonly publish: (fitted: FittedModel) => Effect.Effect<boolean, SqlError>
+}
+
+const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: string, template: string) {
+  // One picture of state and tallies: a fold in between would be counted twice or not at all.
+  yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
+  const [state] = yield* sql<{ readonly revision: number; readonly halfLife: HalfLifeState | null }>`
+    SELECT s.revision::float8 AS revision, s.half_life FROM bandit_states s
+    WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+  const [latest] = yield* sql<{ version: number; snapshot: ModelSnapshot }>`
+    SELECT m.version::float8 AS version, m.snapshot FROM models m
+    WHERE m.org_slug = ${org} AND m.template_id = ${template}`
+  const tallies = yield* Tallies.readTallies(sql, org, template)
+  return {
+    revision: state?.revision ?? 0,
+    version: latest?.version ?? 0,
+    tallies: tallies.filter(({ track }) => track === "learned"),
+    delays: yield* Tallies.readDelays(sql, org, template),
+    variantDelays: yield* Tallies.readVariantDelays(sql, org, template),
+    halfLife: state?.halfLife ?? null,
+    model: latest?.snapshot ?? null,
+  }
+})
+
+/** Raises the revision of the tallies and returns it. The first fold of an hour also rolls the tallies up. */
+const raiseRevision = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  now: number,
+) {
+  const [row] = yield* sql<{ revision: number; rolledUpAt: Date }>`
+    INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
+    VALUES (${org}, ${template}, 1, ${new Date(now)}, ${new Date(now)})
+    ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 1, folded_at = EXCLUDED.folded_at
+    RETURNING s.revision::float8 AS revision, s.rolled_up_at`
+  if (Math.floor(row!.rolledUpAt.getTime() / hourMillis) !== Math.floor(now / hourMillis)) {
+    yield* Tallies.rollUp(sql, org, template, now)
+    yield* sql`
+      UPDATE bandit_states s SET rolled_up_at = ${new Date(now)}
+      WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+  }
+  return row!.revision
+})
+
+/** The store of one template's learner. With `isTraced`, folds report the traces that ledger rows came with. */
+export const make = (
+  sql: SqlClient.SqlClient,
+  models: Models["Service"],
+  { isTraced, org, template }: { readonly org: string; readonly template: string; readonly isTraced: boolean },
+): LearnerStore => {
+  const attempts = FoldAttempts.make(sql, org, template)
+
+  const fold = (now: number) =>
+    sql.withTransaction(Effect.gen(function* () {
+      const folded = yield* Tallies.fold(sql, org, template, now, isTraced)
+      const revision = folded.rows === 0 ? undefined : yield* raiseRevision(sql, org, template, now)
+      yield* attempts.succeed
+      return { ...folded, isFull: Tallies.isFull(folded), revision }
+    }))
+
+  const revision = Effect.map(
+    sql<{ revision: number }>`
+      SELECT s.revision::float8 AS revision FROM bandit_states s
+      WHERE s.org_slug = ${org} AND s.template_id = ${template}`,
+    ([row]) => row?.revision,
+  )
+
+  const publish = Effect.fnUntraced(function* ({ answer, fit }: FittedModel) {
+    const publication = { org, template, version: fit.version, model: answer.model }
+    const isWritten = yield* sql.withTransaction(Effect.gen(function* () {
+      yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
+      if (!(yield* models.write(publication))) return false
+      yield* sql`
+        UPDATE bandit_states s SET fitted_revision = ${fit.revision},
+          half_life = ${JSON.stringify(answer.halfLife)}::text::json,
+          contribution = ${answer.contribution === null ? null : JSON.stringify(answer.contribution)}::text::json
+        WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+      return true
+    }))
+    if (isWritten) models.adopt(publication)
+    return isWritten
+  })
+
+  return {
+    read: sql.withTransaction(readStored(sql, org, template)),
+    attempt: attempts.attempt,
+    fold,
+    revision,
+    publish,
+  }
+}
