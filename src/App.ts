@@ -81,13 +81,13 @@ import * as VariantRoutes from "./api/templates/VariantRoutes.ts"
 import * as WebhookRoutes from "./api/webhooks/WebhookRoutes.ts"
 import * as WebhooksManagementRoutes from "./api/webhooks/WebhooksManagementRoutes.ts"
 import * as Learner from "./learning/Learner.ts"
-import { Censuses } from "./learning/Censuses.ts"
+import { AttributeStatistics } from "./learning/AttributeStatistics.ts"
 import { EngineWorker } from "./learning/EngineWorker.ts"
 import { FitBudget } from "./learning/FitBudget.ts"
 import { Inflow } from "./journal/Inflow.ts"
 import { Learning } from "./learning/Learning.ts"
 import { Models } from "./learning/Models.ts"
-import { Neighbours } from "./learning/Neighbours.ts"
+import { Priors } from "./learning/Priors.ts"
 import { Policies } from "./learning/Policies.ts"
 import * as Sweep from "./learning/Sweep.ts"
 import { TemplateActors } from "./learning/TemplateActors.ts"
@@ -132,7 +132,14 @@ const layerLearning = (layerActors: LayerActors) =>
     Layer.provideMerge(Learner.layer),
     Layer.provideMerge(layerActors),
     Layer.provideMerge(
-      Layer.mergeAll(Models.layer, Censuses.layer, EngineWorker.layer, FitBudget.layer, Inflow.layer, Neighbours.layer),
+      Layer.mergeAll(
+        Models.layer,
+        AttributeStatistics.layer,
+        EngineWorker.layer,
+        FitBudget.layer,
+        Inflow.layer,
+        Priors.layer,
+      ),
     ),
   )
 

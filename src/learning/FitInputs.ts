@@ -2,10 +2,10 @@ import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
 import type { TemplateView } from "../templates/Views.ts"
-import type { Censuses } from "./Censuses.ts"
+import type { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { FitRequest, HourDelays } from "./Engine.ts"
 import type { Command } from "./LearnerState.ts"
-import { type Neighbours, type Taught, without } from "./Neighbours.ts"
+import { type Priors, type Taught, without } from "./Priors.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** What the other templates of the organization teach. */
@@ -26,20 +26,20 @@ export const make = (
   parts: {
     readonly sql: SqlClient.SqlClient
     readonly clock: Clock.Clock
-    readonly censuses: Censuses["Service"]
-    readonly neighbours: Neighbours["Service"]
+    readonly statistics: AttributeStatistics["Service"]
+    readonly priors: Priors["Service"]
     /** The template as this node knows it; undefined if it does not. */
     readonly view: () => TemplateView | undefined
   },
   org: string,
   template: string,
 ) => {
-  const { censuses, clock, neighbours, sql, view } = parts
+  const { statistics, clock, priors, sql, view } = parts
   const beganAt = clock.currentTimeMillisUnsafe()
   let known: Others | undefined
 
   const readOthers = Effect.gen(function* () {
-    const taught = yield* neighbours.read(org, beganAt)
+    const taught = yield* priors.read(org, beganAt)
     if (known?.taught === taught) return known
     const own = yield* Tallies.readDelays(sql, org, template)
     return known = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
@@ -49,7 +49,7 @@ export const make = (
   )
 
   return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
-    const census = command.choosesAttributes ? yield* censuses.read(org, template) : undefined
+    const census = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
     const { contributions, delays } = yield* readOthers
     const request: FitRequest = {
       version: versionOf(template, command),

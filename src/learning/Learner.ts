@@ -6,14 +6,14 @@ import { ModelSnapshot } from "../bandit/Model.ts"
 import { Changes } from "../store/Changes.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
-import { Censuses } from "./Censuses.ts"
+import { AttributeStatistics } from "./AttributeStatistics.ts"
 import { EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
 import * as FitInputs from "./FitInputs.ts"
 import * as LearnerShell from "./LearnerShell.ts"
 import * as LearnerStore from "./LearnerStore.ts"
 import { Models } from "./Models.ts"
-import { Neighbours } from "./Neighbours.ts"
+import { Priors } from "./Priors.ts"
 
 /** Models fitted by this node. */
 const fits = Metric.counter("parlance_fits_total", { incremental: true })
@@ -62,9 +62,9 @@ const layerActor = Learner.toLayer(
     const engine = yield* EngineWorker
     const models = yield* Models
     const views = yield* Views
-    const censuses = yield* Censuses
+    const statistics = yield* AttributeStatistics
     const budget = yield* FitBudget
-    const neighbours = yield* Neighbours
+    const priors = yield* Priors
     const changes = yield* Changes
     const isTraced = (yield* TraceShare) !== undefined
     const key = (yield* Entity.CurrentAddress).entityId as string
@@ -81,7 +81,7 @@ const layerActor = Learner.toLayer(
         objective: JSON.stringify(view()?.objective ?? "click"),
         sends: models.latest(org, template)?.model.variants.reduce((sum, { sends }) => sum + sends, 0) ?? 0,
       }),
-      gather: FitInputs.make({ sql, clock, censuses, neighbours, view }, org, template),
+      gather: FitInputs.make({ sql, clock, statistics, priors, view }, org, template),
       followChanges: changes.refresh,
     })
 

@@ -4,7 +4,7 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
-import { Censuses } from "./Censuses.ts"
+import { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { DecisionWindow } from "./DecisionWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
@@ -89,7 +89,7 @@ export class Policies extends Context.Service<Policies, {
     Effect.gen(function* () {
       const models = yield* Models
       const learning = yield* Learning
-      const censuses = yield* Censuses
+      const statistics = yield* AttributeStatistics
       const priors = new WeakMap<object, Policy>()
       const windowed = new Map<string, Map<string, Windowed>>()
       const recorders = new Map<string, SegmentRecorder>()
@@ -217,7 +217,7 @@ export class Policies extends Context.Service<Policies, {
         prepare,
         refresh,
         observe: (template, attrs, now) => {
-          if (!isSandbox(template.org.slug)) censuses.observe(template.org.slug, template.id, attrs, now)
+          if (!isSandbox(template.org.slug)) statistics.observe(template.org.slug, template.id, attrs, now)
         },
       })
     }),

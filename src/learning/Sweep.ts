@@ -3,7 +3,7 @@ import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { hourMillis } from "../bandit/Window.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
-import { Censuses } from "./Censuses.ts"
+import { AttributeStatistics } from "./AttributeStatistics.ts"
 import { Learning } from "./Learning.ts"
 
 /** A template without traffic for this long keeps its model as it is. Unit: days. */
@@ -23,7 +23,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const clock = yield* Clock.Clock
   const learning = yield* Learning
-  const censuses = yield* Censuses
+  const statistics = yield* AttributeStatistics
 
   const pending = sql<Key>`
     WITH RECURSIVE ${pendingTemplates(sql)}
@@ -59,6 +59,6 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
 
   yield* repeated("The sweep of the ledger", Effect.flatMap(pending, wakeAll(false)), "1 second")
   yield* repeated("The sweep of models", Effect.flatMap(stale, wakeAll(true)), "30 seconds")
-  yield* repeated("Writing the counts of attributes", censuses.flush, "5 seconds")
-  yield* Effect.addFinalizer(() => Effect.ignore(censuses.flush))
+  yield* repeated("Writing the counts of attributes", statistics.flush, "5 seconds")
+  yield* Effect.addFinalizer(() => Effect.ignore(statistics.flush))
 }))

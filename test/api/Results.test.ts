@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { encodeCell } from "../../src/bandit/Cells.ts"
-import { Censuses } from "../../src/learning/Censuses.ts"
+import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { org, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
@@ -13,7 +13,7 @@ const segment = (plan: string) => encodeCell([["daypart", "morning"], ["plan", p
 
 /** Has requests of a template carry `plan`, so that it is learned from. */
 const withPlans = (slug: string) =>
-  Effect.flatMap(Censuses, ({ flush, observe }) =>
+  Effect.flatMap(AttributeStatistics, ({ flush, observe }) =>
     Effect.suspend(() => {
       for (let n = 0; n < 100; n++) {
         observe(slug, "t", new Map([["plan", [n % 2 === 0 ? "pro" : "free"]]]), Date.now())

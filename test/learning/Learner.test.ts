@@ -7,7 +7,7 @@ import type { Tally } from "../../src/bandit/Tally.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
-import { Censuses } from "../../src/learning/Censuses.ts"
+import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import * as Sweep from "../../src/learning/Sweep.ts"
 import * as Tallies from "../../src/learning/Tallies.ts"
@@ -355,7 +355,7 @@ describe("Learner", () => {
         const before = yield* ask("census", { attrs: { plan: "pro" } })
         assert.deepStrictEqual(Object.keys(before.trace.cell).sort(), ["daypart", "weekend"])
         yield* Effect.forEach(Array.from({ length: 120 }, (_, n) => n), generate, { concurrency: 40 })
-        yield* (yield* Censuses).flush
+        yield* (yield* AttributeStatistics).flush
         yield* settle("census")
         const model = yield* (yield* Learning).model("census", "t", undefined)
         assert.deepStrictEqual(model.scheme.keys, [{ name: "plan", values: ["free", "pro"] }])

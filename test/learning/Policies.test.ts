@@ -4,7 +4,7 @@ import { eligibleSet } from "../../src/bandit/Policy.ts"
 import type { ModelSnapshot } from "../../src/bandit/Model.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
-import { Censuses } from "../../src/learning/Censuses.ts"
+import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Policies } from "../../src/learning/Policies.ts"
 import { layerQuiet, makeOrg, tallies } from "../intake/support.ts"
@@ -128,7 +128,7 @@ describe("Policies", () => {
         assert.deepStrictEqual(yield* shown, [])
 
         for (let n = 0; n < 20; n++) policies.observe(template, new Map([["plan", [n % 2 ? "pro" : "free"]]]), start)
-        yield* (yield* Censuses).flush
+        yield* (yield* AttributeStatistics).flush
         yield* plant("attributes", { copy: "a", decisions: 10 })
         yield* settle("attributes")
         assert.deepStrictEqual(namesOf(policies.policy(template, undefined, start)), ["plan"])

@@ -7,7 +7,7 @@ import { Decider } from "../../src/decide/Decider.ts"
 import type { Outcome } from "../../src/decide/Outcome.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
-import { Censuses } from "../../src/learning/Censuses.ts"
+import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { layerQuiet, makeOrg, org, receive } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -58,7 +58,7 @@ const batch = Effect.fnUntraced(function* (slug: string, attrs: Readonly<Record<
 const clickOn = (slug: string, outcome: Outcome) =>
   receive(slug, [{ event: "click", tracking_id: (outcome as { readonly trackingId: string }).trackingId }])
 
-const flush = Effect.flatMap(Censuses, ({ flush }) => flush)
+const flush = Effect.flatMap(AttributeStatistics, ({ flush }) => flush)
 
 /** What the background jobs of a service do all the time: write what has been counted, fold it and fit. */
 const learn = (slug: string) => Effect.andThen(flush, settle(slug))

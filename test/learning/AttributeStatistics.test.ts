@@ -2,7 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Census, type CensusDay } from "../../src/bandit/Census.ts"
-import { Censuses } from "../../src/learning/Censuses.ts"
+import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { layerQuiet } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { day, hour } from "./support.ts"
@@ -35,12 +35,12 @@ const rows = (org: string) =>
       ),
   )
 
-describe("Censuses", () => {
+describe("AttributeStatistics", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("adds up what was counted between writes, by organization and template", () =>
       Effect.gen(function* () {
-        const { flush, observe, read } = yield* Censuses
+        const { flush, observe, read } = yield* AttributeStatistics
         const now = Date.now()
         for (let n = 0; n < 10; n++) observe("acme", "t", attrs({ plan: n < 4 ? "pro" : "free" }), now)
         assert.strictEqual(yield* rows("acme"), 0)
@@ -65,7 +65,7 @@ describe("Censuses", () => {
 
     it.effect("forgets requests of more than 14 days ago", () =>
       Effect.gen(function* () {
-        const { flush, observe, read } = yield* Censuses
+        const { flush, observe, read } = yield* AttributeStatistics
         const now = Date.now()
         for (const days of [0, 5, 13, 14, 40]) observe("days", "t", attrs({ day: `d${days}` }), now - days * day)
         yield* flush
@@ -74,7 +74,7 @@ describe("Censuses", () => {
 
     it.effect("counts 2,000 requests between two writes at most, which is enough for shares", () =>
       Effect.gen(function* () {
-        const { flush, observe, read } = yield* Censuses
+        const { flush, observe, read } = yield* AttributeStatistics
         for (let n = 0; n < 5000; n++) observe("busy", "t", attrs({ plan: n % 4 === 0 ? "pro" : "free" }), Date.now())
         yield* flush
         assert.deepStrictEqual(totals(yield* read("busy", "t")), {
@@ -88,7 +88,7 @@ describe("Censuses", () => {
 
     it.effect("makes many rows into one a day, also while several read and write, and loses nothing", () =>
       Effect.gen(function* () {
-        const { flush, observe, read } = yield* Censuses
+        const { flush, observe, read } = yield* AttributeStatistics
         for (let n = 0; n < 150; n++) {
           observe("rows", "t", attrs({ plan: `p${n % 3}` }), Date.now() - (n % 2) * day)
           observe("rows", "u", attrs({ plan: "u" }), Date.now() - hour)

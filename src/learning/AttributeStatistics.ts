@@ -16,16 +16,16 @@ type CountsOfDay = Omit<CensusDay, "start">
  * Which attributes requests have, by template and day: what the learning attributes are chosen from. Counted in memory
  * and written every few seconds, so that a crash loses some of the shares and nothing else.
  */
-export class Censuses extends Context.Service<Censuses, {
+export class AttributeStatistics extends Context.Service<AttributeStatistics, {
   /** Counts one decision at `now` (Unix milliseconds). */
   readonly observe: (org: string, template: string, attrs: Attributes, now: number) => void
   /** Writes what has been counted. */
   readonly flush: Effect.Effect<void, SqlError>
   /** What the requests of the last 14 days had, on all nodes, as far as it has been written. */
   readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<CensusDay>, SqlError>
-}>()("parlance/learning/Censuses") {
+}>()("parlance/learning/AttributeStatistics") {
   static readonly layer = Layer.effect(
-    Censuses,
+    AttributeStatistics,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
@@ -87,7 +87,7 @@ export class Censuses extends Context.Service<Censuses, {
         return days
       })
 
-      return Censuses.of({ observe, flush, read })
+      return AttributeStatistics.of({ observe, flush, read })
     }),
   )
 }

@@ -28,12 +28,12 @@ interface Entry {
  * What an organization's templates have learned, read once for all actors of this node: each reading it by itself would cost
  * the square of the number of templates.
  */
-export class Neighbours extends Context.Service<Neighbours, {
+export class Priors extends Context.Service<Priors, {
   /** As it stood at `notBefore` (Unix milliseconds) or later. */
   readonly read: (org: string, notBefore: number) => Effect.Effect<Taught, SqlError>
-}>()("parlance/learning/Neighbours") {
+}>()("parlance/learning/Priors") {
   static readonly layer = Layer.effect(
-    Neighbours,
+    Priors,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
@@ -65,7 +65,7 @@ export class Neighbours extends Context.Service<Neighbours, {
         }))
       })
 
-      return Neighbours.of({ read })
+      return Priors.of({ read })
     }),
   )
 }

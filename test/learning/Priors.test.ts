@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { without } from "../../src/learning/Neighbours.ts"
+import { without } from "../../src/learning/Priors.ts"
 
 describe("without", () => {
   it("leaves what other templates have counted, hour by hour", () => {
