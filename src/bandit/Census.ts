@@ -126,7 +126,7 @@ export class Census {
 }
 
 /**
- * The learning attributes by section 1 of the design of the bandit: keys present in more than half of the sends, with
+ * The learning attributes (docs/model.md, "Learning attributes"): keys present in more than half of the sends, with
  * at most 50 distinct values that are not mostly unique (at least two sends per value on average), the most present
  * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values.
  *

@@ -155,7 +155,7 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
 }
 
 /**
- * Fits the hierarchical gamma-Poisson model of section 3 of the design of the bandit to a template's counts: base rate,
+ * Fits the hierarchical gamma-Poisson model (docs/model.md, "Rates" and "Fit") to a template's counts: base rate,
  * variants (each a penalised Poisson regression with its Laplace covariance) and shrinkage strengths in turn, then the
  * variants recentred. The result depends on the counts, not on the order in which they came; from a warm start also on
  * where it started.

@@ -84,7 +84,7 @@ const accumulate = (
  * Fits the coefficients of one variant: clicks are Poisson with mean `expected * exp(eta)`, coefficient i is normal with
  * mean 0 (the intercept: `center`) and precision `precision[i]` > 0. At most `steps` Newton steps on the penalised likelihood from `beta`, which is
  * changed in place; afterwards `work.hessian` holds the posterior covariance (Laplace approximation, packed lower
- * triangle). Source: section 3 of the design of the bandit; D. Agarwal et al., "LASER" (2014), for the method at scale.
+ * triangle). Source: docs/model.md, "Fit"; D. Agarwal et al., "LASER" (2014), for the method at scale.
  */
 export const fitVariant = (
   design: Design,

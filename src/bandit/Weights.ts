@@ -126,7 +126,7 @@ const interpolate = (
  *
  * Integral over the standardised value by the trapezoid rule: 49 points between -6 and 6, or 97 when the deviations
  * differ by more than a factor of 5. Arms that are worse than another with a probability beyond 1e-11 get 0. Source:
- * S. Scott, "A modern Bayesian look at the multi-armed bandit" (2010); section 6 of the design of the bandit.
+ * S. Scott, "A modern Bayesian look at the multi-armed bandit" (2010); docs/model.md, "Choice".
  */
 export const bestArmProbabilities = (means: ArrayLike<number>, sds: ArrayLike<number>): Float64Array => {
   const count = means.length

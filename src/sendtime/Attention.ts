@@ -2,7 +2,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { Clocks } from "./Clocks.ts"
 import { delayOf, epochMillis, followedHours, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
-// When people look at their messages: pure arithmetic over touches. Source: `bandit.md`, part 10.
+// When people look at their messages: pure arithmetic over touches. Source: docs/model.md, "Send times".
 
 /** Hours of the week in local time, folded: hour of the day, plus 24 on Saturday and Sunday. */
 export const foldedHours = 48

@@ -178,7 +178,7 @@ export type WorldName = keyof typeof shapes
 export const worldNames = Object.keys(shapes) as ReadonlyArray<WorldName>
 
 /**
- * The worlds of section 15 of the design of the bandit: simulated e-mail traffic with click rates of 1 to 6 % (`obd`:
+ * The worlds of docs/model.md, "Simulated worlds": simulated e-mail traffic with click rates of 1 to 6 % (`obd`:
  * 0.5 %) over 30 or 60 days. `stat5` and `stat20`: variants that differ. `segment`: the best differs by attributes.
  * `drift`: rates move and seasons come. `delay`: slow clicks. `launch`: variants come and go. `obd`: 34 variants of a
  * public log. `full`: all of it. `small`: 40 templates with little traffic. `worth` is the value

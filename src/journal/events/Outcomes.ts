@@ -82,7 +82,7 @@ export const machineClicks = (
  *
  * A machine's are, beyond the events marked as such, clicks in the 10 seconds from the first delivery on, where a
  * delivery is known, and clicks on different links at most 2 seconds apart. A later event can therefore take back what
- * an earlier one added: apply the `difference`. Source: `bandit.md`, section 1, "Not counted".
+ * an earlier one added: apply the `difference`. Source: docs/model.md, "Data".
  */
 export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Contribution => {
   const learned: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
