@@ -8,6 +8,8 @@ RUN deno install --prod --frozen --entrypoint src/packages.ts
 COPY src src
 COPY schema schema
 COPY examples examples
+COPY docs docs
+COPY README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
 # Compiled once here, and the libraries of the bundled PostgreSQL linked, so that the container starts without writing anything.
 RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/store/bundled/Programs.ts"; await Effect.runPromise(find({ forAnotherUser: false, installations: "/nowhere" }))' \
   && deno cache --frozen src/main.ts $(find src -name '*.worker.ts' -o -name '*.process.ts') \

@@ -63,6 +63,7 @@ import * as DeliverRoutes from "./api/deliveries/DeliverRoutes.ts"
 import * as DeliveriesRoutes from "./api/deliveries/DeliveriesRoutes.ts"
 import * as BulkActionsRoutes from "./api/deliveries/BulkActionsRoutes.ts"
 import * as DeliveryRoutes from "./api/deliveries/DeliveryRoutes.ts"
+import * as DocumentsRoutes from "./api/server/DocumentsRoutes.ts"
 import * as GenerateRoutes from "./api/generate/GenerateRoutes.ts"
 import * as LearningRoutes from "./api/learning/LearningRoutes.ts"
 import { LoadGate } from "./api/admission/LoadGate.ts"
@@ -279,6 +280,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(DeliveriesRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(TrackingRoutes.layer),
+  Layer.merge(DocumentsRoutes.layer),
   Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),
 )

@@ -56,6 +56,6 @@ Say what became of it, with the tracking_id of that answer:
 
 curl -s ${url}/api/webhook/events/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"event":"click","tracking_id":"…"}'
 
-The key is shown this once. More: ${url}/docs, and npx -y deno@2.9.6 task parlance --help
+The key is shown this once. More: ${url}/docs/, and npx -y deno@2.9.6 task parlance --help
 ${console}`
 })

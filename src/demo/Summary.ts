@@ -110,5 +110,5 @@ See what it has learned, from another terminal:
 
 DATA_DIR='${dataDir}' npx -y deno@2.9.6 task parlance results ${template} --segments
 
-The API is described at ${url}/docs. Ctrl-C ends the demo; the next one begins anew.`
+The documentation is at ${url}/docs/. Ctrl-C ends the demo; the next one begins anew.`
 }

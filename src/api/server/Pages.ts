@@ -101,7 +101,8 @@ export const docsPage = (document: Document): string => {
   return page(
     "Parlance API",
     `<h1>Parlance API</h1><p>${escape(document.info.description ?? "")}</p>
-<p>The same for machines: <a href="/openapi.json">openapi.json</a>. Errors: <a href="/problems">problems</a>.</p>
+<p>Guides and operations: <a href="/docs/">documentation</a>. For machines: <a href="/openapi.json">openapi.json</a>. Errors:
+<a href="/problems">problems</a>.</p>
 ${groups.join("")}`,
   )
 }

@@ -1,0 +1,54 @@
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { readLibrary, search } from "../../documents/Library.ts"
+import { contentSecurityPolicy, documentPage, searchPage, startPage } from "../../documents/Pages.ts"
+import { PathNotFound } from "../Problems.ts"
+import { query } from "./Requests.ts"
+import { staticDocument } from "./StaticDocument.ts"
+
+const contentType = "text/html; charset=utf-8"
+const headers = { "content-security-policy": contentSecurityPolicy, "cache-control": "no-cache" }
+
+/** Longest query that is searched for. */
+const longestQuery = 200
+
+/** The documentation under `/docs/`. The API reference is at `/docs`. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  // Rendered for the first request, so that the service starts without it.
+  const served = yield* Effect.cached(Effect.map(readLibrary, (library) => {
+    const html = (text: string) => staticDocument(text, contentType, headers)
+    return {
+      library,
+      start: html(startPage(library)),
+      pages: new Map<string, ReturnType<typeof html>>(),
+      render: (path: string) => {
+        const document = library.get(path)
+        return document && html(documentPage(library, document))
+      },
+    }
+  }))
+
+  yield* router.add("GET", "/docs/", (request) => Effect.map(served, ({ start }) => start(request)))
+
+  yield* router.add("GET", "/docs/search", (request) =>
+    Effect.map(served, ({ library }) => {
+      const words = (query(request).get("q") ?? "").slice(0, longestQuery)
+      return HttpServerResponse.text(searchPage(library, words, search(library, words)), { contentType, headers })
+    }))
+
+  const answer = Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const path = request.url.replace(/[?#].*$/, "").replace(/^\/docs\//, "").replace(/\.md$/, "")
+    const { pages, render } = yield* served
+    const page = pages.get(path) ?? render(path)
+    if (page === undefined) {
+      return yield* new PathNotFound({ detail: "There is no such document. /docs/ lists all of them." })
+    }
+    pages.set(path, page)
+    return page(request)
+  })
+
+  // Not `/docs/*`, which would stand for `/docs` as well.
+  yield* router.add("GET", "/docs/:name", answer)
+  yield* router.add("GET", "/docs/:folder/:name", answer)
+}))

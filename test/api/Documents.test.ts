@@ -1,0 +1,64 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { type Service, startInProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+
+class Running extends Context.Service<Running, Service>()("test/Documents") {}
+
+layer(Layer.effect(Running, startInProcess(temporaryEnvironment)), { excludeTestServices: true })("/docs/", (it) => {
+  const get = (path: string) =>
+    Effect.gen(function* () {
+      const service = yield* Running
+      const response = yield* Effect.promise(() => service.request(path))
+      return { response, text: yield* Effect.promise(() => response.text()) }
+    })
+
+  it.effect("serves every document, with links that all lead somewhere", () =>
+    Effect.gen(function* () {
+      const { text: start } = yield* get("/docs/")
+      const linksOf = (text: string) => [...text.matchAll(/href="(\/docs\/[^"]*)"/g)].map(([, href]) => href!)
+      const pages = [...new Set(linksOf(start))]
+      assert.isAbove(pages.length, 60)
+      for (const page of pages) {
+        const { response, text } = yield* get(page)
+        assert.strictEqual(response.status, 200, page)
+        for (const link of linksOf(text)) {
+          const [path, anchor] = link.split("#")
+          assert.include(pages, path, `${page} links ${link}`)
+          if (anchor !== undefined) assert.include((yield* get(path!)).text, `id="${anchor}"`, `${page} links ${link}`)
+        }
+      }
+    }))
+
+  it.effect("needs no script, and allows none", () =>
+    Effect.gen(function* () {
+      const { response, text } = yield* get("/docs/guide/api")
+      assert.match(response.headers.get("content-security-policy")!, /^default-src 'none'; style-src 'sha256-/)
+      assert.notMatch(text, /<script|<img|<link|style="|https?:\/\/[^"]*\.(css|js)"/)
+      assert.match(text, /<h2 id="deliver">Deliver<\/h2>/)
+    }))
+
+  it.effect("finds sections by words", () =>
+    Effect.gen(function* () {
+      const { text } = yield* get("/docs/search?q=idempotency-key+deliver")
+      assert.include(text, '<a href="/docs/guide/api#deliver">API: Deliver</a>')
+      assert.include((yield* get("/docs/search?q=unicorns%22%3E%3Cscript%3E")).text, "No section contains all words")
+      assert.include((yield* get("/docs/search")).text, "Enter one or more words")
+    }))
+
+  it.effect("keeps the API reference at /docs, which links the documents", () =>
+    Effect.gen(function* () {
+      const { response, text } = yield* get("/docs")
+      assert.strictEqual(response.status, 200)
+      assert.include(text, "<h1>Parlance API</h1>")
+      assert.include(text, 'href="/docs/"')
+    }))
+
+  it.effect("answers a problem for a document that does not exist", () =>
+    Effect.gen(function* () {
+      for (const path of ["/docs/nope", "/docs/guide/..%2f..%2fpackage.json", "/docs/guide/%00"]) {
+        const { response } = yield* get(path)
+        assert.strictEqual(response.status, 404, path)
+      }
+    }))
+})
