@@ -1,0 +1,162 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import {
+  isOutput,
+  isRun,
+  missingLine,
+  type Sample,
+  type SampledDocument,
+  sampledDocuments,
+  shapeDifference,
+} from "../support/documents.ts"
+import { adminToken, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
+import { embeddedEnvironment, temporaryFolder } from "../support/stores.ts"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+
+// The system's Python has Debian's packages, also where another one comes first on the path.
+const python = ["python3", "/usr/bin/python3"].find((name) => spawnSync(name, ["-c", "import httpx"]).status === 0)
+if (python === undefined) {
+  console.warn(
+    "Skipped: the Python samples of docs (Python 3 with httpx is not installed: apt-get install python3-httpx)",
+  )
+}
+
+/** The key that the first start prints, once it is complete. */
+const printedKey = async ({ output }: ServiceProcess): Promise<string> => {
+  await waitUntil("the first start prints a key", () => output().includes("/console/first-run"))
+  return /plk_\w+/.exec(output())![0]
+}
+
+/** Writes the programs that samples call: the command line by its name and by npx. */
+const writePrograms = (folder: string) => {
+  const bin = join(folder, "bin")
+  mkdirSync(bin)
+  const program = (name: string, text: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`)
+    chmodSync(join(bin, name), 0o755)
+  }
+  program(
+    "parlance",
+    `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src/main.ts" "$@"`,
+  )
+  program("npx", `[ "$1 $2 $3 $4" = "-y deno@2.9.6 task parlance" ] && shift 4 && exec parlance "$@"; exit 127`)
+  return bin
+}
+
+/** Secrets that a reader has from a platform, by the names that the documents use. */
+const readersOwn = {
+  TOKEN: "documents-token-0123456789",
+  SIGNING_KEY: "documents-signing-key-0123456789",
+  SHARED_SECRET: "documents-shared-secret",
+  SIGNATURE_KEY: "ZG9jdW1lbnRzLXNpZ25hdHVyZS1rZXktMDEyMzQ1Njc=",
+}
+
+/** Samples in one language share the client that the first of them makes. */
+const withClient = (sample: Sample, samples: ReadonlyArray<Sample>): string => {
+  const first = samples.find((other) => isRun(other) && other.language === sample.language)!
+  return first === sample ? sample.text : `${first.text}\n${sample.text}`
+}
+
+/** One shell script that runs all samples of a document in order and keeps the output of each in a file. */
+const scriptOf = (folder: string, { samples }: SampledDocument, adjust: (text: string) => string): string => {
+  const lines = ["set -aeuo pipefail"]
+  for (const [index, sample] of samples.entries()) {
+    if (!isRun(sample) || sample.words.includes("start")) continue
+    const capture = `> "${folder}/${index}.out"`
+    lines.push(`echo "sample in line ${sample.line}" >&2`)
+    if (sample.language === "sh") lines.push(`{ ${adjust(sample.text)}\n} ${capture}`)
+    const file = join(folder, `sample-${index}.${sample.language === "ts" ? "ts" : "py"}`)
+    if (sample.language !== "sh") writeFileSync(file, adjust(withClient(sample, samples)))
+    if (sample.language === "ts") {
+      lines.push(`"${Deno.execPath()}" run -A --no-config --import-map "${folder}/imports.json" "${file}" ${capture}`)
+    }
+    if (sample.language === "python" && python !== undefined) lines.push(`${python} -B "${file}" ${capture}`)
+  }
+  return lines.join("\n")
+}
+
+const runScript = (script: string, cwd: string, env: Record<string, string>) =>
+  new Promise<{ readonly code: number | null; readonly errors: string }>((resolve) => {
+    const { DATABASE_URL: _, DATA_DIR: __, ...inherited } = process.env
+    const child = spawn("bash", ["-c", script], {
+      cwd,
+      env: { ...inherited, NO_COLOR: "1", ...env } as NodeJS.ProcessEnv,
+    })
+    let errors = ""
+    child.stdout.resume()
+    child.stderr.on("data", (chunk) => errors += String(chunk))
+    child.on("close", (code) => resolve({ code, errors }))
+  })
+
+/** Fails unless the output that the document states has the shape of the real one. */
+const checkOutput = (name: string, stated: Sample, actual: string) => {
+  const where = `${name}:${stated.line}`
+  if (stated.language === "json") {
+    const difference = shapeDifference(JSON.parse(stated.text), JSON.parse(actual))
+    assert.isUndefined(difference, `${where}: ${difference}\n${actual}`)
+  } else assert.isUndefined(missingLine(stated.text, actual), `${where}\n${actual}`)
+}
+
+/** Starts the service on a new store with the demo organization, and runs the samples of a document. */
+const runDocument = (document: SampledDocument) =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const environment = yield* embeddedEnvironment
+    const service = yield* scopedProcess({
+      ...environment,
+      SECRET_KEY: "5e".repeat(32),
+      OUTBOUND_ALLOW: "127.0.0.0/8",
+    })
+    const key = yield* Effect.promise(() => printedKey(service))
+    const bin = writePrograms(folder)
+    for (const name of ["examples", "clients"]) symlinkSync(join(root, name), join(folder, name))
+    const client = new URL("../../clients/typescript/src/index.ts", import.meta.url).href
+    writeFileSync(join(folder, "imports.json"), JSON.stringify({ imports: { "@parlance/client": client } }))
+    const adjust = (text: string) =>
+      text.replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/parlance\.example\.com/g, service.url).replaceAll(
+        "plk_…",
+        key,
+      )
+    const { code, errors } = yield* Effect.promise(() =>
+      runScript(scriptOf(folder, document, adjust), folder, {
+        PATH: `${bin}:${process.env["PATH"]}`,
+        PARLANCE_URL: service.url,
+        ADMIN_TOKEN: adminToken,
+        PYTHONPATH: join(root, "clients/python"),
+        ...readersOwn,
+        KEY: key,
+      })
+    )
+    assert.strictEqual(code, 0, `${document.name}\n${errors}`)
+    for (const [index, sample] of document.samples.entries()) {
+      const before = document.samples[index - 1]
+      if (!isOutput(sample) || before === undefined || !isRun(before)) continue
+      if (before.language === "python" && python === undefined) continue
+      const actual = before.words.includes("start")
+        ? service.output()
+        : readFileSync(join(folder, `${index - 1}.out`), "utf8")
+      checkOutput(document.name, sample, actual.replaceAll(service.url, "http://127.0.0.1:8080"))
+    }
+  })
+
+const documents = sampledDocuments()
+
+describe("The documents", () => {
+  it("have JSON that can be parsed, and a reason for each sample that is not run", () => {
+    for (const { name, samples } of documents) {
+      for (const { language, line, notRun, text } of samples) {
+        if (language === "json") assert.doesNotThrow(() => void JSON.parse(text), `${name}:${line}`)
+        assert.notStrictEqual(notRun, "", `${name}:${line} says not-run without a reason`)
+      }
+    }
+  })
+
+  for (const document of documents.filter(({ samples }) => samples.some(isRun))) {
+    it.live(`has samples that work: ${document.name}`, () => Effect.scoped(runDocument(document)), 300_000)
+  }
+})
