@@ -1,0 +1,54 @@
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path/posix"
+import process from "node:process"
+import { headingsOf } from "../src/documents/Markdown.ts"
+
+// Part of `deno task check`: follows every relative link and anchor of the Markdown files that git knows.
+
+/** Links of a Markdown text with their lines; those in code are left out. */
+export const linksOf = (markdown: string): ReadonlyArray<{ readonly href: string; readonly line: number }> => {
+  let isCode = false
+  return markdown.split("\n").flatMap((text, index) => {
+    if (/^\s*```/.test(text)) isCode = !isCode
+    if (isCode) return []
+    const prose = text.replace(/`[^`]*`/g, (code) => "x".repeat(code.length))
+    return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, href]) => ({ href: href!, line: index + 1 }))
+  })
+}
+
+/** Pages of the service, which documents may link by their path. */
+const served = /^\/(docs|problems|openapi\.json|console)(\/|#|$)/
+
+/** Broken links of a file. `read` returns the text of a file, `""` for a folder and for files without anchors, undefined for none. */
+export const brokenLinks = (
+  file: string,
+  markdown: string,
+  read: (file: string) => string | undefined,
+): ReadonlyArray<string> =>
+  linksOf(markdown).flatMap(({ href, line }) => {
+    if (/^(https?|mailto):/.test(href) || served.test(href)) return []
+    const [path = "", anchor] = href.split("#")
+    const target = path === "" ? file : normalize(join(dirname(file), path))
+    const text = target === file ? markdown : read(target)
+    if (text === undefined) return [`${file}:${line}: there is no file ${target}`]
+    const isFound = anchor === undefined || !target.endsWith(".md") || headingsOf(text).some(({ id }) => id === anchor)
+    return isFound ? [] : [`${file}:${line}: ${target} has no heading #${anchor}`]
+  })
+
+if (import.meta.main) {
+  const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { encoding: "utf8" })
+    .split("\n").filter((file) => file !== "" && existsSync(file))
+  const broken = files.flatMap((file) =>
+    brokenLinks(
+      file,
+      readFileSync(file, "utf8"),
+      (target) => !existsSync(target) ? undefined : target.endsWith(".md") ? readFileSync(target, "utf8") : "",
+    )
+  )
+  for (const line of broken) console.error(line)
+  if (broken.length > 0) {
+    console.error(`${broken.length} broken links. Correct the path or the anchor.`)
+    process.exitCode = 1
+  }
+}

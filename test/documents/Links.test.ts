@@ -1,0 +1,14 @@
+import { assert, describe, it } from "@effect/vitest"
+import { brokenLinks } from "../../scripts/checkLinks.ts"
+
+describe("The link check", () => {
+  it("finds missing files and anchors, outside of code", () => {
+    const text =
+      "[a](b.md) [c](b.md#x) [d](b.md#here)\n`[e](no.md)`\n```\n[f](no.md)\n```\n[g](#top) [h](/docs) [i](/no)"
+    assert.deepStrictEqual(brokenLinks("docs/a.md", text, (file) => file === "docs/b.md" ? "# Here" : undefined), [
+      "docs/a.md:1: docs/b.md has no heading #x",
+      "docs/a.md:6: docs/a.md has no heading #top",
+      "docs/a.md:6: there is no file docs/no",
+    ])
+  })
+})
