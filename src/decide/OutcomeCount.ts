@@ -1,7 +1,7 @@
 import { Context, Metric } from "effect"
 import type { Outcome } from "./Outcome.ts"
 
-/** Decisions asked for, by what came of them. */
+/** Requests for a decision by outcome. */
 const decisions = Metric.counter("parlance_decisions_total", { incremental: true })
 const counters = Object.fromEntries(
   ([
@@ -21,8 +21,8 @@ const counters = Object.fromEntries(
 
 const names = { Chosen: "chosen", HeldOut: "held-out", NotRendered: "not-rendered" } as const
 
-/** Counts an outcome, and answers it. */
-export const counted = (outcome: Outcome): Outcome => {
+/** Counts an outcome and returns it. */
+export const countOutcome = <O extends Outcome>(outcome: O): O => {
   const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
   counters[name]!.updateUnsafe(1, Context.empty())
   return outcome

@@ -24,7 +24,7 @@ const setsOf = new WeakMap<TemplateView, Map<string | number, EligibleSet>>()
  */
 export const eligible = (
   view: TemplateView,
-  attributes: Attributes,
+  attrs: Attributes,
   nowMillis: number,
   budget: Budget,
 ): EligibleSet => {
@@ -34,11 +34,11 @@ export const eligible = (
   if (variants.length <= 30) {
     let mask = 0
     for (let i = 0; i < variants.length; i++) {
-      if (isEligible(variants[i]!, attributes, nowMillis, budget)) mask |= 1 << i
+      if (isEligible(variants[i]!, attrs, nowMillis, budget)) mask |= 1 << i
     }
     key = mask
   } else {
-    key = variants.map((variant) => isEligible(variant, attributes, nowMillis, budget) ? "1" : "0").join("")
+    key = variants.map((variant) => isEligible(variant, attrs, nowMillis, budget) ? "1" : "0").join("")
   }
   let sets = setsOf.get(view)
   if (sets === undefined) setsOf.set(view, sets = new Map())
@@ -130,10 +130,10 @@ export const mayRepeat = (
 
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
-/** The trace of a request that turned out to be a retry: what was chosen then, beside the numbers of now. */
-export const retraced = (trace: unknown, chosen: CopyId): unknown =>
+/** A trace for an earlier choice that turned out to stand: that choice, beside the numbers of this request. */
+export const retraced = (trace: unknown, chosen: CopyId, mode: "retry" | "sticky"): unknown =>
   trace !== null && typeof trace === "object"
-    ? { ...trace, mode: "retry", chosen: chosen === noMessage ? null : chosen, propensity: null }
+    ? { ...trace, mode, chosen: chosen === noMessage ? null : chosen, propensity: null }
     : undefined
 
 /**
@@ -146,7 +146,7 @@ export const traceOf = (
   cell: Cell,
   set: EligibleSet,
   options: {
-    readonly attributes: Attributes
+    readonly attrs: Attributes
     readonly nowMillis: number
     readonly epsilon: number | undefined
     readonly useCache: boolean
@@ -158,7 +158,7 @@ export const traceOf = (
 ) => {
   const trace = policy.trace(cell, set, options.epsilon)
   const out = view.variants.flatMap((variant) => {
-    const reason = whyNotEligible(variant, options.attributes, options.nowMillis, options.budget)
+    const reason = whyNotEligible(variant, options.attrs, options.nowMillis, options.budget)
     return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]
   })
   return {

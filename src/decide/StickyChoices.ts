@@ -1,10 +1,10 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import type { Decision } from "../journal/decisions/Decision.ts"
-import { countStored, insertDecisions, Uncommitted } from "../journal/decisions/DecisionLog.ts"
+import { countStored, insertDecisions } from "../journal/decisions/DecisionLog.ts"
 
 /** The variant a user keeps getting, and the decision that gave it first. */
 export interface StickyChoice {
@@ -13,6 +13,25 @@ export interface StickyChoice {
   readonly expiresAtMillis: number
   /** Whether it was made while the user was held out. */
   readonly control: boolean
+}
+
+/** The proposal to give a user the variant of a decision from now on. */
+export interface StickyClaim {
+  readonly decision: Decision & { readonly userId: string }
+  readonly expiresAtMillis: number
+  /**
+   * A choice that may be overruled, as its variant is no longer eligible, or its user has joined or left the holdout.
+   */
+  readonly replaces: StickyChoice | undefined
+}
+
+/** Another tracking id of a decision, so that events under it are credited to the decision. */
+export interface TrackingAlias {
+  readonly org: OrgSlug
+  readonly templateId: TemplateId
+  readonly alias: string
+  /** The decision's own. */
+  readonly trackingId: string
 }
 
 interface Row {
@@ -29,6 +48,65 @@ const fromRow = (row: Row): StickyChoice => ({
   control: row.control,
 })
 
+const readChoice = (sql: SqlClient.SqlClient, org: OrgSlug, template: TemplateId, user: string) =>
+  Effect.map(
+    sql<Row>`
+      SELECT s.copy_id, s.tracking_id, s.expires_at, s.control FROM sticky_choices s
+      WHERE s.org_slug = ${org} AND s.template_id = ${template} AND s.user_id = ${user}`,
+    (rows) => rows[0] === undefined ? undefined : fromRow(rows[0]),
+  )
+
+/**
+ * Stores a claim with its decision and answers the choice that stands: the claim's own has its tracking id. If another
+ * request was first, nothing is stored. Locks the user's row, so that the answer holds until the transaction ends; call it
+ * inside one.
+ */
+export const insertClaim = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { decision, expiresAtMillis, replaces }: StickyClaim,
+): Effect.fn.Return<StickyChoice, SqlError> {
+  const { copyId, org, templateId, trackingId, userId } = decision
+  const control = decision.mode === "control"
+  const proposal: StickyChoice = { copyId, trackingId, expiresAtMillis, control }
+  const won = yield* sql<Row>`
+    INSERT INTO sticky_choices AS s (org_slug, template_id, user_id, copy_id, tracking_id, expires_at, control)
+    VALUES (${org}, ${templateId}, ${userId}, ${copyId}, ${trackingId}, ${new Date(expiresAtMillis)}, ${control})
+    ON CONFLICT (org_slug, template_id, user_id) DO UPDATE SET
+      copy_id = EXCLUDED.copy_id, tracking_id = EXCLUDED.tracking_id, expires_at = EXCLUDED.expires_at,
+        control = EXCLUDED.control
+      WHERE s.expires_at <= ${new Date(decision.decidedAtMillis)}
+        OR s.tracking_id = ${replaces?.trackingId ?? trackingId}
+    RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
+  if (won[0] === undefined) return (yield* readChoice(sql, org, templateId, userId)) ?? proposal
+  const { copyIds: [recorded = copyId] } = yield* insertDecisions(sql, [decision])
+  if (recorded === copyId) return fromRow(won[0])
+  // A retry of a tracking id whose decision chose another variant: that decision stands.
+  yield* sql`
+    UPDATE sticky_choices s SET copy_id = ${recorded}
+    WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
+  return { ...fromRow(won[0]), copyId: recorded }
+})
+
+/** Stores further tracking ids of decisions. One that is known already keeps its decision. */
+export const insertAliases = (
+  sql: SqlClient.SqlClient,
+  aliases: ReadonlyArray<TrackingAlias>,
+  nowMillis: number,
+): Effect.Effect<void, SqlError> => {
+  const rows = aliases.map(({ alias, org, templateId, trackingId }) => ({
+    org_slug: org,
+    alias,
+    template_id: templateId,
+    tracking_id: trackingId,
+  }))
+  return Effect.asVoid(sql`
+    INSERT INTO tracking_aliases (org_slug, alias, template_id, tracking_id, created_at)
+    SELECT r.org_slug, r.alias, r.template_id, r.tracking_id, ${new Date(nowMillis)}::timestamptz
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, alias text, template_id text,
+      tracking_id text)
+    ON CONFLICT DO NOTHING`)
+}
+
 // Users remembered in memory at most; others cost one read of the store.
 const remembered = 100_000
 
@@ -43,23 +121,12 @@ export class StickyChoices extends Context.Service<StickyChoices, {
     template: TemplateId,
     user: string,
   ) => Effect.Effect<StickyChoice | undefined, SqlError>
-  /**
-   * Records `decision` as its user's choice until `expiresAtMillis`, choice and decision in one transaction, and answers
-   * the choice that stands. `replaces` is a choice that may be overruled, as its variant is no longer eligible, or its
-   * user has joined or left the holdout.
-   */
-  readonly claim: (
-    decision: Decision & { readonly userId: string },
-    expiresAtMillis: number,
-    replaces: StickyChoice | undefined,
-  ) => Effect.Effect<StickyChoice, SqlError>
-  /** Makes a tracking id stand for the decision under another one, so that its events find it. */
-  readonly alias: (
-    org: OrgSlug,
-    template: TemplateId,
-    alias: string,
-    trackingId: string,
-  ) => Effect.Effect<void, SqlError>
+  /** Stores a claim in a transaction of its own and answers the choice that stands, see `insertClaim`. */
+  readonly claim: (claim: StickyClaim) => Effect.Effect<StickyChoice, SqlError>
+  /** Remembers the choice that stands after a claim, and counts its decision. Call it when the claim is committed. */
+  readonly committed: (claim: StickyClaim, standing: StickyChoice) => Effect.Effect<void>
+  /** Stores one alias. */
+  readonly alias: (alias: TrackingAlias) => Effect.Effect<void, SqlError>
 }>()("parlance/decisions/StickyChoices") {
   static readonly layer = Layer.effect(
     StickyChoices,
@@ -76,71 +143,28 @@ export class StickyChoices extends Context.Service<StickyChoices, {
         return choice
       }
 
-      const read = (org: OrgSlug, template: TemplateId, user: string) =>
-        Effect.map(
-          sql<Row>`
-            SELECT s.copy_id, s.tracking_id, s.expires_at, s.control FROM sticky_choices s
-            WHERE s.org_slug = ${org} AND s.template_id = ${template} AND s.user_id = ${user}`,
-          (rows) => rows[0] === undefined ? undefined : fromRow(rows[0]),
-        )
-
       const find = Effect.fnUntraced(function* (org: OrgSlug, template: TemplateId, user: string) {
         const key = keyOf(org, template, user)
         const now = clock.currentTimeMillisUnsafe()
         const known = memory.get(key)
         if (known !== undefined && known.expiresAtMillis > now) return known
-        const found = yield* read(org, template, user)
+        const found = yield* readChoice(sql, org, template, user)
         return found !== undefined && found.expiresAtMillis > now ? remember(key, found) : undefined
       })
 
-      const claim = Effect.fnUntraced(function* (
-        decision: Decision & { readonly userId: string },
-        expiresAtMillis: number,
-        replaces: StickyChoice | undefined,
-      ) {
-        const { org, templateId, userId } = decision
-        const control = decision.mode === "control"
-        let isRecorded = false
-        const standing = yield* sql.withTransaction(Effect.gen(function* () {
-          const won = yield* sql<Row>`
-            INSERT INTO sticky_choices AS s (org_slug, template_id, user_id, copy_id, tracking_id, expires_at, control)
-            VALUES (${org}, ${templateId}, ${userId}, ${decision.copyId}, ${decision.trackingId},
-              ${new Date(expiresAtMillis)}, ${control})
-            ON CONFLICT (org_slug, template_id, user_id) DO UPDATE SET
-              copy_id = EXCLUDED.copy_id, tracking_id = EXCLUDED.tracking_id, expires_at = EXCLUDED.expires_at,
-                control = EXCLUDED.control
-              WHERE s.expires_at <= ${new Date(decision.decidedAtMillis)}
-                OR s.tracking_id = ${replaces?.trackingId ?? decision.trackingId}
-            RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
-          if (won[0] === undefined) return yield* read(org, templateId, userId)
-          const { copyIds: [copyId] } = yield* insertDecisions(sql, [decision])
-          isRecorded = true
-          if (copyId === decision.copyId) return fromRow(won[0])
-          // A retry of a tracking id whose decision chose another variant: that decision stands.
-          yield* sql`
-            UPDATE sticky_choices s SET copy_id = ${copyId!}
-            WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
-          return { ...fromRow(won[0]), copyId: copyId! }
-        }))
-        const choice = standing ??
-          { copyId: decision.copyId, trackingId: decision.trackingId, expiresAtMillis, control }
-        // Inside a caller's transaction nobody knows yet whether it will stand.
-        const isOpen = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
-        if (isOpen) {
-          if (isRecorded) (yield* Uncommitted).decisions++
-          return choice
-        }
-        if (isRecorded) yield* countStored(1)
-        return remember(keyOf(org, templateId, userId), choice)
-      })
+      const committed = ({ decision }: StickyClaim, standing: StickyChoice) =>
+        Effect.suspend(() => {
+          remember(keyOf(decision.org, decision.templateId, decision.userId), standing)
+          return standing.trackingId === decision.trackingId ? countStored(1) : Effect.void
+        })
 
-      const alias = (org: OrgSlug, template: TemplateId, alias: string, trackingId: string) =>
-        Effect.asVoid(sql`
-          INSERT INTO tracking_aliases (org_slug, alias, template_id, tracking_id, created_at)
-          VALUES (${org}, ${alias}, ${template}, ${trackingId}, ${new Date(clock.currentTimeMillisUnsafe())})
-          ON CONFLICT DO NOTHING`)
+      const claim = (claim: StickyClaim) =>
+        Effect.tap(sql.withTransaction(insertClaim(sql, claim)), (standing) => committed(claim, standing))
 
-      return StickyChoices.of({ find, claim, alias })
+      const alias = (alias: TrackingAlias) =>
+        Effect.suspend(() => insertAliases(sql, [alias], clock.currentTimeMillisUnsafe()))
+
+      return StickyChoices.of({ find, claim, committed, alias })
     }),
   )
 }

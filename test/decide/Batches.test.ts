@@ -1,6 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
-import { type BatchAsk, Decider } from "../../src/decide/Decider.ts"
+import type { BatchRequest } from "../../src/decide/DecideRequest.ts"
+import { Decider } from "../../src/decide/Decider.ts"
 import type { Outcome } from "../../src/decide/Outcome.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
@@ -44,7 +45,7 @@ const layerRandom = Layer.effect(
     })),
 )
 
-const asked = (templates: ReadonlyArray<string>, more: Partial<BatchAsk> = {}): BatchAsk => ({
+const asked = (templates: ReadonlyArray<string>, more: Partial<BatchRequest> = {}): BatchRequest => ({
   items: templates.map((id) => ({ templateId: id as TemplateId, trackingId: undefined, copyId: undefined })),
   userId: undefined,
   fields: {},

@@ -199,6 +199,9 @@ describe("DeliveryQueue", () => {
             delivery!.id,
             delivery!.copyId,
           ]])
+          const aliases = yield* (yield* SqlClient.SqlClient)`
+            SELECT a.alias FROM tracking_aliases a WHERE a.org_slug = ${slug}`
+          assert.deepStrictEqual(aliases, [], "a repetition leaves nothing behind")
         }
       }))
 

@@ -2,7 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Connections } from "../../src/delivery/Connections.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
-import type { DeliverAsk } from "../../src/delivery/DeliveryQueue.ts"
+import type { DeliverRequest } from "../../src/delivery/DeliverRequest.ts"
 import type { TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { org } from "../intake/support.ts"
@@ -36,7 +36,7 @@ const connected = Effect.fnUntraced(function* (
   return {
     server,
     /** Queues messages in this order while nothing leaves, then lets them leave. */
-    send: Effect.fnUntraced(function* (emails: ReadonlyArray<string>, more: Partial<DeliverAsk> = {}) {
+    send: Effect.fnUntraced(function* (emails: ReadonlyArray<string>, more: Partial<DeliverRequest> = {}) {
       // Nearly in this order.
       yield* Effect.forEach(emails, (email) => enqueue(slug, email, more), { concurrency: 10 })
       yield* (yield* Connections).put(org(slug), "relay", { paused: false })

@@ -4,7 +4,8 @@ import { SqlClient } from "effect/sql"
 import { layerServices } from "../../src/App.ts"
 import { Connections } from "../../src/delivery/Connections.ts"
 import type { DeliveryState } from "../../src/delivery/Delivery.ts"
-import { type DeliverAsk, DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
+import type { DeliverRequest } from "../../src/delivery/DeliverRequest.ts"
+import { DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
 import * as Dispatcher from "../../src/delivery/Dispatcher.ts"
 import type { CopyId, TemplateId, UserId } from "../../src/domain/Ids.ts"
 import type { VariantInput } from "../../src/domain/Template.ts"
@@ -74,7 +75,7 @@ export const furnish = Effect.fnUntraced(function* (
 })
 
 /** What is asked for unless a test says otherwise. */
-export const asked = (email: string, more: Partial<DeliverAsk> = {}): DeliverAsk => ({
+export const asked = (email: string, more: Partial<DeliverRequest> = {}): DeliverRequest => ({
   templateId: "t" as TemplateId,
   email: email as UserId,
   copyId: undefined,
@@ -90,7 +91,7 @@ export const asked = (email: string, more: Partial<DeliverAsk> = {}): DeliverAsk
   ...more,
 })
 
-export const enqueue = Effect.fnUntraced(function* (slug: string, email: string, more: Partial<DeliverAsk> = {}) {
+export const enqueue = Effect.fnUntraced(function* (slug: string, email: string, more: Partial<DeliverRequest> = {}) {
   return yield* (yield* DeliveryQueue).enqueue(org(slug), asked(email, more))
 })
 

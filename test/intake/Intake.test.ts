@@ -145,8 +145,9 @@ describe("Intake", () => {
         const sticky = yield* StickyChoices
         yield* decide("sticky", "first")
         yield* decide("sticky", "own", { copy: "b" })
-        yield* sticky.alias(org("sticky"), "t" as TemplateId, "again", "first")
-        yield* sticky.alias(org("sticky"), "t" as TemplateId, "own", "first")
+        for (const alias of ["again", "own"]) {
+          yield* sticky.alias({ org: org("sticky"), templateId: "t" as TemplateId, alias, trackingId: "first" })
+        }
         yield* receive("sticky", [{ event: "click", tracking_id: "again" }, { event: "open", tracking_id: "own" }])
         yield* settle("sticky")
         assert.deepStrictEqual(yield* tallies("sticky"), [

@@ -29,11 +29,6 @@ const commits = Metric.counter("parlance_decision_commits_total", { incremental:
 export const countStored = (decisions: number): Effect.Effect<void> =>
   decisions === 0 ? Effect.void : Effect.andThen(Metric.update(stored, decisions), Metric.update(commits, 1))
 
-/** Who decides inside a transaction of their own provides a place for what they `countStored` when it is committed. */
-export const Uncommitted = Context.Reference<{ decisions: number }>("parlance/decisions/Uncommitted", {
-  defaultValue: () => ({ decisions: 0 }),
-})
-
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 

@@ -1,0 +1,150 @@
+import { hourMillis } from "../bandit/Window.ts"
+import { holdoutText } from "../domain/Holdout.ts"
+import type { CopyId } from "../domain/Ids.ts"
+import type { TemplateView } from "../templates/Views.ts"
+import type { PreparedRequest } from "./DecideRequest.ts"
+import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
+import type { Recorded } from "../journal/decisions/DecisionLog.ts"
+import { chosen, heldOut, type Outcome } from "./Outcome.ts"
+import { retraced } from "./Selection.ts"
+import type { StickyChoice, StickyClaim, TrackingAlias } from "./StickyChoices.ts"
+
+// A plan is a decision before it is stored: the answer for the caller, and the rows to store before it is given. Pure.
+
+/** A request for a template that can be served, at one moment. */
+export interface PlanInput {
+  readonly view: TemplateView
+  readonly request: PreparedRequest
+  /** The request's, or a new one. */
+  readonly trackingId: string
+  readonly nowMillis: number
+}
+
+/** An answer that stands for a decision: a rendered variant, or no message for somebody held out. */
+export type Decided = Extract<Outcome, { readonly _tag: "Chosen" | "HeldOut" }>
+
+/** There is nothing to store: no decision was made, or it is stored already. */
+export interface AnswerPlan {
+  readonly _tag: "Answer"
+  readonly answer: Outcome
+}
+
+/** A new decision. */
+export interface DecisionPlan {
+  readonly _tag: "Decision"
+  readonly input: PlanInput
+  /** True if the decision is stored as it is planned; otherwise see `settlePlan` and `planRepeat`. */
+  readonly answer: Decided
+  /** The row for the decision log. */
+  readonly decision: Decision
+  /**
+   * The rows of a sticky template: the proposal to give the user this variant from now on, and its decision. They take the
+   * place of `decision`, unless the store is down.
+   */
+  readonly claim: StickyClaim | undefined
+}
+
+/** A sticky choice is given again under another tracking id. */
+export interface AliasPlan {
+  readonly _tag: "Alias"
+  readonly answer: Decided
+  readonly alias: TrackingAlias
+}
+
+export type Plan = AnswerPlan | DecisionPlan | AliasPlan
+
+export const isDecided = (outcome: Outcome): outcome is Decided =>
+  outcome._tag === "Chosen" || outcome._tag === "HeldOut"
+
+export const answerPlan = (answer: Outcome): AnswerPlan => ({ _tag: "Answer", answer })
+
+/** Renders a choice under a tracking id. Undefined if its variant has been removed. */
+export const renderChoice = (
+  { nowMillis, request, view }: PlanInput,
+  copyId: CopyId,
+  trackingId: string,
+  trace: unknown,
+): Outcome | undefined => {
+  if (copyId === noMessage) return heldOut(trackingId, true, trace)
+  const variant = view.variantsById.get(copyId)
+  return variant === undefined ? undefined : chosen(view, variant, request, nowMillis, trackingId, true, trace)
+}
+
+/** Plans a new decision whose answer is rendered. */
+export const planDecision = (
+  input: PlanInput,
+  answer: Decided,
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "segment" | "policy"> & {
+    readonly hasHoldout: boolean
+    /** The choice that the new one takes the place of; only for sticky templates. */
+    readonly replaces: StickyChoice | undefined
+  },
+): DecisionPlan => {
+  const { nowMillis, request, trackingId, view } = input
+  const decision: Decision = {
+    org: view.org.slug,
+    templateId: view.id,
+    trackingId,
+    trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
+    userId: request.userId,
+    segment: choice.segment,
+    policy: choice.policy,
+    window: request.window,
+    decidedAtMillis: nowMillis,
+    copyId: choice.copyId,
+    mode: choice.mode,
+    propensity: choice.propensity,
+    weights: choice.weights,
+    holdout: choice.hasHoldout ? holdoutText(view.holdout) : undefined,
+  }
+  const { heldOutId, userId } = request
+  const isSticky = view.stickyHours > 0 && userId !== undefined && choice.mode !== "forced"
+  return {
+    _tag: "Decision",
+    input,
+    answer,
+    decision: answer._tag === "HeldOut" && heldOutId !== undefined
+      ? { ...decision, trackingId: heldOutId, trackingIdGiven: true }
+      : decision,
+    claim: isSticky
+      ? {
+        decision: { ...decision, userId },
+        expiresAtMillis: nowMillis + view.stickyHours * hourMillis,
+        replaces: choice.replaces,
+      }
+      : undefined,
+  }
+}
+
+/**
+ * Plans to give a sticky choice again. It is no new decision: the tracking id of the request becomes another name of the
+ * first decision's. Answers that there is no candidate if the variant has been removed.
+ */
+export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unknown): AnswerPlan | AliasPlan => {
+  const { request, view } = input
+  const trackingId = request.trackingId === undefined ? standing.trackingId : input.trackingId
+  const answer = renderChoice(input, standing.copyId, trackingId, trace)
+  if (answer === undefined) return answerPlan({ _tag: "None", trackingId, reason: "no-candidate" })
+  if (trackingId === standing.trackingId || !isDecided(answer)) return answerPlan(answer)
+  const alias = { org: view.org.slug, templateId: view.id, alias: trackingId, trackingId: standing.trackingId }
+  return { _tag: "Alias", answer, alias }
+}
+
+/**
+ * Plans again for a claim that another request won: the user gets the standing choice, with the numbers of this request in
+ * the trace.
+ */
+export const planStanding = ({ answer, input }: DecisionPlan, standing: StickyChoice): AnswerPlan | AliasPlan =>
+  planRepeat(input, standing, retraced(answer.trace, standing.copyId, "sticky"))
+
+/**
+ * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,
+ * or no candidate if that has been removed.
+ */
+export const settlePlan = ({ answer, decision, input }: DecisionPlan, { copyId, durable }: Recorded): Outcome => {
+  if (copyId === decision.copyId) return durable ? answer : { ...answer, durable }
+  const { trackingId } = answer
+  const earlier = renderChoice(input, copyId, trackingId, retraced(answer.trace, copyId, "retry"))
+  if (earlier === undefined) return { _tag: "None", trackingId, reason: "no-candidate" }
+  return durable || !isDecided(earlier) ? earlier : { ...earlier, durable }
+}

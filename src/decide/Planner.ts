@@ -1,0 +1,261 @@
+import { type Clock, Effect, type Random } from "effect"
+import type { Cell } from "../bandit/Cells.ts"
+import type { EligibleSet, Policy } from "../bandit/Policy.ts"
+import type { CopyId } from "../domain/Ids.ts"
+import { liveOf } from "../domain/Sandbox.ts"
+import type { Policies } from "../learning/Policies.ts"
+import type { Profiles } from "../profiles/Profiles.ts"
+import { Budget, LimitReached } from "../rendering/Budget.ts"
+import type { Views } from "../templates/Views.ts"
+import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
+import { noMessage } from "../journal/decisions/Decision.ts"
+import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
+import { armOf } from "../bandit/Holdout.ts"
+import { type Outcome, targetingLimit } from "./Outcome.ts"
+import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
+import * as Selection from "./Selection.ts"
+import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
+import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
+
+// Makes the plan of a request. Reads the store only for people with profiles, sticky templates and retries.
+
+export interface PlannerServices {
+  readonly views: Views["Service"]
+  readonly policies: Policies["Service"]
+  readonly profiles: Profiles["Service"]
+  readonly log: DecisionLog["Service"]
+  readonly sticky: StickyChoices["Service"]
+  readonly clock: Clock.Clock
+  readonly random: typeof Random.Random.Service
+}
+
+/** A plan, or an effect that makes it where something has to be awaited. The hot path awaits nothing. */
+export type Planning = Plan | Effect.Effect<Plan>
+
+/** The model's view of a request. */
+interface Basis {
+  readonly policy: Policy
+  readonly hourOfWeek: number
+  readonly cell: Cell
+}
+
+/** A choice as the trace shows it. `copyId` is null where no variant was chosen. */
+interface Verdict {
+  readonly copyId: CopyId | null
+  readonly mode: string
+  readonly propensity: number | null
+}
+
+const nothingChosen: Verdict = { copyId: null, mode: "none", propensity: null }
+
+const basisOf = ({ policies }: PlannerServices, { nowMillis, request, view }: PlanInput): Basis => {
+  const policy = request.policy ?? policies.policy(view, request.window, nowMillis)
+  const hourOfWeek = Selection.hourOfWeek(view, nowMillis)
+  return { policy, hourOfWeek, cell: policy.cellOf(request.attrs, hourOfWeek) }
+}
+
+const findEligible = ({ nowMillis, request, view }: PlanInput): EligibleSet =>
+  Selection.eligible(view, request.attrs, nowMillis, request.budget)
+
+/** The trace of a plan, if the request asks for one. Throws `LimitReached` past the budget. */
+const traceOf = (
+  input: PlanInput,
+  basis: Basis,
+  { copyId, mode, propensity }: Verdict,
+  epsilon: number | undefined,
+  set?: EligibleSet,
+): unknown => {
+  const { nowMillis, request, view } = input
+  if (request.trace !== true) return undefined
+  return Selection.traceOf(view, basis.policy, basis.cell, set ?? findEligible(input), {
+    attrs: request.attrs,
+    nowMillis,
+    budget: request.budget,
+    epsilon,
+    useCache: request.useCache ?? true,
+    chosen: copyId === noMessage ? null : copyId,
+    mode,
+    propensity,
+  })
+}
+
+/** Runs work that may throw `LimitReached` while targeting. Rendering returns its faults. */
+const withinBudget = <A>({ request, trackingId, view }: PlanInput, run: () => A): A | Plan => {
+  request.budget.resume()
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error
+    return answerPlan({ _tag: "NotRendered", trackingId, error: targetingLimit(view, error) })
+  }
+}
+
+const segmentOf = (
+  { policies }: PlannerServices,
+  { nowMillis, request, view }: PlanInput,
+  { cell, hourOfWeek, policy }: Basis,
+): string => policies.segment(view, policy, cell, request, hourOfWeek, nowMillis)
+
+/** Plans the variant that the caller names. */
+const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan => {
+  const { trackingId, view } = input
+  if (!view.variantsById.has(copyId)) return answerPlan({ _tag: "None", trackingId, reason: "variant-not-found" })
+  const basis = basisOf(services, input)
+  const choice = { copyId, mode: "forced", propensity: null, weights: null } as const
+  const answer = renderChoice(input, copyId, trackingId, traceOf(input, basis, choice, undefined))!
+  if (!isDecided(answer)) return answerPlan(answer)
+  return planDecision(input, answer, {
+    ...choice,
+    segment: segmentOf(services, input, basis),
+    policy: basis.policy.model.version,
+    hasHoldout: false,
+    replaces: undefined,
+  })
+}
+
+/** Selects a variant and renders it. Gives `standing`, the user's sticky choice, again where that is still allowed. */
+const planSelected = (services: PlannerServices, input: PlanInput, standing: StickyChoice | undefined): Plan => {
+  const { nowMillis, request, trackingId, view } = input
+  const basis = basisOf(services, input)
+  const set = findEligible(input)
+  const arm = armOf(view.holdout, set.ids, { org: liveOf(view.org.slug), userId: request.userId, trackingId })
+  const epsilon = arm === "control" && view.holdout.content === "even" ? 1 : request.epsilon
+  const trace = (verdict: Verdict) => traceOf(input, basis, verdict, epsilon, set)
+  if (set.ids.length === 0) {
+    return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace: trace(nothingChosen) })
+  }
+  if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
+    return planRepeat(input, standing, trace({ copyId: standing.copyId, mode: "sticky", propensity: null }))
+  }
+  const u = services.random.nextDoubleUnsafe()
+  const choice = Selection.choose(view, basis.policy, basis.cell, set, { arm, epsilon, u })
+  const answer = renderChoice(input, choice.copyId, trackingId, trace(choice))!
+  if (!isDecided(answer)) return answerPlan(answer)
+  services.policies.observe(view, request.attrs, nowMillis)
+  return planDecision(input, answer, {
+    ...choice,
+    segment: segmentOf(services, input, basis),
+    policy: basis.policy.model.version,
+    hasHoldout: arm !== undefined,
+    replaces: standing,
+  })
+}
+
+/** Plans for a user of a sticky template, who gets the earlier choice if there is one. */
+const planSticky = (services: PlannerServices, input: PlanInput, userId: string): Effect.Effect<Plan> =>
+  services.sticky.find(input.view.org.slug, input.view.id, userId).pipe(
+    // Without the store nobody knows the earlier choice: a fresh one is better than none.
+    Effect.catch(() => Effect.succeed(undefined)),
+    Effect.map((standing) => withinBudget(input, () => planSelected(services, input, standing))),
+  )
+
+/** Gives the variant of an earlier decision again. Undefined if that has been removed. */
+const planRetry = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan | undefined => {
+  const trace = input.request.trace === true
+    ? traceOf(input, basisOf(services, input), { copyId, mode: "retry", propensity: null }, input.request.epsilon)
+    : undefined
+  const answer = renderChoice(input, copyId, input.trackingId, trace)
+  return answer && answerPlan(answer)
+}
+
+/**
+ * Answers a tracking id that has its decision already with that, whoever is eligible now; otherwise with `otherwise`. Used
+ * only where the answer would differ: storing finds retries too, and the hot path need not read the store.
+ */
+const retryOr = (
+  services: PlannerServices,
+  input: PlanInput,
+  otherwise: Effect.Effect<Plan>,
+): Effect.Effect<Plan> =>
+  services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
+    Effect.catch(() => Effect.succeed(undefined)),
+    Effect.flatMap((copyId) => {
+      const plan = copyId === undefined ? undefined : withinBudget(input, () => planRetry(services, input, copyId))
+      return plan === undefined ? otherwise : Effect.succeed(plan)
+    }),
+  )
+
+const planInput = (services: PlannerServices, input: PlanInput): Planning => {
+  const { copyId, isNewId, trackingId, userId } = input.request
+  const mayBeRetry = trackingId !== undefined && isNewId !== true
+  if (copyId !== undefined) return planForced(services, input, copyId)
+  if (input.view.stickyHours > 0 && userId !== undefined) {
+    const plan = planSticky(services, input, userId)
+    return mayBeRetry ? retryOr(services, input, plan) : plan
+  }
+  const plan = planSelected(services, input, undefined)
+  return mayBeRetry && plan._tag === "Answer" ? retryOr(services, input, Effect.succeed(plan)) : plan
+}
+
+/** Plans a request that is prepared. Without an effect unless the store has to be read. */
+export const planAt = (
+  services: PlannerServices,
+  org: string,
+  request: PreparedRequest,
+  nowMillis: number,
+): Planning => {
+  const trackingId = request.trackingId ?? makeTrackingId(nowMillis)
+  const refuse = (reason: Extract<Outcome, { readonly _tag: "None" }>["reason"]) =>
+    answerPlan({ _tag: "None", trackingId, reason })
+  const view = services.views.template(org, request.templateId)
+  if (view === undefined) return refuse("template-not-found")
+  // Before retries and sticky choices: an archived template is not served in any way.
+  if (view.archived) return refuse("template-archived")
+  const input: PlanInput = { view, request, trackingId, nowMillis }
+  return withinBudget(input, () => planInput(services, input))
+}
+
+/** Makes the policy of a request ready. Undefined if it is ready already. */
+export const preparePolicy = (
+  services: PlannerServices,
+  org: string,
+  request: PreparedRequest,
+): Effect.Effect<PreparedRequest> | undefined => {
+  const { clock, policies, views } = services
+  const view = views.template(org, request.templateId)
+  if (view === undefined) {
+    return Effect.flatMap(
+      views.lookUp(org, request.templateId),
+      () =>
+        (views.template(org, request.templateId) && preparePolicy(services, org, request)) ?? Effect.succeed(request),
+    )
+  }
+  if (view.archived) return undefined
+  const now = clock.currentTimeMillisUnsafe()
+  const { useCache, window } = request
+  if (useCache === false) {
+    return Effect.map(
+      policies.refresh(view, window, now),
+      ({ policy, upToDate }) => ({ ...request, policy, useCache: !upToDate }),
+    )
+  }
+  return policies.isReady(view, window, now)
+    ? undefined
+    : Effect.map(policies.prepare(view, window!, now), (policy) => ({ ...request, policy }))
+}
+
+/** A budget for one of `items` templates of a request. */
+export const makeBudget = ({ clock }: PlannerServices, items: number): Budget =>
+  new Budget(items, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+
+/** Plans a request whose attributes are complete. */
+const planPrepared = (services: PlannerServices, org: string, request: PreparedRequest): Planning => {
+  const now = () => services.clock.currentTimeMillisUnsafe()
+  const prepared = preparePolicy(services, org, request)
+  if (prepared === undefined) return planAt(services, org, request, now())
+  return Effect.flatMap(prepared, (ready) => {
+    const plan = planAt(services, org, ready, now())
+    return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
+  })
+}
+
+/** Plans a request for one template. */
+export const planRequest = (services: PlannerServices, org: string, request: DecideRequest): Planning => {
+  const budget = makeBudget(services, 1)
+  const attrs = services.profiles.attributes(liveOf(org), request.userId, request.attrs)
+  if (attrs === undefined) return planPrepared(services, org, { ...request, budget })
+  return Effect.flatMap(attrs, (attrs) => {
+    const plan = planPrepared(services, org, { ...request, attrs, budget })
+    return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
+  })
+}

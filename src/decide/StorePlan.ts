@@ -1,0 +1,43 @@
+import { Effect } from "effect"
+import type { BufferFull } from "../store/GroupCommit.ts"
+import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
+import type { Outcome } from "./Outcome.ts"
+import { type AliasPlan, type AnswerPlan, type DecisionPlan, type Plan, planStanding, settlePlan } from "./Plan.ts"
+import type { StickyChoices, StickyClaim } from "./StickyChoices.ts"
+
+export interface PlanStores {
+  readonly log: DecisionLog["Service"]
+  readonly sticky: StickyChoices["Service"]
+}
+
+const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Outcome, BufferFull> =>
+  Effect.map(log.record(plan.decision), (recorded) => settlePlan(plan, recorded))
+
+const storeRepeat = ({ sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Outcome> =>
+  plan._tag === "Answer" ? Effect.succeed(plan.answer) : sticky.alias(plan.alias).pipe(
+    Effect.as(plan.answer),
+    Effect.catch(() => Effect.succeed({ ...plan.answer, durable: false })),
+  )
+
+const storeClaim = (
+  stores: PlanStores,
+  plan: DecisionPlan,
+  claim: StickyClaim,
+): Effect.Effect<Outcome, BufferFull> =>
+  Effect.matchEffect(stores.sticky.claim(claim), {
+    // The store is down: the decision is kept in memory like any other.
+    onFailure: () => storeDecision(stores, plan),
+    onSuccess: (standing) =>
+      standing.trackingId === claim.decision.trackingId
+        ? Effect.succeed(settlePlan(plan, { copyId: standing.copyId, durable: true }))
+        : storeRepeat(stores, planStanding(plan, standing)),
+  })
+
+/**
+ * Stores a plan and answers the request: a decision goes through the group commit, a claim of a sticky choice in a
+ * transaction of its own. The answer differs from the planned one where an earlier decision stands.
+ */
+export const storePlan = (stores: PlanStores, plan: Plan): Effect.Effect<Outcome, BufferFull> => {
+  if (plan._tag !== "Decision") return storeRepeat(stores, plan)
+  return plan.claim === undefined ? storeDecision(stores, plan) : storeClaim(stores, plan, plan.claim)
+}

@@ -1,0 +1,291 @@
+import { type Clock, Effect, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { SqlClient } from "effect/sql"
+import { hash } from "node:crypto"
+import type { DecideRequest } from "../decide/DecideRequest.ts"
+import type { Decider } from "../decide/Decider.ts"
+import type { Outcome } from "../decide/Outcome.ts"
+import { countOutcome } from "../decide/OutcomeCount.ts"
+import { answerPlan, type Plan, planStanding } from "../decide/Plan.ts"
+import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } from "../decide/StickyChoices.ts"
+import type { SendTime } from "../sendtime/SendTime.ts"
+import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import type { CopyId, OrgSlug } from "../domain/Ids.ts"
+import * as GroupCommit from "../store/GroupCommit.ts"
+import type { AddressKeys } from "../suppressions/AddressKeys.ts"
+import { suppressionFor } from "../suppressions/Suppression.ts"
+import { carried } from "../telemetry/Tracing.ts"
+import type { Views } from "../templates/Views.ts"
+import type { Targets } from "../tracking/Targets.ts"
+import type { MessageTracking, Tracking } from "../tracking/Tracking.ts"
+import type { Connections } from "./Connections.ts"
+import { linkParts } from "./connections/Content.ts"
+import type { DeliverRequest, Idempotency, Queued } from "./DeliverRequest.ts"
+import {
+  type EnqueueError,
+  HeldOut,
+  KeyReused,
+  MessageExpired,
+  NoCandidate,
+  NotEnabled,
+  RecipientSuppressed,
+} from "./EnqueueErrors.ts"
+import type { Asked, Known, Standing } from "./KnownRequests.ts"
+import { insertMessages, type NewMessage, type Stored } from "./NewMessages.ts"
+
+// The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
+
+export interface EnqueueServices {
+  readonly sql: SqlClient.SqlClient
+  readonly clock: Clock.Clock
+  readonly decider: Decider["Service"]
+  readonly sticky: StickyChoices["Service"]
+  readonly views: Views["Service"]
+  readonly connections: Connections["Service"]
+  readonly sendTime: SendTime["Service"]
+  readonly addressKeys: AddressKeys["Service"]
+  readonly tracking: Tracking["Service"]
+  readonly targets: Targets["Service"]
+  /** Looks up requests that came before, and suppressions. */
+  readonly known: (asked: Asked) => Effect.Effect<Known, GroupCommit.BufferFull>
+  readonly commit: GroupCommit.GroupCommit<NewMessage, Stored>
+}
+
+/** A message that has a name and no content yet. */
+interface Draft {
+  readonly org: OrgSlug
+  readonly id: string
+  readonly request: DeliverRequest
+  readonly tracking: MessageTracking
+  readonly traceparent: string | undefined
+}
+
+type Chosen = Extract<Outcome, { readonly _tag: "Chosen" }>
+
+/** Ends the transaction of a message whose idempotency key is in use. */
+class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
+  result: Schema.Literals(["repeated", "reused"]),
+}) {}
+
+/** The message of an idempotency key that was used before. Fails with `KeyReused` if it came with another body. */
+const findMessage = (found: Standing | undefined, { digest, key }: Idempotency) =>
+  found === undefined || found.digest === digest
+    ? Effect.succeed(found?.deliveryId)
+    : Effect.fail(new KeyReused({ key }))
+
+/**
+ * The message that the request is a repetition of. Fails if the recipient is suppressed. Asked before anything is decided:
+ * people who are suppressed must not be held out either, or those who get messages would be compared with them.
+ */
+const findEarlier = Effect.fnUntraced(function* (
+  { addressKeys, known, views }: EnqueueServices,
+  org: OrgSlug,
+  { email, idempotency, templateId }: DeliverRequest,
+) {
+  yield* views.lookUp(org, templateId)
+  const view = views.template(org, templateId)
+  // Without a template to serve, the plan refuses the request for that reason.
+  const isChecked = view !== undefined && !view.archived && view.org.suppression
+  if (idempotency === undefined && !isChecked) return undefined
+  const found = yield* known({
+    org,
+    key: idempotency?.key,
+    addressKeys: isChecked ? yield* addressKeys.of(email) : [],
+  })
+  const earlier = idempotency && (yield* findMessage(found.standing, idempotency))
+  if (earlier !== undefined) return earlier
+  const suppression = suppressionFor(found.suppressions, view?.ignoresUnsubscribes === true)
+  return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
+})
+
+/** When the message leaves. If the recipient's best time is too late, it leaves as soon as it may. */
+const adviseSendAt = (
+  { sendTime }: EnqueueServices,
+  { org, request: { email, expiresAt = Infinity, optimizeSendTime, sendAt, templateId } }: Draft,
+  copyId: CopyId,
+): Effect.Effect<number | undefined> =>
+  optimizeSendTime
+    ? sendTime.advise({
+      org,
+      templateId,
+      copyId,
+      userId: undefined,
+      email,
+      trace: false,
+      ...(sendAt === undefined ? {} : { notBefore: sendAt }),
+    }).pipe(
+      Effect.map(({ at }) => at < expiresAt ? at : sendAt),
+      // The variant was removed a moment ago, so it has no send times.
+      Effect.catch(() => Effect.succeed(sendAt)),
+    )
+    : Effect.succeed(sendAt)
+
+/** The rendered variables with tracked links and pixel, as template and organization ask. */
+const trackLinks = (
+  { connections, views }: EnqueueServices,
+  { org, request: { fields, templateId }, tracking }: Draft,
+  { copyId, vars }: Chosen,
+): Pick<NewMessage, "formats" | "own" | "shared" | "vars"> => {
+  const view = views.template(org, templateId)
+  const variant = view?.variantsById.get(copyId)
+  // Removed a moment ago.
+  if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
+  const { formats } = variant
+  const parts = linkParts({ formats, vars }, connections.active(org)?.variables)
+  return { formats, ...tracking.apply({ view, variant, vars, parts, kept: [fields["unsubscribe_url"]] }) }
+}
+
+/** The rows of a message with those of its plan, except a claim, which is stored before. */
+const makeMessage = (
+  services: EnqueueServices,
+  draft: Draft,
+  plan: Plan,
+  answer: Chosen,
+  sendAt: number | undefined,
+): NewMessage => {
+  const { id, org, request, traceparent } = draft
+  return {
+    ...trackLinks(services, draft, answer),
+    id,
+    org,
+    decision: plan._tag === "Decision" && plan.claim === undefined ? plan.decision : undefined,
+    alias: plan._tag === "Alias" ? plan.alias : undefined,
+    templateId: request.templateId,
+    copyId: answer.copyId,
+    email: request.email,
+    sendAt,
+    expiresAt: request.expiresAt,
+    isTransactional: request.priority === undefined
+      ? services.views.template(org, request.templateId)?.ignoresUnsubscribes === true
+      : request.priority === "transactional",
+    idempotency: request.idempotency,
+    traceparent,
+  }
+}
+
+/** The error for an outcome without a message. */
+const refusalOf = (request: DeliverRequest, outcome: Exclude<Outcome, Chosen>) => {
+  if (outcome._tag === "NotRendered") return outcome.error
+  if (outcome._tag === "HeldOut") return new HeldOut({ templateId: request.templateId })
+  switch (outcome.reason) {
+    case "no-candidate":
+      return new NoCandidate({ templateId: request.templateId })
+    case "template-not-found":
+      return new TemplateNotFound({ id: request.templateId })
+    case "template-archived":
+      return new TemplateArchived({ id: request.templateId })
+    case "variant-not-found":
+      return new VariantNotFound({ id: request.copyId ?? "" })
+  }
+}
+
+/** Stores a message in a commit that it shares with others. */
+const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, message: NewMessage) {
+  const ticket = commit.submit(message)
+  if (ticket === undefined) return yield* new GroupCommit.BufferFull()
+  const committed = yield* commit.settled(ticket)
+  if (!committed.durable) return yield* new GroupCommit.BufferFull()
+  return committed.value
+})
+
+/**
+ * Stores a message together with its claim of a sticky choice, in a transaction of their own. If another choice stands,
+ * that is the answer and nothing is stored. Nothing is stored either if the idempotency key is in use.
+ */
+const storeClaimed = (
+  { clock, sql, sticky, targets }: EnqueueServices,
+  message: NewMessage,
+  claim: StickyClaim,
+): Effect.Effect<Stored | StickyChoice, GroupCommit.BufferFull> =>
+  Effect.gen(function* () {
+    const isOwn = (standing: StickyChoice) => standing.trackingId === claim.decision.trackingId
+    const standing = yield* sql.withTransaction(Effect.gen(function* () {
+      const standing = yield* insertClaim(sql, claim)
+      if (!isOwn(standing)) return standing
+      const [result = "queued"] = yield* insertMessages(sql, targets, [message], clock.currentTimeMillisUnsafe())
+      // Rolls back: choice and message are those of the first request.
+      return result === "queued" ? standing : yield* new Repetition({ result })
+    }))
+    yield* sticky.committed(claim, standing)
+    if (!isOwn(standing)) return standing
+    yield* targets.remember([message])
+    return "queued" as const
+  }).pipe(
+    Effect.catchTag("Repetition", ({ result }) => Effect.succeed(result)),
+    Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
+  )
+
+/**
+ * Stores a plan with its message and counts the outcome. A claim that another request won is planned again with the choice
+ * that stands, which needs no claim.
+ */
+const storePlanned: (
+  services: EnqueueServices,
+  draft: Draft,
+  plan: Plan,
+) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
+  const { answer } = plan
+  if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
+    // There is no message to store it with. Usually the answer stays, which refuses the request.
+    return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
+  }
+  if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, countOutcome(answer))
+  if (!answer.durable) return yield* new GroupCommit.BufferFull()
+  const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
+  const message = makeMessage(services, draft, plan, answer, sendAt)
+  if (plan._tag !== "Decision" || plan.claim === undefined) {
+    const stored = yield* storeInGroup(services, message)
+    countOutcome(answer)
+    return stored
+  }
+  const stored = yield* storeClaimed(services, message, plan.claim)
+  if (typeof stored !== "string") return yield* storePlanned(services, draft, planStanding(plan, stored))
+  countOutcome(answer)
+  return stored
+})
+
+/**
+ * The tracking id of a decision without a message. No message keeps the idempotency key, so the decision itself makes a
+ * repeated request known: it is recorded once under this id.
+ */
+const heldOutIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
+
+/** The request for the decision on a message. */
+const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
+  ...request,
+  // A link that the caller sends takes precedence.
+  fields: { unsubscribe_url: tracking.unsubscribeUrl, ...request.fields },
+  trackingId: id,
+  isNewId: true,
+  userId: request.email,
+  heldOutId: request.idempotency && heldOutIdOf(request.idempotency),
+})
+
+/** Queues a message unless the request is a repetition or has to be refused. */
+export const enqueue = Effect.fnUntraced(function* (
+  services: EnqueueServices,
+  org: OrgSlug,
+  request: DeliverRequest,
+): Effect.fn.Return<Queued, EnqueueError> {
+  const { clock, connections, decider, known, tracking } = services
+  const { expiresAt, idempotency } = request
+  if (connections.active(org) === undefined) return yield* new NotEnabled({ org })
+  const earlier = yield* findEarlier(services, org, request)
+  if (earlier !== undefined) return { id: earlier, repeated: true }
+  if (expiresAt !== undefined && expiresAt <= clock.currentTimeMillisUnsafe()) {
+    return yield* new MessageExpired({ expiresAt: new Date(expiresAt) })
+  }
+  const id = SecureRandom.uuidV7Unsafe()
+  const draft: Draft = {
+    org,
+    id,
+    request,
+    tracking: yield* Effect.mapError(tracking.forMessage(org, id), () => new GroupCommit.BufferFull()),
+    traceparent: yield* carried,
+  }
+  const stored = yield* storePlanned(services, draft, yield* decider.plan(org, decideRequestOf(draft)))
+  if (stored === "queued") return { id, repeated: false }
+  if (stored === "reused") return yield* new KeyReused({ key: idempotency!.key })
+  const { standing } = yield* known({ org, key: idempotency!.key, addressKeys: [] })
+  return { id: (yield* findMessage(standing, idempotency!)) ?? id, repeated: true }
+})

@@ -1,0 +1,146 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Decision } from "../journal/decisions/Decision.ts"
+import { insertDecisions } from "../journal/decisions/DecisionLog.ts"
+import { insertAliases, type TrackingAlias } from "../decide/StickyChoices.ts"
+import type { CopyId, OrgSlug } from "../domain/Ids.ts"
+import { addressKey } from "../suppressions/AddressKey.ts"
+import type { Targets } from "../tracking/Targets.ts"
+import type { Idempotency } from "./DeliverRequest.ts"
+import { keptHours } from "./KnownRequests.ts"
+
+// The rows of new messages, and how they are stored.
+
+/** A message with its decision, to be stored together. */
+export interface NewMessage {
+  readonly id: string
+  readonly org: OrgSlug
+  /** Undefined where the decision is stored otherwise: a sticky choice, claimed just before or given again. */
+  readonly decision: Decision | undefined
+  /** Makes the message's id another one of an earlier decision, where a sticky choice is given again. */
+  readonly alias: TrackingAlias | undefined
+  readonly templateId: string
+  readonly copyId: CopyId
+  readonly email: string
+  readonly vars: Readonly<Record<string, string>>
+  /** Targets of tracked links: those that other messages may have, by key, and those of this one alone. */
+  readonly shared: ReadonlyMap<string, string>
+  readonly own: ReadonlyArray<string>
+  readonly formats: Readonly<Record<string, "text" | "html">>
+  readonly sendAt: number | undefined
+  readonly expiresAt: number | undefined
+  readonly isTransactional: boolean
+  readonly idempotency: Idempotency | undefined
+  /** The caller's trace, if it is exported. */
+  readonly traceparent: string | undefined
+}
+
+/** How storing a message ended. The latter two: its idempotency key is in use, with the same body or with another one. */
+export type Stored = "queued" | "repeated" | "reused"
+
+const keyOf = ({ idempotency, org }: Pick<NewMessage, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
+
+/**
+ * Stores messages with their decisions and aliases; call it inside a transaction. A message whose idempotency key is in use
+ * stores nothing.
+ */
+export const insertMessages = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  targets: Targets["Service"],
+  entries: ReadonlyArray<NewMessage>,
+  nowMillis: number,
+): Effect.fn.Return<ReadonlyArray<Stored>, SqlError> {
+  const refused = yield* claimKeys(sql, entries)
+  const accepted = refused.size === 0 ? entries : entries.filter((entry) => !refused.has(entry))
+  const decisions = accepted.flatMap(({ decision }) => decision === undefined ? [] : [decision])
+  if (decisions.length > 0) yield* insertDecisions(sql, decisions)
+  const aliases = accepted.flatMap(({ alias }) => alias ?? [])
+  if (aliases.length > 0) yield* insertAliases(sql, aliases, nowMillis)
+  if (accepted.length > 0) {
+    yield* targets.save(accepted)
+    yield* insertDeliveries(sql, accepted)
+  }
+  return entries.map((entry): Stored => refused.get(entry) ?? "queued")
+})
+
+const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMessage>) => {
+  const rows = entries.map((entry) => {
+    const vars = JSON.stringify(entry.vars)
+    return {
+      org_slug: entry.org,
+      id: entry.id,
+      template_id: entry.templateId,
+      copy_id: entry.copyId,
+      email: entry.email,
+      address_key: addressKey(entry.email),
+      vars,
+      size: vars.length,
+      formats: JSON.stringify(entry.formats),
+      links: entry.own.length === 0 ? undefined : JSON.stringify(entry.own),
+      send_at: entry.sendAt,
+      expires_at: entry.expiresAt,
+      is_transactional: entry.isTransactional,
+      traceparent: entry.traceparent,
+    }
+  })
+  const isTraced = entries.some(({ traceparent }) => traceparent !== undefined)
+  const [traceColumn, traceValue, traceField] =
+    (isTraced ? [", traceparent", ", r.traceparent", ", traceparent text"] : ["", "", ""]).map((part) =>
+      sql.literal(part)
+    )
+  // Due by the clock of the store, which is the same for all nodes.
+  return sql`
+    INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
+      due_at, queued_at, expires_at, is_transactional${traceColumn})
+    SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
+      r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now(),
+      to_timestamp(r.expires_at / 1000.0), r.is_transactional${traceValue}
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
+      copy_id text, email text, address_key text, vars text, size integer, formats text, links text,
+      send_at float8, expires_at float8, is_transactional boolean${traceField})`
+}
+
+/** Claims the idempotency keys of new messages. Answers the messages whose key is in use. */
+const claimKeys = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  entries: ReadonlyArray<NewMessage>,
+): Effect.fn.Return<ReadonlyMap<NewMessage, Stored>, SqlError> {
+  const refused = new Map<NewMessage, Stored>()
+  const first = new Map<string, NewMessage>()
+  for (const entry of entries) {
+    if (entry.idempotency !== undefined && !first.has(keyOf(entry))) first.set(keyOf(entry), entry)
+  }
+  if (first.size === 0) return refused
+  // In the order of the keys, so that two nodes that hold the same ones wait for each other instead of deadlocking.
+  const rows = [...first.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, { id, idempotency, org }]) => ({
+    org_slug: org,
+    key: idempotency!.key,
+    digest: idempotency!.digest,
+    delivery_id: id,
+  }))
+  const standing = yield* sql<{ orgSlug: string; key: string; digest: string; deliveryId: string }>`
+    WITH given AS MATERIALIZED (
+      SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, key text, digest text,
+        delivery_id text)
+    ), taken AS (
+      INSERT INTO idempotency_keys AS k (org_slug, key, digest, delivery_id, created_at)
+      SELECT g.org_slug, g.key, g.digest, g.delivery_id, now() FROM given g
+      ON CONFLICT (org_slug, key) DO UPDATE SET
+        digest = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.digest ELSE k.digest END,
+        delivery_id = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.delivery_id
+          ELSE k.delivery_id END,
+        created_at = CASE WHEN k.created_at < now() - ${keptHours} * interval '1 hour' THEN EXCLUDED.created_at
+          ELSE k.created_at END
+      RETURNING k.org_slug, k.key, k.digest, k.delivery_id
+    )
+    SELECT t.org_slug, t.key, t.digest, t.delivery_id FROM taken t`
+  const byKey = new Map(standing.map((row) => [`${row.orgSlug}\0${row.key}`, row]))
+  for (const entry of entries) {
+    if (entry.idempotency === undefined) continue
+    const row = byKey.get(keyOf(entry))!
+    if (row.deliveryId === entry.id) continue
+    refused.set(entry, row.digest === entry.idempotency.digest ? "repeated" : "reused")
+  }
+  return refused
+})
