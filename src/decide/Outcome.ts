@@ -44,8 +44,8 @@ export type Outcome =
     readonly error: NotRendered
   }
 
-/** What a variant is rendered with, and what that may cost. */
-export interface RenderAsk {
+/** The values that a variant is rendered with, and the budget for it. */
+export interface RenderRequest {
   readonly fields: Readonly<Record<string, unknown>>
   readonly budget: Budget
 }
@@ -92,7 +92,7 @@ const withLinks = (
 const render = (
   view: TemplateView,
   variant: VariantView,
-  { budget, fields }: RenderAsk,
+  { budget, fields }: RenderRequest,
   now: number,
   trackingId: string,
 ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
@@ -109,26 +109,17 @@ const render = (
   return Result.isSuccess(linked) ? Result.succeed(linked.success) : refuse([linked.failure])
 }
 
-/** The answer to somebody who is held out and gets no message. */
-export const heldOut = (trackingId: string, durable: boolean, trace?: unknown): Outcome => ({
-  _tag: "HeldOut",
-  trackingId,
-  durable,
-  trace,
-})
-
-/** The outcome of a variant that was chosen, with its words as of `now`, or why they cannot be rendered. */
-export const chosen = (
+/** The outcome of a choice: the variant rendered as of `now`, or the faults that prevent that. */
+export const renderVariant = (
   view: TemplateView,
   variant: VariantView,
-  ask: RenderAsk,
+  request: RenderRequest,
   now: number,
   trackingId: string,
-  durable: boolean,
-  trace?: unknown,
+  trace: unknown,
 ): Outcome => {
-  const rendered = render(view, variant, ask, now, trackingId)
+  const rendered = render(view, variant, request, now, trackingId)
   return Result.isFailure(rendered)
     ? { _tag: "NotRendered", trackingId, error: rendered.failure }
-    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable, trace }
+    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable: true, trace }
 }

@@ -5,8 +5,8 @@ import type { TemplateView } from "../templates/Views.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
-import { chosen, heldOut, type Outcome } from "./Outcome.ts"
-import { retraced } from "./Selection.ts"
+import { type Outcome, renderVariant } from "./Outcome.ts"
+import { changeTrace } from "./Selection.ts"
 import type { StickyChoice, StickyClaim, TrackingAlias } from "./StickyChoices.ts"
 
 // A plan is a decision before it is stored: the answer for the caller, and the rows to store before it is given. Pure.
@@ -65,16 +65,16 @@ export const renderChoice = (
   trackingId: string,
   trace: unknown,
 ): Outcome | undefined => {
-  if (copyId === noMessage) return heldOut(trackingId, true, trace)
+  if (copyId === noMessage) return { _tag: "HeldOut", trackingId, durable: true, trace }
   const variant = view.variantsById.get(copyId)
-  return variant === undefined ? undefined : chosen(view, variant, request, nowMillis, trackingId, true, trace)
+  return variant && renderVariant(view, variant, request, nowMillis, trackingId, trace)
 }
 
 /** Plans a new decision whose answer is rendered. */
 export const planDecision = (
   input: PlanInput,
   answer: Decided,
-  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "segment" | "policy"> & {
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "context" | "policy"> & {
     readonly hasHoldout: boolean
     /** The choice that the new one takes the place of; only for sticky templates. */
     readonly replaces: StickyChoice | undefined
@@ -87,7 +87,7 @@ export const planDecision = (
     trackingId,
     trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
     userId: request.userId,
-    segment: choice.segment,
+    context: choice.context,
     policy: choice.policy,
     window: request.window,
     decidedAtMillis: nowMillis,
@@ -135,7 +135,7 @@ export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unkn
  * the trace.
  */
 export const planStanding = ({ answer, input }: DecisionPlan, standing: StickyChoice): AnswerPlan | AliasPlan =>
-  planRepeat(input, standing, retraced(answer.trace, standing.copyId, "sticky"))
+  planRepeat(input, standing, changeTrace(answer.trace, standing.copyId, "sticky"))
 
 /**
  * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,
@@ -144,7 +144,7 @@ export const planStanding = ({ answer, input }: DecisionPlan, standing: StickyCh
 export const settlePlan = ({ answer, decision, input }: DecisionPlan, { copyId, durable }: Recorded): Outcome => {
   if (copyId === decision.copyId) return durable ? answer : { ...answer, durable }
   const { trackingId } = answer
-  const earlier = renderChoice(input, copyId, trackingId, retraced(answer.trace, copyId, "retry"))
+  const earlier = renderChoice(input, copyId, trackingId, changeTrace(answer.trace, copyId, "retry"))
   if (earlier === undefined) return { _tag: "None", trackingId, reason: "no-candidate" }
   return durable || !isDecided(earlier) ? earlier : { ...earlier, durable }
 }

@@ -32,11 +32,11 @@ export interface PlannerServices {
 /** A plan, or an effect that makes it where something has to be awaited. The hot path awaits nothing. */
 export type Planning = Plan | Effect.Effect<Plan>
 
-/** The model's view of a request. */
+/** The policy that decides on a request, and the context that the policy sees in it. */
 interface Basis {
   readonly policy: Policy
   readonly hourOfWeek: number
-  readonly cell: Cell
+  readonly context: Cell
 }
 
 /** A choice as the trace shows it. `copyId` is null where no variant was chosen. */
@@ -51,7 +51,7 @@ const nothingChosen: Verdict = { copyId: null, mode: "none", propensity: null }
 const basisOf = ({ policies }: PlannerServices, { nowMillis, request, view }: PlanInput): Basis => {
   const policy = request.policy ?? policies.policy(view, request.window, nowMillis)
   const hourOfWeek = Selection.hourOfWeek(view, nowMillis)
-  return { policy, hourOfWeek, cell: policy.cellOf(request.attrs, hourOfWeek) }
+  return { policy, hourOfWeek, context: policy.cellOf(request.attrs, hourOfWeek) }
 }
 
 const findEligible = ({ nowMillis, request, view }: PlanInput): EligibleSet =>
@@ -67,7 +67,7 @@ const traceOf = (
 ): unknown => {
   const { nowMillis, request, view } = input
   if (request.trace !== true) return undefined
-  return Selection.traceOf(view, basis.policy, basis.cell, set ?? findEligible(input), {
+  return Selection.traceOf(view, basis.policy, basis.context, set ?? findEligible(input), {
     attrs: request.attrs,
     nowMillis,
     budget: request.budget,
@@ -90,11 +90,11 @@ const withinBudget = <A>({ request, trackingId, view }: PlanInput, run: () => A)
   }
 }
 
-const segmentOf = (
+const contextTextOf = (
   { policies }: PlannerServices,
   { nowMillis, request, view }: PlanInput,
-  { cell, hourOfWeek, policy }: Basis,
-): string => policies.segment(view, policy, cell, request, hourOfWeek, nowMillis)
+  { context, hourOfWeek, policy }: Basis,
+): string => policies.segment(view, policy, context, request, hourOfWeek, nowMillis)
 
 /** Plans the variant that the caller names. */
 const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan => {
@@ -106,7 +106,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   if (!isDecided(answer)) return answerPlan(answer)
   return planDecision(input, answer, {
     ...choice,
-    segment: segmentOf(services, input, basis),
+    context: contextTextOf(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: false,
     replaces: undefined,
@@ -128,13 +128,13 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     return planRepeat(input, standing, trace({ copyId: standing.copyId, mode: "sticky", propensity: null }))
   }
   const u = services.random.nextDoubleUnsafe()
-  const choice = Selection.choose(view, basis.policy, basis.cell, set, { arm, epsilon, u })
+  const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u })
   const answer = renderChoice(input, choice.copyId, trackingId, trace(choice))!
   if (!isDecided(answer)) return answerPlan(answer)
   services.policies.observe(view, request.attrs, nowMillis)
   return planDecision(input, answer, {
     ...choice,
-    segment: segmentOf(services, input, basis),
+    context: contextTextOf(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
     replaces: standing,

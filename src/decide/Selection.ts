@@ -58,7 +58,7 @@ export const eligible = (
 export interface Drawn {
   readonly variant: VariantView
   readonly choice: Choice
-  readonly cell: Cell
+  readonly context: Cell
   readonly propensity: number
 }
 
@@ -66,17 +66,17 @@ export interface Drawn {
 export const draw = (
   view: TemplateView,
   policy: Policy,
-  cell: Cell,
+  context: Cell,
   set: EligibleSet,
   epsilon: number | undefined,
   u: number,
 ): Drawn => {
-  const choice = policy.choice(cell, set, epsilon)
+  const choice = policy.choice(context, set, epsilon)
   const at = sample(choice.weights, u)
   return {
     variant: view.variantsById.get(set.ids[at]!)!,
     choice,
-    cell,
+    context,
     propensity: choice.weights[at]!,
   }
 }
@@ -100,7 +100,7 @@ export const weightsText = (choice: Choice): string => {
 export const choose = (
   view: TemplateView,
   policy: Policy,
-  cell: Cell,
+  context: Cell,
   set: EligibleSet,
   asked: { readonly arm: Arm | undefined; readonly epsilon: number | undefined; readonly u: number },
 ): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
@@ -108,7 +108,7 @@ export const choose = (
   if (isControl && view.holdout.content !== "even") {
     return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
   }
-  const { choice, propensity, variant } = draw(view, policy, cell, set, isControl ? 1 : asked.epsilon, asked.u)
+  const { choice, propensity, variant } = draw(view, policy, context, set, isControl ? 1 : asked.epsilon, asked.u)
   return {
     copyId: variant.id,
     mode: isControl ? "control" : choice.mode,
@@ -130,8 +130,8 @@ export const mayRepeat = (
 
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
-/** A trace for an earlier choice that turned out to stand: that choice, beside the numbers of this request. */
-export const retraced = (trace: unknown, chosen: CopyId, mode: "retry" | "sticky"): unknown =>
+/** Changes a trace to show an earlier choice that turned out to stand, beside the numbers of this request. */
+export const changeTrace = (trace: unknown, chosen: CopyId, mode: "retry" | "sticky"): unknown =>
   trace !== null && typeof trace === "object"
     ? { ...trace, mode, chosen: chosen === noMessage ? null : chosen, propensity: null }
     : undefined
@@ -143,7 +143,7 @@ export const retraced = (trace: unknown, chosen: CopyId, mode: "retry" | "sticky
 export const traceOf = (
   view: TemplateView,
   policy: Policy,
-  cell: Cell,
+  context: Cell,
   set: EligibleSet,
   options: {
     readonly attrs: Attributes
@@ -156,7 +156,7 @@ export const traceOf = (
     readonly budget: Budget
   },
 ) => {
-  const trace = policy.trace(cell, set, options.epsilon)
+  const trace = policy.trace(context, set, options.epsilon)
   const out = view.variants.flatMap((variant) => {
     const reason = whyNotEligible(variant, options.attrs, options.nowMillis, options.budget)
     return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]

@@ -53,7 +53,7 @@ export const decide = Effect.fnUntraced(function* (
     mode: options.mode ?? "bandit",
     propensity: options.propensity === undefined ? 0.5 : options.propensity,
     weights: options.weights ?? null,
-    segment: options.segment ?? "plan=pro",
+    context: options.segment ?? "plan=pro",
     policy: "t:0",
     window: undefined,
     holdout: options.holdout,

@@ -33,8 +33,11 @@ export interface Decision {
   readonly propensity: number | null
   /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
   readonly weights: string | null
-  /** The attributes of the request, as `Policies.segment` says: at least those that the adaptive model learns from. */
-  readonly segment: string
+  /**
+   * The context of the request as text: its values of the attributes that the adaptive model learns from, and of further
+   * ones that a model may use later (see `Policies.segment`).
+   */
+  readonly context: string
   /** Version of the model that decided. */
   readonly policy: string
   readonly window: Window | undefined

@@ -67,7 +67,7 @@ const toRow = (decision: Decision) => ({
   mode: decision.mode,
   propensity: decision.propensity,
   weights: decision.weights,
-  segment: decision.segment,
+  segment: decision.context,
   policy: decision.policy,
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,

@@ -69,7 +69,7 @@ describe("Growth", () => {
           mode: "bandit",
           propensity: 1,
           weights: null,
-          segment: "",
+          context: "",
           policy: "",
           window: undefined,
           holdout: undefined,
