@@ -5,6 +5,7 @@ import { blank, soundsSecret } from "../domain/Blanked.ts"
 import { Difference } from "../domain/Difference.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import type { Changed, Kind, Trail } from "../store/ChangeTrail.ts"
+import { recordset } from "../store/Recordset.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import { policy } from "./Policy.ts"
 
@@ -204,8 +205,7 @@ export class Audit extends Context.Service<Audit, {
           SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${actor}::text,
             ${accountId ?? null}::text, r.action, r.subject, r.details::json,
             r.changes::json, ${address?.slice(0, 100) ?? null}::text
-          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(action text, subject text, details text,
-            changes text)`.pipe(
+          FROM ${recordset(rows, { action: "text", subject: "text", details: "text", changes: "text" })}`.pipe(
           Effect.catch((error) => Effect.logError(`The audit log did not take "${entries[0]!.action}"`, error.message)),
         )
       })

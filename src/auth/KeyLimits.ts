@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { type RateLimit, windowMillis } from "../domain/ApiKey.ts"
 import { defaultKeyLimit, Settings } from "../Settings.ts"
+import { recordset } from "../store/Recordset.ts"
 import { RateWindow } from "./RateWindow.ts"
 
 /** Interval in which nodes exchange their counts. Unit: milliseconds. */
@@ -96,8 +97,7 @@ export class KeyLimits extends Context.Service<KeyLimits, {
         return Effect.map(
           sql<{ keyId: string; asked: number; used: number; nodes: number }>`
             WITH given AS MATERIALIZED (
-              SELECT r.* FROM json_to_recordset(${JSON.stringify(reports)}::text::json) AS r(key_id text, asked float8,
-                used float8)
+              SELECT r.* FROM ${recordset(reports, { key_id: "text", asked: "float8", used: "float8" })}
             ), reported AS (
               INSERT INTO key_uses AS u (key_id, node_id, asked_per_second, used, reported_at)
               SELECT g.key_id, ${node}, g.asked, g.used, now() FROM given g

@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { changed, chunks, maybeNamed, pages, type Work } from "../erasure/Work.ts"
@@ -29,7 +30,7 @@ export const eraseStickyChoices = (work: Work): Effect.Effect<void, SqlError> =>
             "sticky_choices",
             yield* work.step(changed(sql`
               DELETE FROM sticky_choices s
-              USING json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(template_id text, user_id text)
+              USING ${recordset(keys, { template_id: "text", user_id: "text" })}
               WHERE s.org_slug = ${org} AND s.template_id = r.template_id AND s.user_id = r.user_id`)),
           )
         }

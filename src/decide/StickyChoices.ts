@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -102,8 +103,7 @@ export const insertAliases = (
   return Effect.asVoid(sql`
     INSERT INTO tracking_aliases (org_slug, alias, template_id, tracking_id, created_at)
     SELECT r.org_slug, r.alias, r.template_id, r.tracking_id, ${new Date(nowMillis)}::timestamptz
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, alias text, template_id text,
-      tracking_id text)
+    FROM ${recordset(rows, { org_slug: "text", alias: "text", template_id: "text", tracking_id: "text" })}
     ON CONFLICT DO NOTHING`)
 }
 

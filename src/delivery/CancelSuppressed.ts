@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -25,8 +26,7 @@ const cancelSuppressed = Effect.fnUntraced(function* (
   const cancelled = yield* sql<{ orgSlug: OrgSlug; id: string; templateId: TemplateId }>`
     WITH queued AS MATERIALIZED (
       SELECT d.org_slug, d.id, r.text
-      FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, address_key text,
-        ignorable boolean, text text)
+      FROM ${recordset(rows, { org_slug: "text", address_key: "text", ignorable: "boolean", text: "text" })}
       JOIN organizations o ON o.slug = r.org_slug AND o.suppression
       JOIN deliveries d ON d.org_slug = r.org_slug AND d.address_key = r.address_key AND d.state = 'queued'
       WHERE NOT (r.ignorable AND EXISTS (SELECT 1 FROM templates t

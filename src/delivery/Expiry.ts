@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
+import { recordset } from "../store/Recordset.ts"
 import { type Expired, expiredText, storable } from "./AttemptOutcome.ts"
 import { countEnded, report } from "./Outbox.ts"
 
@@ -20,7 +21,7 @@ const endSome = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<number, 
     yield* sql`
       WITH updated AS (
         UPDATE deliveries d SET state = 'failed', reason = r.reason, finished_at = now()
-        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, reason text)
+        FROM ${recordset(rows, { id: "text", reason: "text" })}
         WHERE d.org_slug = ${org} AND d.id = r.id
         RETURNING d.id, d.state, 0 AS burned
       ), ${countEnded(sql, org)}

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { recordset } from "../store/Recordset.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 
@@ -43,7 +44,7 @@ export const findKnown = Effect.fnUntraced(function* (
     )
   >`
     SELECT r.n, k.digest, k.delivery_id, NULL::text AS reason, NULL::timestamptz AS suppressed_at
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, key text)
+    FROM ${recordset(rows, { n: "int", org_slug: "text", key: "text" })}
     CROSS JOIN LATERAL (
       SELECT i.digest, i.delivery_id FROM idempotency_keys i
       WHERE i.org_slug = r.org_slug AND i.key = r.key

@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -64,6 +65,23 @@ export const insertMessages = Effect.fnUntraced(function* (
   return entries.map((entry): Stored => refused.get(entry) ?? "queued")
 })
 
+const deliveryColumns = {
+  org_slug: "text",
+  id: "text",
+  template_id: "text",
+  copy_id: "text",
+  email: "text",
+  address_key: "text",
+  vars: "text",
+  size: "int",
+  formats: "text",
+  links: "text",
+  send_at: "float8",
+  expires_at: "float8",
+  is_transactional: "boolean",
+  traceparent: "text",
+} as const
+
 const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMessage>) => {
   const rows = entries.map((entry) => {
     const vars = JSON.stringify(entry.vars)
@@ -85,10 +103,9 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
     }
   })
   const isTraced = entries.some(({ traceparent }) => traceparent !== undefined)
-  const [traceColumn, traceValue, traceField] =
-    (isTraced ? [", traceparent", ", r.traceparent", ", traceparent text"] : ["", "", ""]).map((part) =>
-      sql.literal(part)
-    )
+  const [traceColumn, traceValue] = (isTraced ? [", traceparent", ", r.traceparent"] : ["", ""]).map((part) =>
+    sql.literal(part)
+  )
   // Due by the clock of the store, which is the same for all nodes.
   return sql`
     INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
@@ -96,9 +113,7 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
     SELECT r.org_slug, r.id, r.template_id, r.copy_id, r.email, r.address_key, r.vars::json, r.size, r.formats::json,
       r.links::json, 'queued', GREATEST(now(), to_timestamp(r.send_at / 1000.0)), now(),
       to_timestamp(r.expires_at / 1000.0), r.is_transactional${traceValue}
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text, template_id text,
-      copy_id text, email text, address_key text, vars text, size integer, formats text, links text,
-      send_at float8, expires_at float8, is_transactional boolean${traceField})`
+    FROM ${recordset(rows, deliveryColumns)}`
 }
 
 /** Claims the idempotency keys of new messages. Answers the messages whose key is in use. */
@@ -121,8 +136,7 @@ const claimKeys = Effect.fnUntraced(function* (
   }))
   const standing = yield* sql<{ orgSlug: string; key: string; digest: string; deliveryId: string }>`
     WITH given AS MATERIALIZED (
-      SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, key text, digest text,
-        delivery_id text)
+      SELECT r.* FROM ${recordset(rows, { org_slug: "text", key: "text", digest: "text", delivery_id: "text" })}
     ), taken AS (
       INSERT INTO idempotency_keys AS k (org_slug, key, digest, delivery_id, created_at)
       SELECT g.org_slug, g.key, g.digest, g.delivery_id, now() FROM given g

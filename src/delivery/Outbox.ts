@@ -6,6 +6,7 @@ import { addMessageLinks } from "../journal/events/MessageLinks.ts"
 import { reportOwn } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { recordset } from "../store/Recordset.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
@@ -92,6 +93,16 @@ const interruptionsAtMost = 5
 const interruptedReason =
   `The service stopped, or lost contact with its store, ${interruptionsAtMost} times in a row while it sent this message. ` +
   "The platform may have accepted it: look there before you retry the delivery"
+
+const outcomeColumns = {
+  id: "text",
+  state: "text",
+  connection: "text",
+  message_id: "text",
+  reason: "text",
+  burned: "int",
+  delay_seconds: "float8",
+} as const
 
 /**
  * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
@@ -337,8 +348,7 @@ export class Outbox extends Context.Service<Outbox, {
           // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
           const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
             WITH given AS MATERIALIZED (
-              SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id text, state text,
-                connection text, message_id text, reason text, burned integer, delay_seconds float8)
+              SELECT r.* FROM ${recordset(rows, outcomeColumns)}
             ), updated AS (
               UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
                 reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
@@ -405,7 +415,7 @@ const findSuppressions = Effect.fnUntraced(function* (
   const found = yield* sql<Suppression & { readonly n: number; readonly ignoreUnsubscribes: boolean | null }>`
     SELECT f.n, f.reason, f.suppressed_at, t.ignore_unsubscribes
     FROM (${suppressionsOf(sql, sought)}) f
-    JOIN json_to_recordset(${JSON.stringify(templates)}::text::json) AS m(n integer, org_slug text, template_id text)
+    JOIN ${recordset(templates, { n: "int", org_slug: "text", template_id: "text" }, "m")}
       ON m.n = f.n
     JOIN organizations o ON o.slug = m.org_slug AND o.suppression
     LEFT JOIN templates t ON t.org_slug = m.org_slug AND t.id = m.template_id`

@@ -8,6 +8,7 @@ import type { Usage } from "../domain/Usage.ts"
 import { followSettings } from "../organizations/Sandboxes.ts"
 import { Settings } from "../Settings.ts"
 import { tell } from "../store/ChangeTrail.ts"
+import { recordset } from "../store/Recordset.ts"
 import { DailyBytes, dayOf, nextDay } from "./DailyBytes.ts"
 
 /** The organization has stored as many bytes of webhook bodies today as it may. */
@@ -82,8 +83,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
         if (reports.length === 0) return Effect.void
         return sql<{ org: string; day: string; bytes: number; quota: number | null }>`
           WITH given AS MATERIALIZED (
-            SELECT r.* FROM json_to_recordset(${JSON.stringify(reports)}::text::json) AS r(org text, day date,
-              bytes bigint, refused bigint)
+            SELECT r.* FROM ${recordset(reports, { org: "text", day: "date", bytes: "bigint", refused: "bigint" })}
           ), added AS (
             INSERT INTO webhook_usage AS u (org_slug, day, bytes, refused)
             SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN organizations o ON o.slug = g.org

@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { TallyCounts, Track } from "../bandit/Tally.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
+import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
 
 // The append-only rows through which everything reaches the tallies. They are written in the transaction of what caused
@@ -60,6 +61,17 @@ const withoutZeros = (counts: { readonly [name: string]: number }): string | nul
   return left.length === 0 ? null : JSON.stringify(Object.fromEntries(left))
 }
 
+const ledgerColumns = {
+  org_slug: "text",
+  template_id: "text",
+  copy_id: "text",
+  segment: "text",
+  hour: "float8",
+  track: "text",
+  counts: "text",
+  delays: "text",
+} as const
+
 /** Appends what `sum` holds, with the trace that it is part of; call it inside the transaction that causes it. */
 export const append = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -87,8 +99,7 @@ export const append = Effect.fnUntraced(function* (
       ${sql.literal(isTraced ? ", traceparent" : "")})
     SELECT r.org_slug, r.template_id, r.copy_id, r.segment, to_timestamp(r.hour / 1000.0), r.track, r.counts::json,
       r.delays::json${isTraced ? sql`, ${traceparent}::text` : sql.literal("")}
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, template_id text, copy_id text,
-      segment text, hour float8, track text, counts text, delays text)`
+    FROM ${recordset(rows, ledgerColumns)}`
 })
 
 /** A row of the ledger. */

@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EventName } from "../domain/Event.ts"
@@ -120,7 +121,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
   return sql<EventRow>`
     SELECT r.tracking_id, r.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
       e.automated, e.link, e.value, e.currency, e.status
-    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(tracking_id text, template_id text)
+    FROM ${recordset(wanted, { tracking_id: "text", template_id: "text" })}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = ${org} AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id

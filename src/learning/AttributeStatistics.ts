@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Census, type CensusDay } from "../bandit/Census.ts"
 import type { Attributes } from "../domain/Attributes.ts"
+import { recordset } from "../store/Recordset.ts"
 
 /** Requests of one template counted between two writes at most: shares of the traffic are what matters. */
 const countedRequests = 2000
@@ -41,18 +42,18 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
         entry.census.add(attrs, now)
       }
 
-      const insert = (rows: ReadonlyArray<{ org: string; template: string; day: CensusDay }>) =>
-        sql`
+      const insert = (days: ReadonlyArray<{ org: string; template: string; day: CensusDay }>) => {
+        const rows = days.map(({ day: { start, ...counts }, org, template }) => ({
+          org_slug: org,
+          template_id: template,
+          day: start,
+          counts: JSON.stringify(counts),
+        }))
+        return sql`
           INSERT INTO attribute_counts (org_slug, template_id, day, counts)
           SELECT r.org_slug, r.template_id, to_timestamp(r.day / 1000.0), r.counts::json
-          FROM json_to_recordset(${
-          JSON.stringify(rows.map(({ day: { start, ...counts }, org, template }) => ({
-            org_slug: org,
-            template_id: template,
-            day: start,
-            counts: JSON.stringify(counts),
-          })))
-        }::text::json) AS r(org_slug text, template_id text, day float8, counts text)`
+          FROM ${recordset(rows, { org_slug: "text", template_id: "text", day: "float8", counts: "text" })}`
+      }
 
       const flush = Effect.suspend(() => {
         const counted = counting
@@ -75,9 +76,8 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
         const days = census.days()
         if (rows.length > manyRows) {
           yield* sql.withTransaction(Effect.gen(function* () {
-            const ids = JSON.stringify(rows.map(({ id }) => ({ id })))
             const gone = (yield* sql`
-              DELETE FROM attribute_counts a USING json_to_recordset(${ids}::text::json) AS r(id bigint)
+              DELETE FROM attribute_counts a USING ${recordset(rows, { id: "bigint" })}
               WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.id = r.id`.raw) as { rowCount: number }
             // Another node may have been first; then what it wrote stands.
             if (gone.rowCount < rows.length) return yield* Effect.fail("overtaken" as const)

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
+import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
 
@@ -98,13 +99,22 @@ export class EvenSplitSum {
   }
 }
 
+const tallyColumns = {
+  template_id: "text",
+  day: "float8",
+  people: "smallint",
+  measure: "text",
+  count: "bigint",
+  weight: "bigint",
+  square: "bigint",
+} as const
+
 /** Adds tallies to the stored ones. */
 const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<EvenSplitTally>) =>
   sql`
     INSERT INTO even_split_tallies AS t (org_slug, template_id, day, people, measure, count, weight, square)
     SELECT ${org}, r.template_id, to_timestamp(r.day / 1000.0), r.people, r.measure, r.count, r.weight, r.square
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(template_id text, day float8, people smallint,
-      measure text, count bigint, weight bigint, square bigint)
+    FROM ${recordset(rows, tallyColumns)}
     ON CONFLICT (org_slug, template_id, day, people, measure) DO UPDATE SET count = t.count + EXCLUDED.count,
       weight = t.weight + EXCLUDED.weight, square = t.square + EXCLUDED.square`
 

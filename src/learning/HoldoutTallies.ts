@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
 import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
+import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
 
@@ -50,6 +51,20 @@ interface Tally {
 
 const columns = ["decisions", ...valuedOutcomes] as const
 
+const tallyColumns = {
+  org_slug: "text",
+  template_id: "text",
+  day: "float8",
+  holdout: "text",
+  control: "boolean",
+  people: "smallint",
+  decisions: "int",
+  open: "int",
+  click: "int",
+  conversion: "int",
+  negative: "int",
+} as const
+
 /** Counts decisions under a holdout with their events; call it inside the transaction that settles them. */
 export const countHoldouts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -79,9 +94,7 @@ export const countHoldouts = Effect.fnUntraced(function* (
       ${sql.literal(columns.join(", "))})
     SELECT r.org_slug, r.template_id, to_timestamp(r.day / 1000.0), r.holdout, r.control, r.people,
       ${sql.literal(columns.map((column) => `r.${column}`).join(", "))}
-    FROM json_to_recordset(${JSON.stringify([...tallies.values()])}::text::json) AS r(org_slug text, template_id text,
-      day float8, holdout text, control boolean, people smallint,
-      ${sql.literal(columns.map((column) => `${column} int`).join(", "))})
+    FROM ${recordset([...tallies.values()], tallyColumns)}
     ON CONFLICT (org_slug, template_id, day, holdout, control, people) DO UPDATE SET
       ${sql.literal(columns.map((column) => `${column} = holdout_tallies.${column} + EXCLUDED.${column}`).join(", "))}`
 })

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { Policy } from "../bandit/Policy.ts"
+import { recordset } from "../store/Recordset.ts"
 
 /** A published model, and a place for the policy that is made of it when it first decides. */
 export interface Published {
@@ -88,7 +89,7 @@ export class Models extends Context.Service<Models, {
           }))
           const found = yield* sql<{ orgSlug: string; templateId: string; version: number; snapshot: ModelSnapshot }>`
             SELECT m.org_slug, m.template_id, m.version::float8 AS version, m.snapshot FROM models m
-            JOIN json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(org_slug text, template_id text)
+            JOIN ${recordset(keys, { org_slug: "text", template_id: "text" })}
               ON m.org_slug = r.org_slug AND m.template_id = r.template_id`
           for (const { orgSlug, snapshot, templateId, version } of found) {
             adopt({ org: orgSlug, template: templateId, version, model: snapshot })

@@ -5,6 +5,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
+import { recordset } from "../store/Recordset.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
 import { segmentColumns, segmentText } from "./SegmentKey.ts"
@@ -21,6 +22,10 @@ export const dailyDays = 14
 const firstDay = (now: number) => (Math.floor(now / dayMillis) - dailyDays + 1) * dayMillis
 
 const columns = measures.join(", ")
+
+/** A value for each measure. */
+const perMeasure = <A>(valueOf: (measure: Measure) => A) =>
+  Object.fromEntries(measures.map((measure) => [measure, valueOf(measure)])) as Record<Measure, A>
 
 /**
  * How a tally is added to one under the same key. A node of the previous release that rolls up a long segment drops its
@@ -153,6 +158,15 @@ const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
   return [...days.values()]
 }
 
+const tallyColumns = {
+  copy_id: "text",
+  segment: "text",
+  segment_text: "text",
+  bucket_start: "float8",
+  track: "text",
+  ...perMeasure(() => "int" as const),
+} as const
+
 /** Adds tallies to the table, whose buckets they must name, and the decisions among them to those of their days. */
 export const addTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -168,7 +182,7 @@ export const addTallies = Effect.fnUntraced(function* (
     WITH daily AS (
       INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
       SELECT ${org}, ${template}, to_timestamp(r.day / 1000.0), r.copy_id, r.decisions
-      FROM json_to_recordset(${JSON.stringify(days)}::text::json) AS r(copy_id text, day float8, decisions int)
+      FROM ${recordset(days, { copy_id: "text", day: "float8", decisions: "int" })}
       ON CONFLICT (org_slug, template_id, day, copy_id) DO UPDATE SET
         decisions = daily_decisions.decisions + EXCLUDED.decisions
     )`
@@ -177,7 +191,7 @@ export const addTallies = Effect.fnUntraced(function* (
     ...segmentColumns(segment),
     bucket_start: start,
     track,
-    ...Object.fromEntries(measures.map((measure) => [measure, counts[measure] ?? 0])),
+    ...perMeasure((measure) => counts[measure] ?? 0),
   }))
   yield* sql`
     ${daily}
@@ -185,8 +199,7 @@ export const addTallies = Effect.fnUntraced(function* (
       ${sql.literal(columns)})
     SELECT ${org}, ${template}, r.copy_id, r.segment, r.segment_text, to_timestamp(r.bucket_start / 1000.0), r.track,
       ${sql.literal(measures.map((measure) => `r.${measure}`).join(", "))}
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(copy_id text, segment text, segment_text text,
-      bucket_start float8, track text, ${sql.literal(measures.map((measure) => `${measure} int`).join(", "))})
+    FROM ${recordset(rows, tallyColumns)}
     ${sql.literal(addedUp)}`
 })
 
@@ -195,6 +208,14 @@ const delayRowsOf = (delays: DelayCounts) =>
     const at = key.indexOf(":")
     return { outcome: key.slice(0, at), delay_class: Number(key.slice(at + 1)), count }
   })
+
+const variantDelayColumns = {
+  copy_id: "text",
+  outcome: "text",
+  day: "float8",
+  delay_class: "int",
+  count: "int",
+} as const
 
 /** Adds delays to their tables, by hour and by variant and day. Delays too old to be used are left out. */
 export const addDelays = Effect.fnUntraced(function* (
@@ -216,17 +237,13 @@ export const addDelays = Effect.fnUntraced(function* (
     WITH by_variant AS (
       INSERT INTO variant_delay_tallies (org_slug, template_id, copy_id, outcome, day, delay_class, count)
       SELECT ${org}, ${template}, r.copy_id, r.outcome, to_timestamp(r.day / 1000.0), r.delay_class, r.count
-      FROM json_to_recordset(${
-    JSON.stringify(variantRows)
-  }::text::json) AS r(copy_id text, outcome text, day float8, delay_class int, count int)
+      FROM ${recordset(variantRows, variantDelayColumns)}
       ON CONFLICT (org_slug, template_id, copy_id, outcome, day, delay_class) DO UPDATE SET
         count = variant_delay_tallies.count + EXCLUDED.count
     )
     INSERT INTO delay_tallies (org_slug, template_id, outcome, hour, delay_class, count)
     SELECT ${org}, ${template}, r.outcome, to_timestamp(r.hour / 1000.0), r.delay_class, r.count
-    FROM json_to_recordset(${
-    JSON.stringify(rows)
-  }::text::json) AS r(outcome text, hour float8, delay_class int, count int)
+    FROM ${recordset(rows, { outcome: "text", hour: "float8", delay_class: "int", count: "int" })}
     ON CONFLICT (org_slug, template_id, outcome, hour, delay_class) DO UPDATE SET
       count = delay_tallies.count + EXCLUDED.count`
 })
@@ -339,21 +356,21 @@ export const rollUp = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   const starts = yield* sql<{ start: Date }>`
     SELECT DISTINCT t.bucket_start AS start FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
-  const moves: Array<{ readonly from: number; readonly to: number | null }> = []
-  for (const { start } of starts) {
-    const from = start.getTime()
-    const to = bucketAt(from, now).start
-    if (isExpired(to, now)) moves.push({ from, to: null })
-    else if (to !== from) moves.push({ from, to })
+  const moves: Array<{ readonly start: number; readonly target: number | null }> = []
+  for (const { start: startsAt } of starts) {
+    const start = startsAt.getTime()
+    const target = bucketAt(start, now).start
+    if (isExpired(target, now)) moves.push({ start, target: null })
+    else if (target !== start) moves.push({ start, target })
   }
   if (moves.length > 0) {
     yield* sql`
       WITH moved AS (
         DELETE FROM tallies t
-        USING json_to_recordset(${JSON.stringify(moves)}::text::json) AS r("from" float8, "to" float8)
+        USING ${recordset(moves, { start: "float8", target: "float8" })}
         WHERE t.org_slug = ${org} AND t.template_id = ${template}
-          AND t.bucket_start = to_timestamp(r."from" / 1000.0)
-        RETURNING t.*, to_timestamp(r."to" / 1000.0) AS target
+          AND t.bucket_start = to_timestamp(r.start / 1000.0)
+        RETURNING t.*, to_timestamp(r.target / 1000.0) AS target
       )
       INSERT INTO tallies (org_slug, template_id, copy_id, segment, bucket_start, track, segment_text,
         ${sql.literal(columns)})

@@ -1,3 +1,4 @@
+import { recordset } from "../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { measures } from "../bandit/Tally.ts"
@@ -90,7 +91,7 @@ export const dailyDecisions = (
 ) =>
   sql<{ readonly id: string; readonly day: Date; readonly decisions: number }>`
     SELECT r.id, c.day, c.decisions
-    FROM json_to_recordset(${JSON.stringify(templates.map((id) => ({ id })))}::text::json) AS r(id text)
+    FROM ${recordset(templates.map((id) => ({ id })), { id: "text" })}
     CROSS JOIN LATERAL (
       SELECT d.day, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
       WHERE d.org_slug = ${org} AND d.template_id = r.id AND d.day >= ${first}

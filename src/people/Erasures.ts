@@ -6,6 +6,7 @@ import { isSandbox, sandboxOf } from "../domain/Sandbox.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
+import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { eraseAttributeCounts } from "../learning/ErasedAttributes.ts"
@@ -127,7 +128,7 @@ export class Erasures extends Context.Service<Erasures, {
           clock.currentTimeMillisUnsafe(),
         )}::timestamptz, 'pending',
             ${origin === "management" ? 1 : 0}::int, now() + ${lease} * interval '1 second'
-          FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, people text)
+          FROM ${recordset(values, { org_slug: "text", people: "text" })}
           RETURNING ${columns}`
       }
 

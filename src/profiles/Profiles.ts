@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as Attributes from "../domain/Attributes.ts"
 import type { ProfileUpdate } from "../domain/Event.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
+import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
 
 /** For how long what is known of a user is used without asking the store. Unit: milliseconds. */
@@ -30,6 +31,14 @@ interface Row {
   readonly traits: Traits
   readonly reportedAt: Readonly<Record<string, number>>
 }
+
+const profileColumns = {
+  org_slug: "text",
+  user_id: "text",
+  email: "text",
+  traits: "text",
+  reported_at: "text",
+} as const
 
 /** What platforms report about end users. Traits take part in targeting and segments as if requests had sent them. */
 export class Profiles extends Context.Service<Profiles, {
@@ -81,7 +90,7 @@ export class Profiles extends Context.Service<Profiles, {
         })
         const known = yield* sql<Row>`
           SELECT p.org_slug, p.user_id, p.email, p.traits, p.reported_at
-          FROM json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(org_slug text, user_id text)
+          FROM ${recordset(keys, { org_slug: "text", user_id: "text" })}
           CROSS JOIN LATERAL (
             SELECT * FROM profiles p WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
             ORDER BY p.org_slug, p.user_id LIMIT 1) p`
@@ -107,8 +116,7 @@ export class Profiles extends Context.Service<Profiles, {
           INSERT INTO profiles (org_slug, user_id, email, traits, reported_at, updated_at)
           SELECT r.org_slug, r.user_id, r.email, r.traits::json, r.reported_at::json,
             ${new Date(clock.currentTimeMillisUnsafe())}::timestamptz
-          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, user_id text, email text,
-            traits text, reported_at text)
+          FROM ${recordset(rows, profileColumns)}
           ON CONFLICT (org_slug, user_id) DO UPDATE SET email = EXCLUDED.email, traits = EXCLUDED.traits,
             reported_at = EXCLUDED.reported_at, updated_at = EXCLUDED.updated_at`
         for (const key of reports.keys()) memory.delete(key)

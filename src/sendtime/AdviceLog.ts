@@ -2,6 +2,7 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { recordset } from "../store/Recordset.ts"
 
 /** What was advised to somebody about the sending of a variant. Unix milliseconds. */
 export interface Given {
@@ -18,6 +19,16 @@ export interface Given {
 const given = Metric.counter("parlance_send_advice_total", { incremental: true })
 const recorded = Metric.withAttributes(given, { recorded: "true" })
 const dropped = Metric.withAttributes(given, { recorded: "false" })
+
+const adviceColumns = {
+  org_slug: "text",
+  person: "text",
+  copy_id: "text",
+  given_at: "float8",
+  advised_at: "float8",
+  explored: "boolean",
+  basis: "text",
+} as const
 
 /**
  * Keeps what was advised, in groups that share a commit. Nobody waits for it: what is lost with the process is lost for the
@@ -51,8 +62,7 @@ export class AdviceLog extends Context.Service<AdviceLog, {
             INSERT INTO send_advice (org_slug, person, copy_id, given_at, advised_at, explored, basis)
             SELECT r.org_slug, r.person, r.copy_id, to_timestamp(r.given_at / 1000.0),
               to_timestamp(r.advised_at / 1000.0), r.explored, r.basis
-            FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, person text, copy_id text,
-              given_at float8, advised_at float8, explored boolean, basis text)`.pipe(
+            FROM ${recordset(rows, adviceColumns)}`.pipe(
             Effect.tap(Metric.update(recorded, entries.length)),
             Effect.as(entries.map(() => undefined)),
           )

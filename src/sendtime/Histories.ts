@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ZoneReport } from "../journal/Projection.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
+import { recordset } from "../store/Recordset.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { type Coded, digest } from "./Touch.ts"
 
@@ -77,8 +78,7 @@ const write = (
   return sql`
     INSERT INTO send_times (org_slug, kind, person, spot, touches)
     SELECT r.org_slug, r.kind, r.person, r.spot, decode(r.touches, 'base64')
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, kind text, person text, spot bigint,
-      touches text)
+    FROM ${recordset(rows, { org_slug: "text", kind: "text", person: "text", spot: "bigint", touches: "text" })}
     ON CONFLICT (org_slug, kind, person) DO UPDATE SET touches = EXCLUDED.touches`
 }
 
@@ -94,7 +94,7 @@ const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
   const rows = holders.map(({ kind, org, person }) => ({ org_slug: org, kind, person }))
   return sql<Row>`
     SELECT s.org_slug, s.kind, s.person, s.touches
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, kind text, person text)
+    FROM ${recordset(rows, { org_slug: "text", kind: "text", person: "text" })}
     CROSS JOIN LATERAL (
       SELECT * FROM send_times s WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person
       ORDER BY s.org_slug, s.kind, s.person LIMIT 1) s`
@@ -161,7 +161,7 @@ export const applyZones = Effect.fnUntraced(function* (
   yield* sql`
     INSERT INTO send_times AS s (org_slug, kind, person, spot, touches, zone)
     SELECT r.org_slug, 'user', r.person, r.spot, '', r.zone
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, person text, spot bigint, zone text)
+    FROM ${recordset(rows, { org_slug: "text", person: "text", spot: "bigint", zone: "text" })}
     LEFT JOIN LATERAL (
       SELECT k.zone FROM send_times k WHERE k.org_slug = r.org_slug AND k.kind = 'user' AND k.person = r.person
       ORDER BY k.org_slug, k.kind, k.person LIMIT 1) k ON true
@@ -184,11 +184,11 @@ export const replaceHistories = Effect.fnUntraced(function* (
   if (empty.length > 0) {
     yield* sql`
       DELETE FROM send_times s
-      USING json_to_recordset(${JSON.stringify(empty)}::text::json) AS r(org_slug text, kind text, person text)
+      USING ${recordset(empty, { org_slug: "text", kind: "text", person: "text" })}
       WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person AND s.zone IS NULL`
     yield* sql`
       UPDATE send_times s SET touches = ''
-      FROM json_to_recordset(${JSON.stringify(empty)}::text::json) AS r(org_slug text, kind text, person text)
+      FROM ${recordset(empty, { org_slug: "text", kind: "text", person: "text" })}
       WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person`
   }
 })
@@ -245,9 +245,7 @@ export const readPeople = Effect.fnUntraced(function* (
     FROM (
       SELECT r.place, r.org_slug, coalesce(r.user_id, m.user_id) AS user_id, coalesce(u.email, m.email, r.email) AS email,
         CASE WHEN r.user_id IS NULL THEN m.zones ELSE u.zones END AS zones
-      FROM json_to_recordset(${
-    JSON.stringify(wanted)
-  }::text::json) AS r(place int, org_slug text, user_id text, email text)
+      FROM ${recordset(wanted, { place: "int", org_slug: "text", user_id: "text", email: "text" })}
       LEFT JOIN LATERAL (
         SELECT p.email, ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
         WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id

@@ -7,6 +7,7 @@ import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "..
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
+import { recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
@@ -50,6 +51,17 @@ interface Tally {
 /** Which mark of an organization a pass over its decisions moves on. */
 type Mark = "counted_until" | "settled_until"
 
+const tallyColumns = {
+  org_slug: "text",
+  template_id: "text",
+  copy_id: "text",
+  day: "float8",
+  followed: "boolean",
+  explored: "boolean",
+  sends: "int",
+  engaged: "int",
+} as const
+
 /**
  * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
  * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
@@ -80,8 +92,7 @@ export class Settling extends Context.Service<Settling, {
         // Advice is kept under the name that was asked with: the decision's user, or the address of the same person.
         const rows = yield* sql<{ readonly place: number; readonly advisedAt: Date; readonly explored: boolean }>`
           SELECT r.place, a.advised_at, a.explored
-          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, user_id text, copy_id text,
-            decided_at float8)
+          FROM ${recordset(wanted, { place: "int", user_id: "text", copy_id: "text", decided_at: "float8" })}
           LEFT JOIN LATERAL (
             SELECT p.email FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = r.user_id
             ORDER BY p.org_slug, p.user_id LIMIT 1) p ON true
@@ -112,8 +123,7 @@ export class Settling extends Context.Service<Settling, {
           INSERT INTO timing_tallies (org_slug, template_id, copy_id, day, followed, explored, sends, engaged)
           SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.day / 1000.0), r.followed, r.explored, r.sends,
             r.engaged
-          FROM json_to_recordset(${JSON.stringify([...tallies.values()])}::text::json) AS r(org_slug text,
-            template_id text, copy_id text, day float8, followed boolean, explored boolean, sends int, engaged int)
+          FROM ${recordset([...tallies.values()], tallyColumns)}
           ON CONFLICT (org_slug, template_id, day, copy_id, followed, explored) DO UPDATE SET
             sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
       })

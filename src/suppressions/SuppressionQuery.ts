@@ -1,4 +1,5 @@
 import type { SqlClient } from "effect/sql"
+import { recordset } from "../store/Recordset.ts"
 import type { AddressKey } from "./AddressKey.ts"
 
 /** An address of an organization. */
@@ -16,7 +17,7 @@ export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<S
   const rows = sought.flatMap(({ keys, org }, n) => keys.map((key) => ({ n, org_slug: org, address_key: key })))
   return sql`
     SELECT r.n, s.reason, s.suppressed_at
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(n integer, org_slug text, address_key text)
+    FROM ${recordset(rows, { n: "int", org_slug: "text", address_key: "text" })}
     CROSS JOIN LATERAL (
       SELECT l.reason, l.suppressed_at FROM suppressions l
       WHERE l.org_slug = r.org_slug AND l.address_key = r.address_key

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { recordset } from "../store/Recordset.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
 import type { NewSuppression } from "./Suppression.ts"
@@ -39,8 +40,7 @@ export const addSuppressions = Effect.fnUntraced(function* (
         INSERT INTO suppressions AS s (org_slug, address_key, reason, source, suppressed_at)
         SELECT DISTINCT ON (r.org_slug, r.address_key, r.reason) r.org_slug, r.address_key, r.reason, r.source,
           to_timestamp(r.at / 1000.0)
-        FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, address_key text, reason text,
-          source text, at float8)
+        FROM ${recordset(rows, { org_slug: "text", address_key: "text", reason: "text", source: "text", at: "float8" })}
         ORDER BY r.org_slug, r.address_key, r.reason, r.at
         ON CONFLICT DO NOTHING
         RETURNING s.org_slug AS org, s.address_key AS key, s.reason, s.suppressed_at`,
@@ -93,7 +93,7 @@ export const clearSoftBounces = Effect.fnUntraced(function* (
   if (rows.length === 0) return
   yield* sql`
     DELETE FROM soft_bounces s
-    USING json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, address_key text, at float8)
+    USING ${recordset(rows, { org_slug: "text", address_key: "text", at: "float8" })}
     WHERE s.org_slug = r.org_slug AND s.address_key = r.address_key AND s.last_at <= to_timestamp(r.at / 1000.0)`
 })
 
@@ -112,8 +112,7 @@ export const countSoftBounces = Effect.fnUntraced(function* (
     WITH counted AS (
       INSERT INTO soft_bounces AS s (org_slug, address_key, count, last_at)
       SELECT r.org_slug, r.address_key, r.count, to_timestamp(r.at / 1000.0)
-      FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, address_key text, count int,
-        at float8)
+      FROM ${recordset(rows, { org_slug: "text", address_key: "text", count: "int", at: "float8" })}
       ON CONFLICT (org_slug, address_key) DO UPDATE SET count = s.count + EXCLUDED.count,
         last_at = greatest(s.last_at, EXCLUDED.last_at)
       RETURNING s.org_slug, s.address_key, s.count
@@ -146,7 +145,7 @@ export const replaceAddresses = Effect.fnUntraced(function* (
   yield* sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
   const changed = yield* sql`
     UPDATE suppressions s SET address_key = r.digest
-    FROM json_to_recordset(${JSON.stringify(replaced)}::text::json) AS r(key text, digest text)
+    FROM ${recordset(replaced, { key: "text", digest: "text" })}
     WHERE s.org_slug = ${org} AND s.address_key = r.key
       AND NOT EXISTS (SELECT 1 FROM suppressions d
         WHERE d.org_slug = s.org_slug AND d.address_key = r.digest AND d.reason = s.reason)

@@ -2,6 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Objective } from "../domain/Template.ts"
+import { recordset } from "../store/Recordset.ts"
 import { isOf, type Which } from "./TemplateRows.ts"
 
 /** A template as a list shows it, without its content. */
@@ -75,9 +76,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
 
       const names = Effect.fn("TemplateIndex.names")(function* (org: OrgSlug, ids: ReadonlyArray<string>) {
         const rows = yield* Effect.orDie(sql<{ readonly id: string; readonly name: string }>`
-          SELECT t.id, t.name FROM json_to_recordset(${
-          JSON.stringify(ids.map((id) => ({ id })))
-        }::text::json) AS r(id text)
+          SELECT t.id, t.name FROM ${recordset(ids.map((id) => ({ id })), { id: "text" })}
           CROSS JOIN LATERAL (SELECT t.id, t.name FROM templates t WHERE t.org_slug = ${org} AND t.id = r.id) t`)
         return new Map(rows.map(({ id, name }) => [id, name]))
       })

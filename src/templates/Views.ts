@@ -10,6 +10,7 @@ import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../store/Changes.ts"
 import * as UnknownIds from "../store/UnknownIds.ts"
 import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
+import { recordset } from "../store/Recordset.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
 import * as Targeting from "./Targeting.ts"
@@ -209,7 +210,7 @@ export class Views extends Context.Service<Views, {
         return Effect.map(
           sql<{ orgSlug: string; id: string }>`
             SELECT t.org_slug, t.id FROM templates t
-            JOIN json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, id text)
+            JOIN ${recordset(rows, { org_slug: "text", id: "text" })}
               ON t.org_slug = r.org_slug AND t.id = r.id`,
           (found) => {
             const there = new Set(found.map(({ id, orgSlug }) => `${orgSlug}/${id}`))

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
+import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
 import { Recent } from "./Recent.ts"
 import { idPlace, type Tracked } from "./Rewriting.ts"
@@ -134,7 +135,7 @@ export class Targets extends Context.Service<Targets, {
           return Effect.asVoid(sql`
             INSERT INTO tracked_links AS l (org_slug, key, target, used_on)
             SELECT r.org_slug, r.key, r.target, (now() AT TIME ZONE 'UTC')::date
-            FROM json_to_recordset(${JSON.stringify(sorted)}::text::json) AS r(org_slug text, key text, target text)
+            FROM ${recordset(sorted, { org_slug: "text", key: "text", target: "text" })}
             ON CONFLICT (org_slug, key) DO UPDATE SET used_on = EXCLUDED.used_on WHERE l.used_on < EXCLUDED.used_on`)
         })
 

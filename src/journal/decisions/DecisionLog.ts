@@ -8,6 +8,7 @@ import { sandboxSuffix } from "../../domain/Sandbox.ts"
 import { leastRetentionDays } from "../../domain/Organization.ts"
 import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
+import { recordset } from "../../store/Recordset.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { type Decision, noMessage } from "./Decision.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
@@ -75,7 +76,7 @@ const toRow = (decision: Decision) => ({
   decided_at: decision.decidedAtMillis,
   ...(decision.trackingIdGiven
     ? { ...toGiven(decision), awaited_since: decision.decidedAtMillis - awaitedDays * dayMillis }
-    : {}),
+    : { key: undefined, made_at: undefined, awaited_since: undefined }),
 })
 
 /** A tracking id that events have come in for before its decision. */
@@ -104,12 +105,30 @@ const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, pro
 const values = `g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
   g.segment, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0)`
 
+const decisionColumns = {
+  org_slug: "text",
+  tracking_id: "text",
+  template_id: "text",
+  copy_id: "text",
+  user_id: "text",
+  mode: "text",
+  propensity: "float8",
+  weights: "text",
+  segment: "text",
+  policy: "text",
+  lookback_days: "float8",
+  offset_days: "float8",
+  holdout: "text",
+  decided_at: "float8",
+  key: "uuid",
+  made_at: "float8",
+  awaited_since: "float8",
+} as const
+
 /** Decisions as they are given to a statement, and what those that were inserted add to the ledger. */
 const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => ({
   given: sql`given AS MATERIALIZED (
-      SELECT r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, tracking_id text,
-        template_id text, copy_id text, user_id text, mode text, propensity float8, weights text, segment text, policy text,
-        lookback_days float8, offset_days float8, holdout text, decided_at float8, key uuid, made_at float8, awaited_since float8)
+      SELECT r.* FROM ${recordset(rows, decisionColumns)}
     )`,
   counted: sql`counted AS (
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
@@ -190,10 +209,17 @@ const insertGiven = (
   )
 }
 
+const keyColumns = {
+  key: "uuid",
+  org_slug: "text",
+  tracking_id: "text",
+  template_id: "text",
+  made_at: "float8",
+} as const
+
 /** The decisions that stand for given keys, each looked for in the one partition it can be in. */
 const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
-  const wanted = sql`json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(key uuid, org_slug text,
-    tracking_id text, template_id text, made_at float8)`
+  const wanted = recordset(keys, keyColumns)
   const found = sql`d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
   return sql<{ orgSlug: OrgSlug; trackingId: string; templateId: TemplateId; copyId: CopyId }>`
     SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { recordset } from "../../store/Recordset.ts"
 import { emptyBodies } from "./Bodies.ts"
 import { changed, chunks, learnSpellings, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
 
@@ -64,7 +65,7 @@ const eraseLinks = (work: Work, trackingIds: ReadonlySet<string>): Effect.Effect
             "message_links",
             yield* work.step(changed(sql`
               DELETE FROM attribution_links l
-              USING json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(source text, message_key text)
+              USING ${recordset(keys, { source: "text", message_key: "text" })}
               WHERE l.org_slug = ${org} AND l.source = r.source AND l.message_key = r.message_key`)),
           )
         }
@@ -91,7 +92,7 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
         const times = rows.map(({ decidedAt }) => decidedAt.getTime())
         const freed = yield* work.step(changed(sql`
           UPDATE decisions d SET user_id = NULL
-          FROM json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(tracking_id text, template_id text)
+          FROM ${recordset(keys, { tracking_id: "text", template_id: "text" })}
           WHERE d.org_slug = ${org} AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id
             AND d.decided_at >= ${new Date(times.reduce((a, b) => Math.min(a, b)))}
             AND d.decided_at < ${new Date(times.reduce((a, b) => Math.max(a, b)) + 1)}
@@ -148,8 +149,7 @@ export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
           }))
           const freed = yield* work.step(changed(sql`
             UPDATE events e SET user_id = NULL, email = NULL, link = NULL, message_key = NULL
-            FROM json_to_recordset(${JSON.stringify(keys)}::text::json) AS r(source text, event_key text,
-              template_id text, received_at float8)
+            FROM ${recordset(keys, { source: "text", event_key: "text", template_id: "text", received_at: "float8" })}
             WHERE e.org_slug = ${org} AND e.source = r.source AND e.event_key = r.event_key
               AND e.template_id = r.template_id AND e.received_at >= to_timestamp(r.received_at / 1000.0)
               AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`))

@@ -3,6 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
 import { noMessage } from "../decisions/Decision.ts"
+import { recordset, type RowOf } from "../../store/Recordset.ts"
 import { type Claim, isByUser, isOptOutOfPerson } from "./Claim.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
@@ -41,13 +42,14 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
   if (wanted.length === 0) return claims
   const rows = yield* sql<{ place: number; trackingId: string }>`
     SELECT r.place, l.tracking_id
-    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, source text,
-      message_key text)
+    FROM ${recordset(wanted, { place: "int", org_slug: "text", source: "text", message_key: "text" })}
     JOIN attribution_links l ON l.org_slug = r.org_slug AND l.source = r.source AND l.message_key = r.message_key`
   const resolved = [...claims]
   for (const { place, trackingId } of rows) resolved[place] = { ...claims[place]!, trackingId }
   return resolved
 })
+
+const idColumns = { place: "int", org_slug: "text", tracking_id: "text", template_id: "text", since: "float8" } as const
 
 /**
  * Decisions under tracking ids, or those that these stand for, made `when`. Laterals with a limit leave the planner no
@@ -55,11 +57,10 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
  */
 const byTrackingId = (
   sql: SqlClient.SqlClient,
-  ids: ReadonlyArray<{ readonly place: number; readonly org_slug: string; readonly tracking_id: string }>,
+  ids: ReadonlyArray<RowOf<typeof idColumns>>,
   when: Statement.Fragment,
 ) => {
-  const wanted = sql`json_to_recordset(${JSON.stringify(ids)}::text::json) AS r(place int, org_slug text,
-    tracking_id text, template_id text, since float8)`
+  const wanted = recordset(ids, idColumns)
   const columns = sql.literal(refColumns)
   return sql<Row>`
     SELECT r.place, ${columns} FROM ${wanted}
@@ -105,6 +106,17 @@ const namesOf = (sql: SqlClient.SqlClient) =>
       WHERE r.opts_out AND p.org_slug = r.org_slug AND lower(p.email) = lower(coalesce(r.email, r.user_id))
         AND p.email IS NOT NULL
       ORDER BY p.updated_at DESC LIMIT ${profilesPerEmail}) q`
+
+const userColumns = {
+  place: "int",
+  org_slug: "text",
+  user_id: "text",
+  email: "text",
+  template_id: "text",
+  occurred_at: "float8",
+  converts: "boolean",
+  opts_out: "boolean",
+} as const
 
 /**
  * The decisions each event belongs to, in the order of `claims`; none while there are none.
@@ -158,8 +170,7 @@ export const attribute = Effect.fnUntraced(function* (
     const columns = sql.literal(refColumns)
     const rows = yield* sql<Row>`
       SELECT r.place, ${columns}
-      FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text,
-        email text, template_id text, occurred_at float8, converts boolean, opts_out boolean)
+      FROM ${recordset(users, userColumns)}
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM (${namesOf(sql)}) n
         CROSS JOIN LATERAL (

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
+import { recordset } from "../../store/Recordset.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
 
@@ -18,6 +19,15 @@ const waitedDays = 31
 export interface StoredEvent extends AttributedEvent {
   readonly source: string
 }
+
+const decisionColumns = {
+  place: "int",
+  org_slug: "text",
+  tracking_id: "text",
+  template_id: "text",
+  most: "int",
+  since: "float8",
+} as const
 
 /**
  * The events attributed to each of `decisions`, earliest first: as many as are taken into account, and `more` further ones
@@ -43,8 +53,7 @@ export const readEvents = Effect.fnUntraced(function* (
   }
   const rows = yield* sql<Row>`
     SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link
-    FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org_slug text, tracking_id text,
-      template_id text, most int, since float8)
+    FROM ${recordset(wanted, decisionColumns)}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id

@@ -9,6 +9,7 @@ import { isSandbox } from "../../domain/Sandbox.ts"
 import { SeededMap, SeededSet } from "../../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../Ledger.ts"
 import { applyProjections, type Projections, type ReportedDecision } from "../Projection.ts"
+import { recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
 import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
@@ -93,8 +94,7 @@ const link = Effect.fnUntraced(function* (
   yield* sql`
     WITH given AS MATERIALIZED (
       SELECT DISTINCT ON (r.org_slug, r.source, r.message_key) r.*
-      FROM json_to_recordset(${JSON.stringify(links)}::text::json) AS r(org_slug text, source text,
-        message_key text, tracking_id text)
+      FROM ${recordset(links, { org_slug: "text", source: "text", message_key: "text", tracking_id: "text" })}
     ), made AS (
       INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
       SELECT g.org_slug, g.source, g.message_key, g.tracking_id, ${new Date(now)}::timestamptz FROM given g
@@ -135,8 +135,7 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
   }))
   yield* sql`
     UPDATE events e SET suppresses = true
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
-      received_at float8)
+    FROM ${recordset(rows, { org_slug: "text", source: "text", event_key: "text", received_at: "float8" })}
     WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''
       AND e.status = 'waiting' AND e.received_at >= to_timestamp(r.received_at / 1000.0)
       AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
@@ -145,6 +144,28 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
 /** The status of an event as it is stored: one that names neither a message nor a decision's user waits for no decision. */
 const statusOf = ({ decision, event }: Placed): "attributed" | "waiting" | "person" =>
   decision !== undefined ? "attributed" : isAttributable(event) ? "waiting" : "person"
+
+const eventColumns = {
+  org_slug: "text",
+  source: "text",
+  event_key: "text",
+  template_id: "text",
+  tracking_id: "text",
+  named_template_id: "text",
+  user_id: "text",
+  email: "text",
+  message_key: "text",
+  inbox_id: "bigint",
+  event: "text",
+  occurred_at: "float8",
+  received_at: "float8",
+  automated: "boolean",
+  link: "text",
+  value: "float8",
+  currency: "text",
+  status: "text",
+  retry_at: "float8",
+} as const
 
 /**
  * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Answers those that were not
@@ -182,10 +203,7 @@ export const insertEvents = Effect.fnUntraced(function* (
     SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.email,
       r.message_key, r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
       r.link, r.value, r.currency, r.status, to_timestamp(r.retry_at / 1000.0)
-    FROM json_to_recordset(${JSON.stringify(values)}::text::json) AS r(org_slug text, source text, event_key text,
-      template_id text, tracking_id text, named_template_id text, user_id text, email text, message_key text,
-      inbox_id bigint, event text, occurred_at float8, received_at float8, automated boolean, link text, value float8,
-      currency text, status text, retry_at float8)
+    FROM ${recordset(values, eventColumns)}
     ON CONFLICT DO NOTHING
     RETURNING org_slug, source, event_key, template_id`
   if (inserted.length === rows.length) return rows

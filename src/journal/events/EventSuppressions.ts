@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { recordset } from "../../store/Recordset.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reasonOfEvent } from "../../suppressions/Suppression.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
@@ -47,7 +48,7 @@ const profileAddresses = Effect.fnUntraced(function* (
   if (users.length === 0) return found
   const rows = yield* sql<{ place: number; email: string }>`
     SELECT r.place, p.email
-    FROM json_to_recordset(${JSON.stringify(users)}::text::json) AS r(place int, org_slug text, user_id text)
+    FROM ${recordset(users, { place: "int", org_slug: "text", user_id: "text" })}
     JOIN profiles p ON p.org_slug = r.org_slug AND p.user_id = r.user_id
     WHERE p.email IS NOT NULL`
   for (const { email, place } of rows) found[place]!.push(email)

@@ -6,6 +6,7 @@ import { SeededMap, SeededSet } from "../../domain/SeededMap.ts"
 import { Settings } from "../../Settings.ts"
 import { bounded } from "../../store/bounded.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
+import { recordset } from "../../store/Recordset.ts"
 import * as SharedLookUp from "../../store/SharedLookUp.ts"
 
 /** An event by what makes it the same event again, and the times that tell in which partitions it can be. */
@@ -34,8 +35,7 @@ export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventR
   }))
   return sql<{ orgSlug: string; source: string; eventKey: string }>`
     SELECT e.org_slug, e.source, e.event_key
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text, event_key text,
-      since float8)
+    FROM ${recordset(rows, { org_slug: "text", source: "text", event_key: "text", since: "float8" })}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key

@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
+import { recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import type { Projections } from "../Projection.ts"
@@ -70,6 +71,16 @@ export interface EventId {
   readonly eventKey: string
 }
 
+const matchColumns = {
+  org_slug: "text",
+  source: "text",
+  event_key: "text",
+  template_id: "text",
+  tracking_id: "text",
+  status: "text",
+  retry_at: "float8",
+} as const
+
 /**
  * Looks once for the decisions of waiting events, at most `most`: of those that are due at `now` (Unix milliseconds), or of
  * a page of those of tracking ids just decided. A transaction of its own; returns the last event that it looked at if there
@@ -91,7 +102,7 @@ export const matchWaiting = (
       ? sql`e.status = 'waiting' AND e.retry_at <= ${new Date(now)}`
       : sql`e.status = 'waiting' AND (e.org_slug, e.tracking_id) IN (
           SELECT r.org_slug, r.tracking_id
-          FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(org_slug text, tracking_id text))
+          FROM ${recordset(wanted, { org_slug: "text", tracking_id: "text" })})
           AND ${isBehind}`
     // Those that stay waiting stay wanted as well: a page is told from the next by the events' identity, not by what is due.
     const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
@@ -128,8 +139,7 @@ export const matchWaiting = (
     yield* sql`
       UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
         retry_at = to_timestamp(r.retry_at / 1000.0)
-      FROM json_to_recordset(${JSON.stringify(updates)}::text::json) AS r(org_slug text, source text, event_key text,
-        template_id text, tracking_id text, status text, retry_at float8)
+      FROM ${recordset(updates, matchColumns)}
       WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''`
     const others = events.flatMap((event, i) => found[i]!.slice(1).map((decision) => ({ event, decision })))
     const added = others.length === 0 ? others : yield* insertEvents(sql, others, now)

@@ -1,3 +1,4 @@
+import { recordset } from "../../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -24,7 +25,7 @@ export const addMessageLinks = (
   return Effect.asVoid(sql`
     INSERT INTO attribution_links (org_slug, source, message_key, tracking_id, created_at)
     SELECT ${org}, r.source, r.message_key, r.tracking_id, now()
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(source text, message_key text, tracking_id text)
+    FROM ${recordset(rows, { source: "text", message_key: "text", tracking_id: "text" })}
     ORDER BY 1, 2, 3
     ON CONFLICT DO NOTHING`)
 }

@@ -3,10 +3,21 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import { recordset } from "../../store/Recordset.ts"
 import type { Incoming } from "./EventStore.ts"
 
 /** Test decisions are looked for among those made in so many days before an event: older ones are not counted either. */
 const recentDays = 31
+
+const eventColumns = {
+  place: "int",
+  org: "text",
+  sandbox: "text",
+  source: "text",
+  tracking_id: "text",
+  message_key: "text",
+  since: "float8",
+} as const
 
 /**
  * Moves the events about test decisions into the sandboxes of their organizations, whatever key or platform reported them. An
@@ -46,8 +57,7 @@ export const moveTestEvents = Effect.fnUntraced(function* (
           WHERE l.org_slug = ${org} AND l.source = r.source AND l.message_key = r.message_key))`
   }
   const found = yield* sql<{ place: number }>`
-    SELECT r.place FROM json_to_recordset(${JSON.stringify(wanted)}::text::json) AS r(place int, org text, sandbox text,
-      source text, tracking_id text, message_key text, since float8)
+    SELECT r.place FROM ${recordset(wanted, eventColumns)}
     WHERE ${known("sandbox")} AND NOT ${known("org")}`
   if (found.length === 0) return events
   const places = new Set(found.map(({ place }) => place))

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { platforms, type Segment } from "../../domain/Source.ts"
+import { recordset } from "../../store/Recordset.ts"
 
 /** Bodies that are looked back on, per source. */
 const recentBodies = 500
@@ -39,15 +40,14 @@ export class Arrivals extends Context.Service<Arrivals, {
       const recent = Effect.fn("Arrivals.recent")(function* (org: OrgSlug) {
         const now = clock.currentTimeMillisUnsafe()
         const hourAgo = new Date(now - hourMillis)
+        const sources = Object.keys(platforms).map((source) => ({ source }))
         const rows = yield* sql<Arrival>`
           SELECT s.source, r.last_received_at, r.events_last_hour,
             r.bodies = ${recentBodies} AND r.first_received_at > ${hourAgo} AS is_at_least, r.not_understood, p.pending,
             GREATEST(0, coalesce(extract(epoch FROM ${new Date(
           now,
         )}::timestamptz - p.oldest), 0))::float8 AS lag_seconds
-          FROM json_to_recordset(${
-          JSON.stringify(Object.keys(platforms).map((source) => ({ source })))
-        }::text::json) AS s(source text)
+          FROM ${recordset(sources, { source: "text" }, "s")}
           CROSS JOIN LATERAL (
             SELECT max(l.received_at) AS last_received_at, min(l.received_at) AS first_received_at, count(*) AS bodies,
               coalesce(sum(l.events) FILTER (WHERE l.received_at > ${hourAgo}), 0)::float8 AS events_last_hour,

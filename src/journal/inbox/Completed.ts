@@ -1,3 +1,4 @@
+import { recordset } from "../../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -27,8 +28,17 @@ export const noteCompleted = (sql: SqlClient.SqlClient, bodies: ReadonlyArray<Co
   return sql`
     UPDATE inbox i SET status = r.status, events = r.events, duplicates = r.duplicates, ignored = r.ignored,
       unused = r.unused::json, faults = r.faults::json
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(id bigint, events int, duplicates int,
-      ignored int, unused text, faults text, status text)
+    FROM ${
+    recordset(rows, {
+      id: "bigint",
+      events: "int",
+      duplicates: "int",
+      ignored: "int",
+      unused: "text",
+      faults: "text",
+      status: "text",
+    })
+  }
     WHERE i.id = r.id AND i.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND i.status = 'pending'
       AND i.received_at >= ${since}`
 }

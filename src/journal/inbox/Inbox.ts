@@ -6,6 +6,7 @@ import { InboxEntryNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
+import { recordset } from "../../store/Recordset.ts"
 
 /** A body as it came in. */
 export interface Received {
@@ -47,6 +48,8 @@ const shownCharacters = 10_000
 
 /** Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. */
 export const batchBytes = 256 * 1024
+
+const bodyColumns = { org_slug: "text", source: "text", received_at: "float8", headers: "text", body: "text" } as const
 
 /**
  * Webhook bodies, stored before they are answered: whatever becomes of them afterwards can be done again. Bodies that
@@ -95,8 +98,7 @@ export class Inbox extends Context.Service<Inbox, {
           INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
           SELECT r.org_slug, r.source, to_timestamp(r.received_at / 1000.0), r.headers::json, decode(r.body, 'base64'),
             'pending'
-          FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(org_slug text, source text,
-            received_at float8, headers text, body text)`
+          FROM ${recordset(rows, bodyColumns)}`
       }
 
       const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) =>

@@ -1,0 +1,47 @@
+import { Statement } from "effect/sql"
+
+/** The value that a column of a SQL type takes, as JSON. */
+interface Values {
+  readonly bigint: number | string
+  readonly boolean: boolean
+  readonly date: string
+  readonly float8: number
+  readonly int: number
+  readonly smallint: number
+  readonly text: string
+  readonly uuid: string
+}
+
+/** SQL types by the names of columns. */
+export type Columns = { readonly [name: string]: keyof Values }
+
+/** A row with a value, or NULL, for each column. Further fields are not read. */
+export type RowOf<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] | null | undefined }
+
+const definitions = new WeakMap<Columns, string>()
+
+/** The column definitions of a table, such as `id bigint, name text`. */
+const definitionOf = (columns: Columns): string => {
+  let definition = definitions.get(columns)
+  if (definition === undefined) {
+    definition = Object.entries(columns).map(([name, type]) => `${name} ${type}`).join(", ")
+    definitions.set(columns, definition)
+  }
+  return definition
+}
+
+/**
+ * Builds the table `rows`, under the name `r` or `alias`, to stand in the FROM clause of a statement. The rows are one
+ * parameter. Therefore the text of the statement does not depend on their number, and its prepared form is used again.
+ * On a hot path `columns` is a constant, whose definitions are built once.
+ */
+export const recordset = <const C extends Columns>(
+  rows: ReadonlyArray<RowOf<NoInfer<C>>>,
+  columns: C,
+  alias = "r",
+): Statement.Fragment =>
+  Statement.fragment([
+    Statement.literal("json_to_recordset("),
+    Statement.parameter(JSON.stringify(rows)),
+    Statement.literal(`::text::json) AS ${alias}(${definitionOf(columns)})`),
+  ])
