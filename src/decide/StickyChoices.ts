@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import type { Decision } from "../journal/decisions/Decision.ts"
 import { countStored, insertDecisions } from "../journal/decisions/DecisionLog.ts"
 
@@ -133,12 +133,10 @@ export class StickyChoices extends Context.Service<StickyChoices, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const memory = new SeededMap<string, StickyChoice>()
+      const memory = new LruMap<StickyChoice>(remembered)
       const keyOf = (org: string, template: string, user: string) => `${org}\0${template}\0${user}`
 
       const remember = (key: string, choice: StickyChoice) => {
-        // The oldest entry goes first: a Map keeps the order in which keys were added.
-        if (memory.size >= remembered) memory.delete(memory.keys().next().value!)
         memory.set(key, choice)
         return choice
       }

@@ -1,4 +1,5 @@
 import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { segmentOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
@@ -153,7 +154,7 @@ const maxCompiled = 1_000
 
 /** Answers the requests of the service, one after another. `note` is told which body is being read. */
 export const bodyReader = () => {
-  const compiled = new Map<string, Normalize>()
+  const compiled = new LruMap<Normalize>(maxCompiled)
   let slices: ReadonlyArray<ReadonlyArray<Piece>> = []
   let next = 0
 
@@ -169,7 +170,6 @@ export const bodyReader = () => {
     const reading = body.reading === undefined ? undefined : readings.get(body.reading)
     if (body.reading !== undefined && reading === undefined) return "missing"
     const normalize = normalizer(segment, reading)
-    if (compiled.size >= maxCompiled) compiled.delete(compiled.keys().next().value!)
     compiled.set(keyOf(body), normalize)
     return normalize
   }

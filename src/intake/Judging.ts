@@ -1,5 +1,6 @@
 import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import * as Turns from "../store/Turns.ts"
 import { workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
 import { tooMuchWork } from "./mapping/Mapping.ts"
@@ -69,13 +70,12 @@ export class Judging extends Context.Service<Judging, {
         maxHeapMiB,
       })
       const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new JudgingBusy() })
-      const compiled = new Map<string, Normalize>()
+      const compiled = new LruMap<Normalize>(maxCompiled)
 
       const beside = (keyed: KeyedReading | undefined): Normalize => {
         const key = keyed?.key ?? ""
         const found = compiled.get(key)
         if (found !== undefined) return found
-        if (compiled.size >= maxCompiled) compiled.delete(compiled.keys().next().value!)
         const normalize = normalizeBeside(keyed?.reading ?? defaultReading)
         compiled.set(key, normalize)
         return normalize

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Attributes from "../domain/Attributes.ts"
 import type { ProfileUpdate } from "../domain/Event.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
@@ -63,7 +64,7 @@ export class Profiles extends Context.Service<Profiles, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const memory = new SeededMap<string, { readonly traits: Attributes.Attributes; readonly readAt: number }>()
+      const memory = new LruMap<{ readonly traits: Attributes.Attributes; readonly readAt: number }>(remembered)
       // Organizations without any profile are asked about nobody, which is most of them.
       let withProfiles: ReadonlySet<string> = new Set()
 
@@ -126,7 +127,6 @@ export class Profiles extends Context.Service<Profiles, {
         const rows = yield* sql<{ traits: Traits }>`
           SELECT p.traits FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = ${user}`
         const traits = attributesOf(rows[0]?.traits ?? {})
-        if (memory.size >= remembered) memory.delete(memory.keys().next().value!)
         memory.set(keyOf(org, user), { traits, readAt: clock.currentTimeMillisUnsafe() })
         return traits
       })

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { type Asked, type Known, readPeople } from "./Histories.ts"
 
@@ -52,12 +53,11 @@ export class People extends Context.Service<People, {
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
       const context = yield* Effect.context()
-      const memory = new SeededMap<string, Remembered>()
+      const memory = new LruMap<Remembered>(remembered)
       const waiting = new SeededMap<string, Waiting>()
       let running = 0
 
       const remember = (key: string, { email }: Asked, known: Known) => {
-        if (memory.size >= remembered) memory.delete(memory.keys().next().value!)
         memory.set(key, { known, email, readAt: clock.currentTimeMillisUnsafe() })
       }
 
@@ -94,8 +94,6 @@ export class People extends Context.Service<People, {
         const found = memory.get(key)
         if (found === undefined || found.email !== asked.email) return undefined
         if (clock.currentTimeMillisUnsafe() - found.readAt >= freshMillis) return undefined
-        memory.delete(key)
-        memory.set(key, found)
         return found.known
       }
 

@@ -4,8 +4,8 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { Inbox } from "../journal/inbox/Inbox.ts"
 import { deliverSource } from "../domain/Source.ts"
 import { Settings } from "../Settings.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
-import { Recent } from "./Recent.ts"
 import { targetKey } from "./Token.ts"
 
 /** A reaction of a recipient, or of a machine, to a message. */
@@ -81,7 +81,7 @@ export class Reactions extends Context.Service<Reactions, {
       const clock = yield* Clock.Clock
       const inbox = yield* Inbox
       const settings = yield* Settings
-      const recent = new Recent<Set<string>>(rememberedMessages)
+      const recent = new LruMap<Set<string>>(rememberedMessages)
       for (const event of events) for (const outcome of outcomes) yield* Metric.update(counters[event][outcome], 0)
 
       const commit = yield* GroupCommit.make<Entry, void>({

@@ -4,9 +4,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
-import { Recent } from "./Recent.ts"
 import { idPlace, type Tracked } from "./Rewriting.ts"
 import type { Token } from "./Token.ts"
 
@@ -64,8 +64,8 @@ export class Targets extends Context.Service<Targets, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { storeTimeout } = yield* Settings
-      const shared = new Recent<Shared>(memory)
-      const own = new Recent<ReadonlyArray<string>>(memory)
+      const shared = new LruMap<Shared>(memory)
+      const own = new LruMap<ReadonlyArray<string>>(memory)
 
       const keep = (org: string, key: string, target: string, usedOn: number) => {
         const place = sharedKey(org, key)

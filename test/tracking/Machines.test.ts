@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isMachineClick, isMachineOpen } from "../../src/tracking/Machines.ts"
-import { Recent } from "../../src/tracking/Recent.ts"
 
 const chrome =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
@@ -55,17 +54,5 @@ describe("Machines", () => {
       assert.deepStrictEqual([isMachineOpen(headers), isMachineClick(headers)], [true, true])
     }
     assert.deepStrictEqual([isMachineOpen({}), isMachineClick({})], [false, false])
-  })
-})
-
-describe("Recent", () => {
-  it("forgets the least recently used beyond its weight", () => {
-    const recent = new Recent<number>(10)
-    for (const [key, weight] of [["a", 4], ["b", 4]] as const) recent.set(key, 1, weight)
-    recent.get("a")
-    recent.set("c", 1, 4)
-    assert.deepStrictEqual(["a", "b", "c"].map((key) => recent.get(key)), [1, undefined, 1])
-    recent.set("d", 1, 11)
-    assert.deepStrictEqual([recent.size, recent.get("d")], [0, undefined])
   })
 })
