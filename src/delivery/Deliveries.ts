@@ -2,7 +2,8 @@ import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryFixed, DeliveryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
-import { type Delivery, type DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
+import { rowReader } from "../store/ReadRows.ts"
+import { Delivery, DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
 import { type DeliveryFilter, matching } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./Outbox.ts"
@@ -16,6 +17,10 @@ export interface Listing extends DeliveryFilter {
 
 /** What waits is counted up to this many: beyond, the exact number helps nobody and takes long to find. */
 export const countedAtMost = 50_000
+
+const nameOf = ({ id }: Delivery) => `id ${id}`
+const readDelivery = rowReader("deliveries", Delivery, nameOf)
+const readDetail = rowReader("deliveries", DeliveryDetail, nameOf)
 
 /** Why a delivery in this state cannot be cancelled. */
 const notCancelled: { readonly [state in DeliveryState]?: string } = {
@@ -80,20 +85,20 @@ export class Deliveries extends Context.Service<Deliveries, {
           SELECT ${columns} FROM deliveries d
           WHERE d.org_slug = ${org} AND ${matching(sql, filter)}
             AND ${before === undefined ? sql`TRUE` : sql`d.id < ${before}`}
-          ORDER BY d.id DESC LIMIT ${limit}`)
+          ORDER BY d.id DESC LIMIT ${limit}`.pipe(Effect.flatMap(Effect.forEach(readDelivery))))
       )
 
       const get = Effect.fn("Deliveries.get")(function* (org: OrgSlug, id: string) {
         const [row] = yield* Effect.orDie(sql<DeliveryDetail>`
           SELECT ${columns}, d.vars, d.formats FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id}`)
-        return row ?? (yield* new DeliveryNotFound({ id }))
+        return yield* row === undefined ? new DeliveryNotFound({ id }) : readDetail(row)
       })
 
       /** The delivery, locked against whoever would send it now. */
       const locked = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [row] = yield* sql<Delivery>`
           SELECT ${columns} FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id} FOR UPDATE`
-        return row ?? (yield* new DeliveryNotFound({ id }))
+        return yield* row === undefined ? new DeliveryNotFound({ id }) : readDelivery(row)
       })
 
       const cancel = Effect.fn("Deliveries.cancel")((org: OrgSlug, id: string) =>

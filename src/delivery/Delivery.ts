@@ -18,40 +18,43 @@ export const Priority = Schema.Literals(["transactional", "bulk"])
 export type Priority = typeof Priority.Type
 
 /** A message on its way, as people look at it. */
-export interface Delivery {
+export const Delivery = Schema.Struct({
   /** A UUID, also the tracking id of its decision. */
-  readonly id: string
-  readonly templateId: string
-  readonly copyId: string
+  id: Schema.NonEmptyString,
+  templateId: Schema.NonEmptyString,
+  copyId: Schema.NonEmptyString,
   /** Null once the person has been erased. */
-  readonly email: string | null
-  readonly state: DeliveryState
-  readonly priority: Priority
+  email: Schema.NullOr(Schema.String),
+  state: DeliveryState,
+  priority: Priority,
   /** Not before this it leaves, or its next attempt does. */
-  readonly dueAt: Date
-  readonly queuedAt: Date
+  dueAt: Schema.Date,
+  queuedAt: Schema.Date,
   /** It fails if it has not left by then; null: it does not expire. */
-  readonly expiresAt: Date | null
+  expiresAt: Schema.NullOr(Schema.Date),
   /** Attempts that ended without an acceptance; interrupted ones do not count. */
-  readonly attempts: number
+  attempts: Schema.Natural,
   /** The connection that carried it, or tried to. */
-  readonly connection: string | null
+  connection: Schema.NullOr(Schema.String),
   /** The platform's own name of it. */
-  readonly messageId: string | null
+  messageId: Schema.NullOr(Schema.String),
   /** Why the last attempt failed, or why it was cancelled. */
-  readonly reason: string | null
-  readonly finishedAt: Date | null
-}
+  reason: Schema.NullOr(Schema.String),
+  finishedAt: Schema.NullOr(Schema.Date),
+})
+export type Delivery = typeof Delivery.Type
 
 /** True once a message is too late to be sent. `now` is in Unix milliseconds. */
 export const hasExpired = ({ expiresAt }: Pick<Delivery, "expiresAt">, now: number): boolean =>
   expiresAt !== null && expiresAt.getTime() <= now
 
 /** A delivery with its words. */
-export interface DeliveryDetail extends Delivery {
-  readonly vars: Readonly<Record<string, string>> | null
-  readonly formats: Readonly<Record<string, "text" | "html">>
-}
+export const DeliveryDetail = Schema.Struct({
+  ...Delivery.fields,
+  vars: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
+  formats: Schema.Record(Schema.String, Schema.Literals(["text", "html"])),
+})
+export type DeliveryDetail = typeof DeliveryDetail.Type
 
 /** How an organization's queue stands. */
 export interface DeliverySummary {

@@ -1,10 +1,11 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { rowReader } from "../store/ReadRows.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
-import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
+import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 
 // What the store knows of a request to deliver before anything is decided.
 
@@ -19,10 +20,20 @@ export interface Asked {
 }
 
 /** The message a key stands for, and the request it came with. */
-export interface Standing {
-  readonly digest: string
-  readonly deliveryId: string
-}
+export const Standing = Schema.Struct({
+  orgSlug: Schema.NonEmptyString,
+  key: Schema.NonEmptyString,
+  digest: Schema.NonEmptyString,
+  deliveryId: Schema.NonEmptyString,
+})
+export type Standing = typeof Standing.Type
+
+/** Reads a row of `idempotency_keys`. */
+export const readStanding = rowReader(
+  "idempotency_keys",
+  Standing,
+  ({ key, orgSlug }: Standing) => `org_slug ${orgSlug} and key ${key}`,
+)
 
 /** What is known of a request before anything is decided. */
 export interface Known {
@@ -37,13 +48,10 @@ export const findKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Known>, SqlError> {
   const rows = asked.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
   const found = yield* sql<
-    & { readonly n: number }
-    & (
-      | { readonly reason: null; readonly digest: string; readonly deliveryId: string }
-      | (Suppression & { readonly digest: null })
-    )
+    (Standing & { readonly n: number; readonly id: null }) | SuppressionRow
   >`
-    SELECT r.n, k.digest, k.delivery_id, NULL::text AS reason, NULL::timestamptz AS suppressed_at
+    SELECT r.n, r.org_slug, r.key, k.digest, k.delivery_id, NULL::float8 AS id, NULL::text AS reason,
+      NULL::timestamptz AS suppressed_at
     FROM ${recordset(rows, { n: "int", org_slug: "text", key: "text" })}
     CROSS JOIN LATERAL (
       SELECT i.digest, i.delivery_id FROM idempotency_keys i
@@ -51,15 +59,15 @@ export const findKnown = Effect.fnUntraced(function* (
         AND i.created_at >= now() - ${keptHours} * interval '1 hour'
       LIMIT 1) k
     UNION ALL
-    SELECT f.n, NULL, NULL, f.reason, f.suppressed_at
+    SELECT f.n, NULL, NULL, NULL, NULL, f.id, f.reason, f.suppressed_at
     FROM (${suppressionsOf(sql, asked.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
   const known = asked.map((): { standing: Standing | undefined; suppressions: Array<Suppression> } => ({
     standing: undefined,
     suppressions: [],
   }))
   for (const row of found) {
-    if (row.digest === null) known[row.n]!.suppressions.push(row)
-    else known[row.n]!.standing = row
+    if (row.id === null) known[row.n]!.standing = yield* readStanding(row)
+    else known[row.n]!.suppressions.push(yield* readSuppression(row))
   }
   return known
 })

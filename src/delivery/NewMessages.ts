@@ -9,7 +9,7 @@ import type { CopyId, OrgSlug } from "../domain/Ids.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import type { Targets } from "../tracking/Targets.ts"
 import type { Idempotency } from "./DeliverRequest.ts"
-import { keptHours } from "./KnownRequests.ts"
+import { keptHours, readStanding, type Standing } from "./KnownRequests.ts"
 
 // The rows of new messages, and how they are stored.
 
@@ -134,7 +134,7 @@ const claimKeys = Effect.fnUntraced(function* (
     digest: idempotency!.digest,
     delivery_id: id,
   }))
-  const standing = yield* sql<{ orgSlug: string; key: string; digest: string; deliveryId: string }>`
+  const found = yield* sql<Standing>`
     WITH given AS MATERIALIZED (
       SELECT r.* FROM ${recordset(rows, { org_slug: "text", key: "text", digest: "text", delivery_id: "text" })}
     ), taken AS (
@@ -149,6 +149,7 @@ const claimKeys = Effect.fnUntraced(function* (
       RETURNING k.org_slug, k.key, k.digest, k.delivery_id
     )
     SELECT t.org_slug, t.key, t.digest, t.delivery_id FROM taken t`
+  const standing = yield* Effect.forEach(found, readStanding)
   const byKey = new Map(standing.map((row) => [`${row.orgSlug}\0${row.key}`, row]))
   for (const entry of entries) {
     if (entry.idempotency === undefined) continue

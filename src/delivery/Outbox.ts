@@ -10,7 +10,7 @@ import { recordset } from "../store/Recordset.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
-import { suppressionsOf } from "../suppressions/SuppressionQuery.ts"
+import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { Views } from "../templates/Views.ts"
 import { Tracking } from "../tracking/Tracking.ts"
@@ -412,16 +412,19 @@ const findSuppressions = Effect.fnUntraced(function* (
     ({ email, org }) => Effect.map(addressKeys.of(email), (keys) => ({ org, keys })),
   )
   const templates = messages.map(({ org, templateId }, n) => ({ n, org_slug: org, template_id: templateId }))
-  const found = yield* sql<Suppression & { readonly n: number; readonly ignoreUnsubscribes: boolean | null }>`
-    SELECT f.n, f.reason, f.suppressed_at, t.ignore_unsubscribes
+  const found = yield* sql<SuppressionRow & { readonly ignoreUnsubscribes: boolean | null }>`
+    SELECT f.n, f.id, f.reason, f.suppressed_at, t.ignore_unsubscribes
     FROM (${suppressionsOf(sql, sought)}) f
     JOIN ${recordset(templates, { n: "int", org_slug: "text", template_id: "text" }, "m")}
       ON m.n = f.n
     JOIN organizations o ON o.slug = m.org_slug AND o.suppression
     LEFT JOIN templates t ON t.org_slug = m.org_slug AND t.id = m.template_id`
-  return messages.map((_, n) => {
+  return yield* Effect.forEach(messages, (_, n) => {
     const mine = found.filter((row) => row.n === n)
-    return suppressionFor(mine, mine[0]?.ignoreUnsubscribes === true)
+    return Effect.map(
+      Effect.forEach(mine, readSuppression),
+      (suppressions) => suppressionFor(suppressions, mine[0]?.ignoreUnsubscribes === true),
+    )
   })
 })
 

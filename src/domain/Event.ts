@@ -118,3 +118,6 @@ export interface Normalized {
   readonly profiles?: ReadonlyArray<ProfileUpdate>
   readonly erasures?: ReadonlyArray<Erasure>
 }
+
+/** Largest value of a conversion. */
+export const largestValue = 1e9

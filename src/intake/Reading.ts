@@ -1,4 +1,4 @@
-import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
+import { categoryOf, type EventName, largestValue, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
@@ -114,9 +114,6 @@ export const zoneIn = (
   const timeZone = find(levels, keys, nameOf)
   return timeZone === undefined ? {} : { timeZone }
 }
-
-/** Largest value of a conversion. */
-const largestValue = 1e9
 
 /** A number from 0 to a billion, or the same as a decimal text: the value of a conversion. */
 export const amountOf = (value: unknown): number | undefined => {

@@ -1,7 +1,8 @@
 import { recordset } from "../store/Recordset.ts"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { EventName } from "../domain/Event.ts"
+import { type EventName, largestValue } from "../domain/Event.ts"
+import { rowReader } from "../store/ReadRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
 // What the journal holds about one message, one person, or one source, found by indexes alone. Each function fails with `SqlError`
@@ -45,6 +46,17 @@ export interface EventRow {
   readonly currency: string | null
   readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
+
+/** The value of a conversion. Nothing else of an event is money. */
+const Value = Schema.Struct({
+  value: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: largestValue }))),
+  currency: Schema.NullOr(Schema.String.check(Schema.isPattern(/^[A-Z]{3}$/))),
+})
+const readValue = rowReader("events", Value, ({ key, source }: EventRow) => `source ${source} and event_key ${key}`)
+
+/** Passes on events whose values can be read; dies at the first that cannot. */
+const checked = <E>(rows: Effect.Effect<ReadonlyArray<EventRow>, E>) =>
+  Effect.tap(rows, (all) => Effect.forEach(all, readValue, { discard: true }))
 
 /** An event of a source, with the decision it belongs to, where that is known. */
 export interface RecentEvent {
@@ -118,30 +130,30 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
     tracking_id: trackingId,
     template_id: templateId,
   }))
-  return sql<EventRow>`
+  return checked(sql<EventRow>`
     SELECT r.tracking_id, r.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
       e.automated, e.link, e.value, e.currency, e.status
     FROM ${recordset(wanted, { tracking_id: "text", template_id: "text" })}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = ${org} AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
-      ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`
+      ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`)
 }
 
 /** Events under a tracking id that belong to no decision. */
 export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
-  sql<EventRow>`
+  checked(sql<EventRow>`
     SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
       e.automated, e.link, e.value, e.currency, e.status
     FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
-    ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`
+    ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`)
 
 /** The latest events that name a person and belong to no decision, the earliest first. */
 export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) => {
   const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
     e.received_at, e.automated, e.link, e.value, e.currency, e.status`
   return Effect.map(
-    sql<EventRow>`
+    checked(sql<EventRow>`
       SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)
       CROSS JOIN LATERAL (
         SELECT * FROM events e WHERE e.org_slug = ${org} AND e.user_id = n.name AND e.template_id = ''
@@ -152,7 +164,7 @@ export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: Rea
         SELECT * FROM events e WHERE e.org_slug = ${org} AND lower(e.email) = lower(n.name) AND e.template_id = ''
           AND e.email IS NOT NULL
         ORDER BY e.occurred_at DESC LIMIT ${shownEvents}) e
-      ORDER BY occurred_at DESC, source, key LIMIT ${shownEvents}`,
+      ORDER BY occurred_at DESC, source, key LIMIT ${shownEvents}`),
     (rows) => rows.toReversed(),
   )
 }

@@ -7,10 +7,8 @@ export const SuppressionReason = Schema.Literals(["complaint", "hard_bounce", "s
 export type SuppressionReason = typeof SuppressionReason.Type
 
 /** One reason why nothing is sent to an address. */
-export interface Suppression {
-  readonly reason: SuppressionReason
-  readonly suppressedAt: Date
-}
+export const Suppression = Schema.Struct({ reason: SuppressionReason, suppressedAt: Schema.Date })
+export type Suppression = typeof Suppression.Type
 
 /** An entry of the suppression list. An address with several reasons has one for each. */
 export interface SuppressionEntry extends Suppression {

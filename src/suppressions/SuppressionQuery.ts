@@ -1,6 +1,8 @@
 import type { SqlClient } from "effect/sql"
+import { rowReader } from "../store/ReadRows.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { AddressKey } from "./AddressKey.ts"
+import { Suppression } from "./Suppression.ts"
 
 /** An address of an organization. */
 export interface Sought {
@@ -9,17 +11,26 @@ export interface Sought {
   readonly keys: ReadonlyArray<AddressKey>
 }
 
+/** A row of `suppressionsOf`, as the store has it. */
+export interface SuppressionRow extends Suppression {
+  readonly n: number
+  readonly id: number
+}
+
+/** Reads the suppression of a row of `suppressionsOf`. */
+export const readSuppression = rowReader("suppressions", Suppression, ({ id }: SuppressionRow) => `id ${id}`)
+
 /**
- * An SQL query, to stand in a larger one, for the suppressions of addresses: rows of `n`, the place of an address in
- * `sought`, `reason` and `suppressed_at`. A lateral with a limit leaves the planner no choice but the index.
+ * An SQL query, to stand in a larger one, for the suppressions of addresses. Its rows are for `readSuppression`; `n` is the
+ * place of an address in `sought`. A lateral with a limit leaves the planner no choice but the index.
  */
 export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<Sought>) => {
   const rows = sought.flatMap(({ keys, org }, n) => keys.map((key) => ({ n, org_slug: org, address_key: key })))
   return sql`
-    SELECT r.n, s.reason, s.suppressed_at
+    SELECT r.n, s.id, s.reason, s.suppressed_at
     FROM ${recordset(rows, { n: "int", org_slug: "text", address_key: "text" })}
     CROSS JOIN LATERAL (
-      SELECT l.reason, l.suppressed_at FROM suppressions l
+      SELECT l.id::float8 AS id, l.reason, l.suppressed_at FROM suppressions l
       WHERE l.org_slug = r.org_slug AND l.address_key = r.address_key
       ORDER BY l.org_slug, l.address_key, l.reason LIMIT 10) s`
 }

@@ -1,10 +1,10 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { AddressKey } from "./AddressKey.ts"
+import { rowReader } from "../store/ReadRows.ts"
 import { AddressKeys, isDigest } from "./AddressKeys.ts"
-import type { NewSuppression, SuppressionEntry, SuppressionReason } from "./Suppression.ts"
+import { type NewSuppression, Suppression, type SuppressionEntry, type SuppressionReason } from "./Suppression.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
 import { addSuppressions } from "./SuppressionStore.ts"
 
@@ -16,18 +16,22 @@ export interface SuppressionPage {
   readonly limit: number
 }
 
-interface Row {
-  readonly id: number
-  readonly addressKey: AddressKey
-  readonly reason: SuppressionReason
-  readonly source: string
-  readonly suppressedAt: Date
-}
+const Row = Schema.Struct({
+  ...Suppression.fields,
+  id: Schema.Natural,
+  addressKey: Schema.NonEmptyString,
+  source: Schema.String,
+})
+type Row = typeof Row.Type
 
-const fromRow = ({ addressKey, ...row }: Row): SuppressionEntry => ({
+const readRow = rowReader("suppressions", Row, ({ id }: Row) => `id ${id}`)
+
+const toEntry = ({ addressKey, ...row }: Row): SuppressionEntry => ({
   ...row,
   address: isDigest(addressKey) ? null : addressKey,
 })
+
+const toEntries = (rows: ReadonlyArray<Row>) => Effect.forEach(rows, (row) => Effect.map(readRow(row), toEntry))
 
 /**
  * The addresses of each organization that nothing is sent to. Webhook events add to it in the transaction in which they
@@ -67,7 +71,7 @@ export class Suppressions extends Context.Service<Suppressions, {
           SELECT ${columns} FROM suppressions s
           WHERE s.org_slug = ${org} AND s.address_key = ANY(${[...yield* keys.of(address)]}::text[])
           ORDER BY s.reason, s.id`
-        return rows.map(fromRow)
+        return yield* toEntries(rows)
       }, Effect.orDie)
 
       const list = Effect.fn("Suppressions.list")(function* (org: OrgSlug, { before, limit, reason }: SuppressionPage) {
@@ -76,7 +80,7 @@ export class Suppressions extends Context.Service<Suppressions, {
           WHERE s.org_slug = ${org} AND s.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
             AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`}
           ORDER BY s.org_slug DESC, s.id DESC LIMIT ${limit}`
-        return rows.map(fromRow)
+        return yield* toEntries(rows)
       }, Effect.orDie)
 
       const remove = Effect.fn("Suppressions.remove")(

@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Connections } from "../../src/delivery/Connections.ts"
@@ -56,6 +56,23 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(yield* listed("entries"), ["ada+news@example.com manual", "ada@example.com unsubscribe"])
         assert.strictEqual(yield* list.remove(org("entries"), "ada@example.com"), 1)
         assert.strictEqual(yield* list.remove(org("entries"), "ada@example.com"), 0)
+      }))
+
+    it.effect("keeps messages from an address whose entry cannot be read, and names the entry", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("unread")
+        yield* suppress("unread", "ann@example.com")
+        const [{ id } = { id: 0 }] = yield* sql<{ id: number }>`
+          UPDATE suppressions s SET reason = 'whim' WHERE s.org_slug = 'unread' RETURNING s.id::float8 AS id`
+        const list = Effect.asVoid((yield* Suppressions).list(org("unread"), { limit: 9 }))
+        for (const use of [list, Effect.asVoid(enqueue("unread", "ann@example.com"))]) {
+          const fault = yield* Effect.flip(Effect.sandbox(use))
+          assert.include(Cause.pretty(fault), `The row of suppressions with id ${id} cannot be read: reason: `)
+        }
+        assert.deepStrictEqual(yield* deliveriesOf("unread"), [])
+        yield* enqueue("unread", "bob@example.com")
+        assert.lengthOf(yield* deliveriesOf("unread"), 1)
       }))
 
     it.effect("is listed page by page, the latest first, also by reason", () =>

@@ -1,0 +1,37 @@
+import { Effect, Result, Schema } from "effect"
+import { fromIssue } from "../domain/Faults.ts"
+
+/** A row of the store is not as this release writes it. */
+export class UnreadableRow extends Schema.TaggedError<UnreadableRow>()("UnreadableRow", {
+  table: Schema.String,
+  column: Schema.String,
+  /** The row, by the columns that identify it. */
+  row: Schema.String,
+  detail: Schema.String,
+}) {
+  override get message() {
+    return `The row of ${this.table} with ${this.row} cannot be read: ${this.column}: ${this.detail}. ` +
+      "Correct it in the database, or run the release that wrote it."
+  }
+}
+
+const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/**
+ * Reads rows of `table` by `schema`, whose fields are the columns in camelCase. `nameOf` names a row for people, such as
+ * `id 7`. Dies with `UnreadableRow` at the first column that differs: nothing is decided by a row that is not understood.
+ */
+export const rowReader = <S extends Schema.ConstraintDecoder<unknown>, Row>(
+  table: string,
+  schema: S,
+  nameOf: (row: Row) => string,
+) => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return (row: Row): Effect.Effect<S["Type"]> => {
+    const read = decode(row)
+    if (Result.isSuccess(read)) return Effect.succeed(read.success)
+    const [fault] = fromIssue(read.failure.issue)
+    const column = columnOf(fault?.pointer.split("/")[1] ?? "")
+    return Effect.die(new UnreadableRow({ table, column, row: nameOf(row), detail: fault?.detail ?? "" }))
+  }
+}
