@@ -71,9 +71,9 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
   }
 
   const open = Effect.fnUntraced(function* (objective: string) {
-    const { revision, version, ...stored } = yield* store.read
+    const { isFitted, revision, version, ...stored } = yield* store.read
     yield* engine.open({ ...stored, objective: JSON.parse(objective) }, clock.currentTimeMillisUnsafe())
-    return { _tag: "Opened", known: { revision, version, objective } } satisfies Input
+    return { _tag: "Opened", known: { revision, version, objective }, isFitted } satisfies Input
   })
 
   const fold = Effect.fnUntraced(function* (before: number) {
@@ -215,8 +215,16 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
 
   const window = (window: DecisionWindow) =>
     one.withPermits(1)(
-      Effect.flatMap(tasks.perform({ _tag: "PrepareWindow", window }), (fit) => engine.fit(fit!.request)),
-    ).pipe(Effect.map(({ model }) => model), Effect.orDie)
+      Effect.flatMap(
+        tasks.perform({ _tag: "PrepareWindow", window }),
+        (fit) => Effect.tapError(engine.fit(fit!.request), () => tasks.advance({ _tag: "EngineFailed" })),
+      ),
+    ).pipe(
+      // The engine's worker may have ended since its last use. The second attempt opens the template in the next one.
+      Effect.retry({ while: ({ _tag }) => _tag === "EngineFailed", times: 1 }),
+      Effect.map(({ model }) => model),
+      Effect.orDie,
+    )
 
   return { wake, refresh, window } satisfies LearnerHandlers
 })

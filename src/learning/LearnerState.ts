@@ -64,7 +64,8 @@ export interface TemplateFacts {
 
 export type Input =
   | { readonly _tag: "Began"; readonly task: Task; readonly facts: TemplateFacts }
-  | { readonly _tag: "Opened"; readonly known: Known }
+  /** The engine has the stored counts; with `isFitted`, the published model is of their revision. */
+  | { readonly _tag: "Opened"; readonly known: Known; readonly isFitted: boolean }
   /** The transaction of a fold begins: from here on it may be committed without the learner being told. */
   | { readonly _tag: "FoldBegan" }
   /** A batch of the ledger was folded and committed. */
@@ -91,6 +92,8 @@ export type Input =
   | { readonly _tag: "Failed"; readonly isLocked: boolean }
   /** The task was interrupted or hit a bug while it ran a command. */
   | { readonly _tag: "Interrupted" }
+  /** The engine did not compute the fit of a window: it may have lost its counts. */
+  | { readonly _tag: "EngineFailed" }
   /** A fit that was due did not come about. */
   | { readonly _tag: "FitGivenUp" }
   /** The fit that `PrepareFit` handed out has ended. */
@@ -177,8 +180,11 @@ const attributesMillis = hourMillis
 const littleTraffic = 5000
 
 /** How long a stale model waits for its fit. Unit: milliseconds. */
-export const pauseBeforeFit = ({ fitMillis, fittedAt }: LearnerState, now: number): number =>
-  Math.max(0, fittedAt + Math.max(shortestPause, pausePerFit * fitMillis) - now)
+export const pauseBeforeFit = ({ fitMillis, fittedAt }: LearnerState, now: number): number => {
+  const pause = Math.max(shortestPause, pausePerFit * fitMillis)
+  // A clock that was set back may say that the last fit is hours ahead.
+  return Math.min(pause, Math.max(0, fittedAt + pause - now))
+}
 
 type Step = readonly [LearnerState, ReadonlyArray<Command>]
 
@@ -205,7 +211,7 @@ const readRevision = (state: LearnerState, running: Running): Step =>
 
 const gather = (state: LearnerState, running: Running, known: Known, now: number): Step => {
   const window = running.task._tag === "PrepareWindow" ? running.task.window : undefined
-  const isDue = now - state.attributesAt >= attributesMillis || running.facts.sends < littleTraffic
+  const isDue = Math.abs(now - state.attributesAt) >= attributesMillis || running.facts.sends < littleTraffic
   const choosesAttributes = window === undefined && isDue
   return run(
     state,
@@ -335,7 +341,8 @@ const answered = (state: LearnerState, running: Running, input: Input, now: numb
   const { phase, task } = running
   if (input._tag === "Failed") return failed(state, running, input.isLocked, now)
   if (input._tag === "Opened" && phase._tag === "Opening") {
-    return open({ ...state, known: input.known }, running, phase.goal, now)
+    // A learner that ended between its fold and its fit left a model that is behind.
+    return open({ ...state, known: input.known, isStale: state.isStale || !input.isFitted }, running, phase.goal, now)
   }
   if (phase._tag === "Folding") {
     if (input._tag === "FoldBegan") return [{ ...state, known: undefined }, []]
@@ -365,6 +372,8 @@ export const next = (state: LearnerState, input: Input, now: number): Step => {
       return began(state, input.task, input.facts, now)
     case "Interrupted":
       return [running === undefined ? state : { ...afterFailure(state, running), running: undefined }, []]
+    case "EngineFailed":
+      return [{ ...state, known: undefined }, []]
     case "FitGivenUp":
       return [startOver(state), []]
     case "FitEnded":

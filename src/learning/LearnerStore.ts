@@ -16,6 +16,8 @@ export interface StoredLearning extends Omit<OpenRequest, "objective"> {
   readonly revision: number
   /** Version of the published model, 0 before the first. */
   readonly version: number
+  /** The published model was fitted to the tallies of this revision. */
+  readonly isFitted: boolean
 }
 
 /** A batch of the ledger that was folded. */
@@ -45,8 +47,11 @@ export interface LearnerStore {
 const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: string, template: string) {
   // One picture of state and tallies: a fold in between would be counted twice or not at all.
   yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-  const [state] = yield* sql<{ readonly revision: number; readonly halfLife: HalfLifeState | null }>`
-    SELECT s.revision::float8 AS revision, s.half_life FROM bandit_states s
+  const [state] = yield* sql<
+    { readonly revision: number; readonly isFitted: boolean; readonly halfLife: HalfLifeState | null }
+  >`
+    SELECT s.revision::float8 AS revision, s.fitted_revision IS NOT DISTINCT FROM s.revision AS is_fitted, s.half_life
+    FROM bandit_states s
     WHERE s.org_slug = ${org} AND s.template_id = ${template}`
   const [latest] = yield* sql<{ version: number; snapshot: ModelSnapshot }>`
     SELECT m.version::float8 AS version, m.snapshot FROM models m
@@ -55,6 +60,7 @@ const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: s
   return {
     revision: state?.revision ?? 0,
     version: latest?.version ?? 0,
+    isFitted: state?.isFitted ?? true,
     tallies: tallies.filter(({ track }) => track === "learned"),
     delays: yield* Tallies.readDelays(sql, org, template),
     variantDelays: yield* Tallies.readVariantDelays(sql, org, template),

@@ -344,6 +344,27 @@ describe("Learner", () => {
       }).pipe(Effect.provideContext(context))
     })))
 
+  it.live("refreshes after the start what had been folded and not fitted before the end", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* environment
+      yield* Effect.scoped(Effect.flatMap(Layer.build(layerQuiet(env)), (context) =>
+        Effect.gen(function* () {
+          yield* makeOrg("acme")
+          yield* decide("acme", "one")
+          yield* settle("acme")
+          const sql = yield* SqlClient.SqlClient
+          yield* decide("acme", "two", { copy: "b" })
+          // Folded, and killed before the fit.
+          yield* sql.withTransaction(Effect.andThen(
+            Tallies.fold(sql, "acme", "t", Date.now()),
+            sql`UPDATE bandit_states SET revision = revision + 1`,
+          ))
+        }).pipe(Effect.provideContext(context))))
+      const context = yield* Layer.build(layerQuiet(env))
+      const variants = yield* Effect.provideContext(Effect.andThen(settle("acme"), counted("acme")), context)
+      assert.deepStrictEqual(variants, [["a", 1, 0], ["b", 1, 0]])
+    })))
+
   it.live("fits after the start what had been folded and not fitted before the end", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment

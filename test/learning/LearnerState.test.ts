@@ -57,9 +57,16 @@ const publish: Task = { _tag: "Publish", fitted: { fit, answer } }
 
 describe("LearnerState", () => {
   it("reads the store before its first fold, and not before the next", () => {
-    const first = play(initial, began(fold), { _tag: "Opened", known }, { _tag: "FoldBegan" }, folded(), {
-      _tag: "Applied",
-    })
+    const first = play(
+      initial,
+      began(fold),
+      { _tag: "Opened", known, isFitted: true },
+      { _tag: "FoldBegan" },
+      folded(),
+      {
+        _tag: "Applied",
+      },
+    )
     assert.deepStrictEqual(first.names, ["Open", "Fold", "Apply", "Finish"])
     assert.deepStrictEqual(first.state.known, { ...known, revision: 5 })
     assert.isTrue(first.state.isStale)
@@ -163,6 +170,17 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(underWay.names, ["Fold", "ReadRevision", "Gather"])
   })
 
+  it("refreshes with a fit when the stored model is behind the stored counts", () => {
+    const { names } = play(
+      initial,
+      began(refresh),
+      { _tag: "Opened", known, isFitted: false },
+      { _tag: "NothingFolded" },
+      { _tag: "RevisionRead", revision: 4 },
+    )
+    assert.deepStrictEqual(names, ["Open", "Fold", "ReadRevision", "Gather"])
+  })
+
   it("prepares a fit in turn only if the model is still stale", () => {
     assert.deepStrictEqual(play(awake, began(prepare)).commands, [{ _tag: "Finish", fit: undefined }])
     const { commands, state } = play({ ...awake, isStale: true }, began(prepare), {
@@ -211,6 +229,11 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(play(awake, began(window), read, { _tag: "Failed", isLocked: false }).state, awake)
   })
 
+  it("opens the template again after the engine failed to fit a window", () => {
+    const { state } = play(awake, { _tag: "EngineFailed" })
+    assert.deepStrictEqual(state, { ...awake, known: undefined })
+  })
+
   it("chooses attributes with every fit while there are few sends, then once an hour", () => {
     const choices = (sends: number, age: number) => {
       const state = { ...awake, isStale: true, attributesAt: now - age }
@@ -223,6 +246,7 @@ describe("LearnerState", () => {
     assert.include(choices(4999, 0), { choosesAttributes: true })
     assert.include(choices(5000, 3_599_999), { choosesAttributes: false })
     assert.include(choices(5000, 3_600_000), { choosesAttributes: true })
+    assert.include(choices(5000, -3_600_000), { choosesAttributes: true })
   })
 
   it("publishes what was fitted unless a later model is out", () => {
@@ -251,6 +275,10 @@ describe("LearnerState", () => {
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt, fitMillis: 5 }, now), 700)
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt, fitMillis: 100 }, now), 1700)
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt: now - 5000, fitMillis: 100 }, now), 0)
+  })
+
+  it("waits no longer when the clock is set back", () => {
+    assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt: now + 3_600_000, fitMillis: 100 }, now), 2000)
   })
 
   it("refuses inputs out of order", () => {
