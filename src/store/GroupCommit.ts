@@ -179,8 +179,12 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               return keep(group, Cause.isTimeoutError(error) ? "a commit did not end in time" : error.message)
             }
             if (error._tag !== "Defective") {
+              // A store that refuses data works.
+              const wasFailing = failing
+              failing = false
+              if (down) down = queue.some((ticket) => ticket.promised)
               settle(group[0]!, Effect.die(error))
-              return Effect.void
+              return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
             }
             settle(group[0]!, Effect.die(error.defect))
             return Effect.logError("A write failed in an unexpected way and was given up", error.defect)
