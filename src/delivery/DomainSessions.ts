@@ -1,6 +1,6 @@
 import type { DomainLimits, SendResult } from "./Connection.ts"
-import { Duration } from "effect"
-import { DomainBreaker } from "./DomainBreaker.ts"
+import { Duration, HashMap, Option } from "effect"
+import * as Breaker from "./CircuitBreaker.ts"
 
 /** An attempt is slow after this long, or after five times as long as an answer typically takes. Unit: milliseconds. */
 const slowMillis = 1_000
@@ -45,8 +45,6 @@ export interface Waiting {
 export interface Flight {
   readonly domain: string
   readonly startedAt: number
-  /** Asks the attempt to end if no part of the message has been sent. */
-  readonly giveUp: () => void
 }
 
 /** Which messages to claim next. */
@@ -62,16 +60,35 @@ export interface ClaimChoice {
 }
 
 interface Domain {
-  readonly breaker: DomainBreaker
-  flights: number
+  readonly breaker: Breaker.CircuitBreaker
+  readonly flights: number
   /** Messages that wait here. */
-  waiting: number
+  readonly waiting: number
   /** It has answered an attempt. */
-  isKnown: boolean
+  readonly isKnown: boolean
   /** Its last answer was slow, or an attempt under way is. */
-  isSlow: boolean
+  readonly isSlow: boolean
   /** When the next message may leave at the domain's own rate. */
-  nextAt: number
+  readonly nextAt: number
+}
+
+/** A domain of which nothing is known yet. */
+const unknown: Domain = {
+  breaker: Breaker.closed,
+  flights: 0,
+  waiting: 0,
+  isKnown: false,
+  isSlow: false,
+  nextAt: -Infinity,
+}
+
+/** Whether messages of the domain leave one at a time, or not at all. */
+const isOpen = ({ breaker }: Domain): boolean => Breaker.isProbing(breaker, Breaker.domainPolicy)
+
+/** Messages that have to go back into the queue, and attempts that are to end if no part of their message has been sent. */
+export interface Review<M> {
+  readonly back: ReadonlyArray<M>
+  readonly givenUp: ReadonlyArray<Flight>
 }
 
 /**
@@ -85,15 +102,16 @@ interface Domain {
  * - A domain with an open breaker uses one session, and only while nothing else waits, or for a probe.
  *
  * Messages of slow domains and of those with an open breaker stay in the queue (`held`), so that they do not fill the buffer
- * of the lane. It asks for one of them when it may leave. Times are milliseconds of a clock that does not jump.
+ * of the lane. It asks for one of them when it may leave. Times are milliseconds of a clock that does not jump. All fields hold
+ * immutable values, so that `copyOf` copies it.
  */
 export class DomainSessions<M extends Waiting> {
-  private readonly domains = new Map<string, Domain>()
-  private waiting: Array<M> = []
-  private readonly flights = new Set<Flight>()
+  private domains = HashMap.empty<string, Domain>()
+  private waiting: ReadonlyArray<M> = []
+  private flights: ReadonlyArray<Flight> = []
   /** Domains whose messages stay in the queue, the one that was asked for longest ago first. */
-  private readonly held = new Set<string>()
-  private readonly answers: Array<number> = []
+  private held: ReadonlyArray<string> = []
+  private answers: ReadonlyArray<number> = []
   private typicalMillis = 0
   private askedAt = -Infinity
   private transactionalAt = -Infinity
@@ -131,28 +149,31 @@ export class DomainSessions<M extends Waiting> {
   /** Takes claimed messages. Returns those that have to go back into the queue. */
   add(messages: ReadonlyArray<M>, choice: ClaimChoice, now: number): ReadonlyArray<M> {
     if (choice.only !== undefined) {
-      this.held.delete(choice.only)
+      this.release(choice.only)
       // With no message due, the next one is found by an ordinary claim.
-      if (messages.length > 0) this.held.add(choice.only)
+      if (messages.length > 0) this.hold(choice.only)
     } else if (choice.isTransactional !== true) {
       this.lookMillis = messages.length > 0 ? lookEvery : Math.min(longestLook, 2 * this.lookMillis)
       this.pass(messages, choice, now)
     }
     const back: Array<M> = []
+    const kept: Array<M> = []
     for (const message of messages) {
       const domain = this.domainOf(message.domain)
       const isKept = !this.isHeld(domain, now) || this.mayAsk(domain, now, choice.only !== undefined)
       if (!isKept) {
-        this.held.add(message.domain)
+        this.hold(message.domain)
         back.push(message)
         continue
       }
-      domain.waiting++
-      this.waiting.push(message)
+      this.change(message.domain, { waiting: domain.waiting + 1 })
+      kept.push(message)
     }
-    this.waiting.sort((a, b) =>
-      Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1)
-    )
+    if (kept.length > 0) {
+      this.waiting = [...this.waiting, ...kept].sort((a, b) =>
+        Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1)
+      )
+    }
     return back
   }
 
@@ -180,54 +201,54 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /** A picked message sets out. */
-  start(message: M, now: number, giveUp: () => void): Flight {
-    const place = this.waiting.indexOf(message)
-    if (place >= 0) this.waiting.splice(place, 1)
-    const domain = this.domainOf(message.domain)
-    domain.waiting--
-    domain.flights++
-    const rate = this.limits?.perSecond
-    if (rate !== undefined) domain.nextAt = Math.max(domain.nextAt, now - 1_000 / rate) + 1_000 / rate
-    const flight = { domain: message.domain, startedAt: now, giveUp }
-    this.flights.add(flight)
+  start(message: M, now: number): Flight {
+    this.waiting = this.waiting.filter((other) => other !== message)
+    const { flights, nextAt, waiting } = this.domainOf(message.domain)
+    const spacing = this.limits?.perSecond === undefined ? undefined : 1_000 / this.limits.perSecond
+    this.change(message.domain, {
+      waiting: waiting - 1,
+      flights: flights + 1,
+      nextAt: spacing === undefined ? nextAt : Math.max(nextAt, now - spacing) + spacing,
+    })
+    const flight = { domain: message.domain, startedAt: now }
+    this.flights = [...this.flights, flight]
     return flight
   }
 
   /** An attempt has ended; `result` is undefined if the platform was not asked. */
   end(flight: Flight, result: SendResult | undefined, now: number): void {
-    this.flights.delete(flight)
-    const domain = this.domainOf(flight.domain)
-    domain.flights--
+    this.flights = this.flights.filter((other) => other !== flight)
+    this.change(flight.domain, { flights: this.domainOf(flight.domain).flights - 1 })
     if (result === undefined || result._tag === "unfit" || result._tag === "yielded") return
-    this.observe(domain, flight, result, now)
-    if (!this.isHeld(domain, now)) this.held.delete(flight.domain)
+    this.observe(flight, result, now)
+    if (!this.isHeld(this.domainOf(flight.domain), now)) this.release(flight.domain)
     this.forget()
   }
 
-  /** Looks for slow attempts. Returns messages that have to go back into the queue, and asks attempts to give up. */
-  review(now: number): ReadonlyArray<M> {
+  /** Looks for slow attempts. */
+  review(now: number): Review<M> {
     const slow: Array<Flight> = []
     for (const flight of this.flights) {
-      const domain = this.domainOf(flight.domain)
-      if (this.limits !== undefined && now - flight.startedAt > this.slowAfter) domain.isSlow = true
-      if (domain.isSlow) slow.push(flight)
+      const isLate = this.limits !== undefined && now - flight.startedAt > this.slowAfter
+      if (isLate && !this.domainOf(flight.domain).isSlow) this.change(flight.domain, { isSlow: true })
+      if (this.domainOf(flight.domain).isSlow) slow.push(flight)
     }
     const back = this.waiting.filter(({ domain: name }) => {
       const domain = this.domainOf(name)
       if (!this.isHeld(domain, now)) return false
-      this.held.add(name)
-      return domain.waiting > 1 || domain.flights > 0 || domain.breaker.isPaused(now)
+      this.hold(name)
+      return domain.waiting > 1 || domain.flights > 0 || Breaker.isSilent(domain.breaker, now)
     })
     this.remove(back)
-    if (this.flights.size >= this.sessions && this.pick(now) !== undefined) {
-      slow.sort((a, b) => a.startedAt - b.startedAt).slice(this.slowSessions).forEach((flight) => flight.giveUp())
-    }
-    return back
+    const givenUp = this.flights.length >= this.sessions && this.pick(now) !== undefined
+      ? slow.sort((a, b) => a.startedAt - b.startedAt).slice(this.slowSessions)
+      : []
+    return { back, givenUp }
   }
 
   /** All sessions are taken, and more of them are slow than may be. */
   isCrowded(): boolean {
-    return this.flights.size >= this.sessions && this.slowFlights() > this.slowSessions
+    return this.flights.length >= this.sessions && this.slowFlights() > this.slowSessions
   }
 
   /** Removes and returns all messages that wait. */
@@ -240,23 +261,23 @@ export class DomainSessions<M extends Waiting> {
 
   /** Domains whose messages stay in the queue. */
   get heldDomains(): ReadonlyArray<string> {
-    return [...this.held]
+    return this.held
   }
 
   private domainOf(name: string): Domain {
-    let domain = this.domains.get(name)
-    if (domain === undefined) {
-      domain = {
-        breaker: new DomainBreaker(),
-        flights: 0,
-        waiting: 0,
-        isKnown: false,
-        isSlow: false,
-        nextAt: -Infinity,
-      }
-      this.domains.set(name, domain)
-    }
-    return domain
+    return Option.getOrElse(HashMap.get(this.domains, name), () => unknown)
+  }
+
+  private change(name: string, changes: Partial<Domain>): void {
+    this.domains = HashMap.set(this.domains, name, { ...this.domainOf(name), ...changes })
+  }
+
+  private hold(name: string): void {
+    if (!this.held.includes(name)) this.held = [...this.held, name]
+  }
+
+  private release(name: string): void {
+    if (this.held.includes(name)) this.held = this.held.filter((other) => other !== name)
   }
 
   private get slowAfter(): number {
@@ -280,14 +301,15 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /** Messages of the domain leave one by one, on request. */
-  private isHeld({ breaker, isSlow }: Domain, now: number): boolean {
-    return breaker.isOpen || breaker.isPaused(now) || isSlow
+  private isHeld(domain: Domain, now: number): boolean {
+    return isOpen(domain) || Breaker.isSilent(domain.breaker, now) || domain.isSlow
   }
 
   /** Whether a message of a held domain may be claimed to leave. */
-  private mayAsk({ breaker, flights, isSlow, waiting }: Domain, now: number, isIdle: boolean): boolean {
-    if (waiting > 0 || flights > 0 || breaker.isPaused(now)) return false
-    if (breaker.isOpen && now < breaker.probeAt && !isIdle) return false
+  private mayAsk(domain: Domain, now: number, isIdle: boolean): boolean {
+    const { breaker, flights, isSlow, waiting } = domain
+    if (waiting > 0 || flights > 0 || Breaker.isSilent(breaker, now)) return false
+    if (isOpen(domain) && now < breaker.probeAt && !isIdle) return false
     return !isSlow || this.slowFlights() < this.slowSessions || (this.slowSessions === 0 && isIdle)
   }
 
@@ -299,8 +321,8 @@ export class DomainSessions<M extends Waiting> {
   private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "no" {
     const { breaker, flights, isKnown, isSlow, nextAt } = domain
     if (name === "") return "yes"
-    if (breaker.isPaused(now) || nextAt > now) return "no"
-    if (breaker.isOpen) return flights === 0 ? "yes" : "no"
+    if (Breaker.isSilent(breaker, now) || nextAt > now) return "no"
+    if (isOpen(domain)) return flights === 0 ? "yes" : "no"
     if (this.limits === undefined) return "yes"
     if (!isKnown || isSlow) {
       if (flights > 0) return "no"
@@ -343,34 +365,43 @@ export class DomainSessions<M extends Waiting> {
     this.passed = { dueFrom: first.dueAt - lateMillis, without, at }
   }
 
-  private observe(domain: Domain, { domain: name, startedAt }: Flight, result: SendResult, now: number): void {
+  private observe({ domain: name, startedAt }: Flight, result: SendResult, now: number): void {
     if (name === "") return
     const took = now - startedAt
-    this.answers.push(took)
-    if (this.answers.length > answersKept) this.answers.shift()
+    this.answers = [...this.answers, took].slice(-answersKept)
     this.typicalMillis = [...this.answers].sort((a, b) => a - b)[this.answers.length >> 1]!
-    domain.isKnown = true
-    domain.isSlow = this.limits !== undefined && took > this.slowAfter
-    if (result._tag === "accepted" || result._tag === "refused") return domain.breaker.answered(startedAt)
-    if (!("scope" in result) || result.scope !== "recipient") return
-    if (result._tag === "retry") return domain.breaker.failed(startedAt, now)
-    domain.breaker.slowedDown(result.wait === undefined ? undefined : Duration.toMillis(result.wait), startedAt, now)
+    const { breaker } = this.domainOf(name)
+    this.change(name, {
+      isKnown: true,
+      isSlow: this.limits !== undefined && took > this.slowAfter,
+      breaker: breakerAfter(breaker, startedAt, result, now),
+    })
   }
 
   private remove(messages: ReadonlyArray<M>): void {
     if (messages.length === 0) return
     const removed = new Set(messages)
-    for (const { domain } of messages) this.domainOf(domain).waiting--
+    for (const { domain } of messages) this.change(domain, { waiting: this.domainOf(domain).waiting - 1 })
     this.waiting = this.waiting.filter((message) => !removed.has(message))
   }
 
-  /** Keeps the number of remembered domains bounded: those that nothing is known against go first. */
+  /** Keeps the number of remembered domains bounded: only domains that nothing is known against go. */
   private forget(): void {
-    if (this.domains.size <= domainsKept) return
-    for (const [name, { breaker, flights, isSlow, waiting }] of this.domains) {
-      if (flights > 0 || waiting > 0 || isSlow || breaker.isOpen) continue
-      this.domains.delete(name)
-      if (this.domains.size <= domainsKept) return
+    if (HashMap.size(this.domains) <= domainsKept) return
+    for (const [name, domain] of this.domains) {
+      if (domain.flights > 0 || domain.waiting > 0 || domain.isSlow || isOpen(domain)) continue
+      this.domains = HashMap.remove(this.domains, name)
+      return
     }
   }
+}
+
+/** The breaker of a domain after an attempt. Failures that belong to the recipient feed it, and no others do. */
+const breakerAfter = (breaker: Breaker.CircuitBreaker, startedAt: number, result: SendResult, now: number) => {
+  if (result._tag === "accepted" || result._tag === "refused") return Breaker.succeed(breaker, startedAt)
+  if (!("scope" in result) || result.scope !== "recipient") return breaker
+  const { reason } = result
+  if (result._tag === "retry") return Breaker.fail(breaker, Breaker.domainPolicy, reason, startedAt, now)
+  const wait = result.wait === undefined ? undefined : Duration.toMillis(result.wait)
+  return Breaker.slowDown(breaker, Breaker.domainPolicy, reason, wait, startedAt, now)
 }

@@ -16,8 +16,8 @@ const answersNeeded = (ceiling: number) => Math.max(40, 2 * ceiling)
 
 /** Answers of one span: how many, and the fastest of them, ascending. Unit: milliseconds. */
 interface Span {
-  answers: number
-  readonly fastest: Array<number>
+  readonly answers: number
+  readonly fastest: ReadonlyArray<number>
 }
 
 /** A message that has left; its token comes back a second after it may have arrived at the latest. */
@@ -37,16 +37,17 @@ export interface Departure {
  *
  * On top of that, messages are spaced evenly at the present rate. Unit of all times: milliseconds of a clock that does not
  * jump.
+ *
+ * Its fields hold immutable values, so that `copyOf` copies it.
  */
 export class Pace {
   /** Messages per second now, between 1 and the ceiling. */
   private rate: number
   private inFlight = 0
   /** When tokens come back, ascending. */
-  private readonly returns: Array<number> = []
-  private returned = 0
+  private returns: ReadonlyArray<number> = []
   /** The present one last. */
-  private readonly spans: Array<Span> = []
+  private spans: ReadonlyArray<Span> = []
   private spanEnds = -Infinity
   /** What a message needs at least. Unit: milliseconds. */
   private unhindered = 0
@@ -62,8 +63,8 @@ export class Pace {
   /** When the next message may start; Infinity while that depends on an answer. */
   next(now: number): number {
     this.collect(now)
-    const held = this.inFlight + this.returns.length - this.returned
-    const free = held < this.ceiling ? now : this.inFlight >= this.ceiling ? Infinity : this.returns[this.returned]!
+    const held = this.inFlight + this.returns.length
+    const free = held < this.ceiling ? now : this.inFlight >= this.ceiling ? Infinity : this.returns[0]!
     return Math.max(now, this.nextAt, free)
   }
 
@@ -109,29 +110,20 @@ export class Pace {
   }
 
   private collect(now: number): void {
-    while (this.returned < this.returns.length && this.returns[this.returned]! <= now) this.returned++
-    if (this.returned > 1000 && this.returned * 2 > this.returns.length) {
-      this.returns.splice(0, this.returned)
-      this.returned = 0
-    }
+    let free = 0
+    while (free < this.returns.length && this.returns[free]! <= now) free++
+    if (free > 0) this.returns = this.returns.slice(free)
   }
 
   private observe(took: number, now: number): void {
     if (now >= this.spanEnds) {
       this.spanEnds = now + spanMillis
-      this.spans.push({ answers: 0, fastest: [] })
-      if (this.spans.length > spans) this.spans.shift()
+      this.spans = [...this.spans.slice(1 - spans), { answers: 0, fastest: [] }]
     }
-    const present = this.spans.at(-1)!
-    present.answers++
-    const { fastest } = present
-    if (fastest.length < fastestKept || took < fastest.at(-1)!) {
-      let place = fastest.length
-      while (place > 0 && fastest[place - 1]! > took) place--
-      fastest.splice(place, 0, took)
-      if (fastest.length > fastestKept) fastest.pop()
-    } else if (present.answers > 1 && this.unhindered > 0) return
-    this.judge()
+    const { answers, fastest } = this.spans.at(-1)!
+    const isFast = fastest.length < fastestKept || took < fastest.at(-1)!
+    this.spans = this.spans.with(-1, { answers: answers + 1, fastest: isFast ? insert(fastest, took) : fastest })
+    if (isFast || answers === 0 || this.unhindered === 0) this.judge()
   }
 
   private judge(): void {
@@ -144,13 +136,20 @@ export class Pace {
       : Math.max(0, fastest[0]! - Math.max(toleranceMillis, spread))
     if (this.unhindered >= before) return
     // The platform has become faster: what was taken off the tokens that are still out was too much.
-    for (let n = this.returned; n < this.returns.length; n++) this.returns[n]! += before - this.unhindered
+    this.returns = this.returns.map((at) => at + before - this.unhindered)
   }
 
   /** Answers come nearly in order, so that a place is found from the end at once. */
   private giveBack(at: number): void {
     let place = this.returns.length
-    while (place > this.returned && this.returns[place - 1]! > at) place--
-    this.returns.splice(place, 0, at)
+    while (place > 0 && this.returns[place - 1]! > at) place--
+    this.returns = this.returns.toSpliced(place, 0, at)
   }
+}
+
+/** Inserts a time into the fastest ones, ascending. */
+const insert = (fastest: ReadonlyArray<number>, took: number): ReadonlyArray<number> => {
+  let place = fastest.length
+  while (place > 0 && fastest[place - 1]! > took) place--
+  return fastest.toSpliced(place, 0, took).slice(0, fastestKept)
 }

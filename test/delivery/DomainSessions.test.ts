@@ -19,7 +19,7 @@ const messages = (count: number, domain: string) => Array.from({ length: count }
 const startAll = (sessions: DomainSessions<Waiting>, atMost: number, now: number): Array<Flight> => {
   const flights: Array<Flight> = []
   for (let next = sessions.pick(now); next !== undefined && flights.length < atMost; next = sessions.pick(now)) {
-    flights.push(sessions.start(next, now, () => {}))
+    flights.push(sessions.start(next, now))
   }
   return flights
 }
@@ -30,7 +30,7 @@ const sessionsKnowing = (count: number, domains: ReadonlyArray<string>, given = 
   const sessions = new DomainSessions<Waiting>(count, given)
   for (const domain of domains) {
     sessions.add([message(domain)], {}, 0)
-    sessions.end(sessions.start(sessions.pick(0)!, 0, () => {}), accepted, 10)
+    sessions.end(sessions.start(sessions.pick(0)!, 0), accepted, 10)
   }
   return sessions
 }
@@ -40,7 +40,7 @@ const sessionsWithOpen = (domain: string, known: ReadonlyArray<string> = []) => 
   const sessions = sessionsKnowing(5, [domain, ...known])
   for (let i = 0; i < 5; i++) {
     sessions.add([message(domain)], {}, 10)
-    sessions.end(sessions.start(sessions.pick(10)!, 10, () => {}), greylisted, 20)
+    sessions.end(sessions.start(sessions.pick(10)!, 10), greylisted, 20)
   }
   return sessions
 }
@@ -81,7 +81,7 @@ describe("DomainSessions", () => {
     const order: Array<Waiting> = []
     for (let next = sessions.pick(20); next !== undefined; next = sessions.pick(20)) {
       order.push(next)
-      sessions.end(sessions.start(next, 20, () => {}), accepted, 21)
+      sessions.end(sessions.start(next, 20), accepted, 21)
     }
     assert.deepStrictEqual(order, [urgent, early, late])
   })
@@ -104,7 +104,7 @@ describe("DomainSessions", () => {
       const choice = sessions.wants(now, 2)!
       const good = message("good.example", { dueAt: 50_000 + now })
       sessions.add([good], choice, now)
-      sessions.end(sessions.start(good, now, () => {}), accepted, now)
+      sessions.end(sessions.start(good, now), accepted, now)
       return choice
     }
     const without = ["grey.example"]
@@ -115,7 +115,7 @@ describe("DomainSessions", () => {
     ])
     const probe = message("grey.example")
     sessions.add([probe], { only: "grey.example" }, 1_100)
-    const flight = sessions.start(probe, 1_100, () => {})
+    const flight = sessions.start(probe, 1_100)
     assert.deepStrictEqual(claimAt(1_200), { without, dueFrom: 49_032 })
     sessions.drain()
     assert.deepStrictEqual(claimAt(1_300), { without }, "messages that went back may be due earlier")
@@ -133,7 +133,7 @@ describe("DomainSessions", () => {
     const probe = message("grey.example", { dueAt: -1 })
     assert.deepStrictEqual(sessions.add([probe], { only: "grey.example" }, 1_100), [])
     assert.strictEqual(sessions.pick(1_100), probe)
-    const flight = sessions.start(probe, 1_100, () => {})
+    const flight = sessions.start(probe, 1_100)
     assert.notProperty(sessions.wants(1_200, 10) ?? {}, "only", "the probe is under way")
     sessions.end(flight, accepted, 1_210)
     assert.deepStrictEqual(sessions.heldDomains, [], "it is well again")
@@ -151,36 +151,35 @@ describe("DomainSessions", () => {
   it("sends nothing to a domain that asked for a pause, until it is over", () => {
     const sessions = sessionsKnowing(5, ["busy.example"])
     sessions.add(messages(3, "busy.example"), {}, 20)
-    sessions.end(sessions.start(sessions.pick(20)!, 20, () => {}), ofRecipient(slowDown("450")), 30)
-    assert.strictEqual(sessions.review(30).length, 2)
+    sessions.end(sessions.start(sessions.pick(20)!, 20), ofRecipient(slowDown("450")), 30)
+    assert.strictEqual(sessions.review(30).back.length, 2)
     assert.isUndefined(sessions.wants(4_000, 50, true))
     assert.deepStrictEqual(sessions.wants(5_040, 50), { only: "busy.example" })
   })
 
   it("leaves slow domains half of the sessions, and asks the youngest slow attempts beyond that to give up", () => {
     const sessions = sessionsKnowing(5, ["good.example"])
-    const gaveUp: Array<string> = []
     for (let n = 0; n < 5; n++) {
       const tarpit = message(`tar${n}.example`)
       sessions.add([tarpit], {}, 20 + n)
-      sessions.start(tarpit, 20 + n, () => gaveUp.push(tarpit.domain))
+      sessions.start(tarpit, 20 + n)
     }
     sessions.add(messages(1, "good.example"), {}, 30)
-    sessions.review(500)
-    assert.deepStrictEqual([gaveUp, sessions.isCrowded()], [[], false])
-    sessions.review(1_200)
-    assert.deepStrictEqual([gaveUp, sessions.isCrowded()], [["tar2.example", "tar3.example", "tar4.example"], true])
+    const gaveUp = (now: number) => domainsOf(sessions.review(now).givenUp)
+    assert.deepStrictEqual([gaveUp(500), sessions.isCrowded()], [[], false])
+    assert.deepStrictEqual([gaveUp(1_200), sessions.isCrowded()], [
+      ["tar2.example", "tar3.example", "tar4.example"],
+      true,
+    ])
   })
 
   it("asks no attempt to give up while no other message waits", () => {
     const sessions = new DomainSessions<Waiting>(2, limits)
-    const gaveUp: Array<string> = []
     for (const tarpit of [message("tar0.example"), message("tar1.example")]) {
       sessions.add([tarpit], {}, 0)
-      sessions.start(tarpit, 0, () => gaveUp.push(tarpit.domain))
+      sessions.start(tarpit, 0)
     }
-    sessions.review(10_000)
-    assert.deepStrictEqual(gaveUp, [])
+    assert.deepStrictEqual(sessions.review(10_000).givenUp, [])
   })
 
   it("does not call a domain slow where all answers take as long", () => {
@@ -188,7 +187,7 @@ describe("DomainSessions", () => {
     let now = 0
     for (let n = 0; n < 20; n++) {
       sessions.add([message(`d${n}.example`)], {}, now)
-      const flight = sessions.start(sessions.pick(now)!, now, () => {})
+      const flight = sessions.start(sessions.pick(now)!, now)
       now += 3_000
       sessions.end(flight, accepted, now)
     }
@@ -207,7 +206,7 @@ describe("DomainSessions", () => {
         continue
       }
       departures.push(now)
-      sessions.end(sessions.start(next, now, () => {}), accepted, now)
+      sessions.end(sessions.start(next, now), accepted, now)
     }
     for (const [i, at] of departures.entries()) {
       assert.isAtMost(departures.filter((other) => other >= at && other < at + 1_000).length, 11, `from the ${i}th`)
@@ -217,13 +216,13 @@ describe("DomainSessions", () => {
   it("lets refusals close a breaker, and failures of the connection pass", () => {
     const sessions = sessionsWithOpen("a.example")
     sessions.add([message("a.example")], { only: "a.example" }, 30)
-    sessions.end(sessions.start(sessions.pick(30)!, 30, () => {}), refused("550"), 40)
+    sessions.end(sessions.start(sessions.pick(30)!, 30), refused("550"), 40)
     assert.deepStrictEqual(sessions.heldDomains, [])
     for (let i = 0; i < 20; i++) {
       sessions.add([message("a.example")], {}, 50)
-      sessions.end(sessions.start(sessions.pick(50)!, 50, () => {}), retry("connection lost"), 60)
+      sessions.end(sessions.start(sessions.pick(50)!, 50), retry("connection lost"), 60)
     }
-    assert.deepStrictEqual(sessions.review(70), [])
+    assert.deepStrictEqual(sessions.review(70).back, [])
     assert.deepStrictEqual(sessions.heldDomains, [])
   })
 
@@ -246,7 +245,7 @@ describe("DomainSessions", () => {
         now += passed
         all += add.length
         queue.push(...add.map((name) => message(name)))
-        queue.push(...sessions.review(now))
+        queue.push(...sessions.review(now).back)
         for (const isIdle of [false, true]) {
           const choice = sessions.wants(now, 3, isIdle)
           if (choice === undefined) continue

@@ -1,0 +1,174 @@
+import { Duration } from "effect"
+import type { Cause } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { cancelledText } from "../suppressions/Suppression.ts"
+import { expired, outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
+import * as Breaker from "./CircuitBreaker.ts"
+import type { SendResult } from "./Connection.ts"
+import type { ActiveConnection } from "./Connections.ts"
+import { type Draft, type LaneInput, move, type Turn } from "./LaneState.ts"
+import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
+import type { Departure } from "./Pace.ts"
+
+// What becomes of the messages that a lane has picked: checks, attempts, and their records.
+
+/** Time between two attempts to record what was sent. Unit: milliseconds. */
+const recordAgainMillis = 250
+
+/**
+ * Sends a message whose turn it is, unless it has expired or its address was suppressed since it was claimed. While that
+ * cannot be told, nothing leaves.
+ */
+export const setOut = (turn: Turn, input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>): void => {
+  const { commands, lane, now } = turn
+  const { flight, message } = lane.flights.get(input.flight)!
+  const { active, sessions } = lane.opened!
+  const held = heldBack(turn, message, active.name, input)
+  if (held === undefined) {
+    commands.push({ _tag: "attempt", flight: input.flight, message, platform: active.platform })
+    return
+  }
+  lane.pace.forgo()
+  sessions.end(flight, undefined, now)
+  arrive(turn, input.flight, held)
+}
+
+/** The record of a message that does not set out although it is its turn; undefined when it does. */
+const heldBack = (
+  { lane, now }: Turn,
+  message: Claimed,
+  connection: string,
+  input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>,
+): Settled | undefined => {
+  if (input._tag === "checked" && input.found !== undefined) {
+    return { ...settledFields(message, connection), _tag: "cancelled", reason: cancelledText(input.found) }
+  }
+  // The lease may have ended while the store was asked.
+  return input._tag === "checked" && now < lane.heldUntil
+    ? expired(message, connection, now)
+    : untried(message, connection, "The suppression list could not be read in time")
+}
+
+export const takeAnswer = (turn: Turn, number: number, result: SendResult, jitter: number): void => {
+  const { lane, now } = turn
+  const { departure, flight, isProbe, message, setup } = lane.flights.get(number)!
+  const { active, sessions } = lane.opened!
+  lane.pace.end(departure, now)
+  sessions.end(flight, result, now)
+  observePace(lane, departure, result, now)
+  const isPresent = setup === lane.setup
+  if (isPresent) lane.breaker = breakerAfter(lane.breaker, departure.startedAt, result, now)
+  const settled = recordOf(lane, message, result, active.name, isPresent, isProbe, jitter)
+  arrive(turn, number, settled)
+  if (isPresent) tell(turn, active)
+}
+
+/** A message is no longer under way. */
+const arrive = ({ commands, lane, now }: Turn, number: number, settled: Settled): void => {
+  lane.flights.delete(number)
+  lane.settling = [...lane.settling, settled]
+  commands.push({ _tag: "arrive", flight: number, settled })
+  move(lane, now)
+}
+
+const observePace = (lane: Draft, departure: Departure, result: SendResult, now: number): void => {
+  if (result._tag === "accepted") {
+    lane.pace.speedUp(now)
+    lane.sentLately++
+  } else if (result._tag === "slow-down" && result.scope === "connection") lane.pace.slowDown(departure, now)
+}
+
+/** The circuit breaker of the connection after an attempt. */
+const breakerAfter = (
+  breaker: Breaker.CircuitBreaker,
+  startedAt: number,
+  result: SendResult,
+  now: number,
+): Breaker.CircuitBreaker => {
+  switch (result._tag) {
+    case "accepted":
+    case "refused":
+      return Breaker.succeed(breaker, startedAt)
+    case "unfit":
+    case "yielded":
+      // The platform was not asked, so this says nothing about its health.
+      return breaker
+    case "slow-down": {
+      if (result.scope === "recipient") return Breaker.succeed(breaker, startedAt)
+      const wait = result.wait === undefined ? undefined : Duration.toMillis(result.wait)
+      return Breaker.slowDown(breaker, Breaker.connectionPolicy, result.reason, wait, startedAt, now)
+    }
+    case "broken":
+      return Breaker.breakDown(breaker, result.reason, startedAt, now)
+    case "retry":
+      if (result.scope === "connection") {
+        return Breaker.fail(breaker, Breaker.connectionPolicy, result.reason, startedAt, now)
+      }
+      // A reply about the recipient shows that the connection works; silence shows nothing.
+      return result.deferred ? Breaker.succeed(breaker, startedAt) : breaker
+  }
+}
+
+/**
+ * The record of an attempt. Once the brake has tripped, refused messages go back instead of failing. A probe of the connection
+ * does not count where the connection fails.
+ */
+const recordOf = (
+  lane: Draft,
+  message: Claimed,
+  result: SendResult,
+  connection: string,
+  isPresent: boolean,
+  isProbe: boolean,
+  jitter: number,
+): Settled => {
+  if (isPresent) {
+    if (result._tag === "refused" && lane.brake.trip !== undefined) return untried(message, connection, result.reason)
+    if (result._tag === "accepted") lane.brake.accepted()
+    if (result._tag === "refused") lane.brake.refused(result.reason)
+  }
+  return isProbe && result._tag === "retry" && result.scope === "connection"
+    ? untried(message, connection, result.reason)
+    : outcomeOf(message, result, connection, lane.settings.retries, jitter)
+}
+
+/** Tells people of trouble with the connection, once. */
+export const tell = ({ commands, lane }: Turn, { name }: ActiveConnection): void => {
+  const { silentUntil, trouble } = lane.breaker
+  const text = trouble === undefined ? null : `${trouble.state} ${silentUntil}`
+  if (text === lane.told) return
+  lane.told = text
+  commands.push({ _tag: "note", connection: name, breaker: lane.breaker })
+}
+
+/** Records what has gathered since the last record. */
+export const recordNext = ({ commands, lane }: Turn): void => {
+  if (lane.recording !== undefined || lane.settling.length === 0) return
+  lane.recording = { settled: lane.settling, brake: brakeToRemember(lane) }
+  lane.settling = []
+  commands.push({ _tag: "record", afterMillis: 0, ...lane.recording })
+}
+
+/** The brake for the next owner of the lane; undefined while the store has it already. */
+const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: Draft): RememberedBrake | undefined => {
+  if (version === undefined || (state === null && (rememberedBrake?.state ?? null) === null)) return undefined
+  const isKnown = rememberedBrake?.version === version && rememberedBrake.state?.outcomes === state?.outcomes &&
+    rememberedBrake.state?.run?.count === state?.run?.count
+  return isKnown ? undefined : { version, state }
+}
+
+export const endRecord = (lane: Draft, now: number): void => {
+  const { brake, settled } = lane.recording!
+  lane.recording = undefined
+  lane.isRecording = true
+  lane.rememberedBrake = brake ?? lane.rememberedBrake
+  lane.unsettled -= settled.length
+  move(lane, now)
+}
+
+/** Tries to record until the store has taken it: what was sent would leave again. */
+export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlError>): void => {
+  if (lane.isRecording) commands.push({ _tag: "warn", text: "What was sent could not be recorded yet", cause })
+  lane.isRecording = false
+  commands.push({ _tag: "record", afterMillis: recordAgainMillis, ...lane.recording! })
+}

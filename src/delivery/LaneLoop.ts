@@ -1,0 +1,331 @@
+import type { Cause } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { Brake } from "./Brake.ts"
+import * as Breaker from "./CircuitBreaker.ts"
+import type { DomainLimits } from "./Connection.ts"
+import type { ActiveConnection } from "./Connections.ts"
+import { copyOf } from "./copyOf.ts"
+import { type ClaimChoice, DomainSessions } from "./DomainSessions.ts"
+import { endRecord, recordAgain, recordNext, setOut, takeAnswer, tell } from "./LaneAnswers.ts"
+import {
+  type Draft,
+  heldUntilOf,
+  isProbing,
+  type LaneCommand,
+  type LaneInput,
+  type LaneState,
+  type Moment,
+  type Opened,
+  type Phase,
+  proceed,
+  type Purpose,
+  rest,
+  type Turn,
+  wake,
+} from "./LaneState.ts"
+import type { Claimed } from "./Outbox.ts"
+
+/** Time between two renewals of the lease. Unit of all times in this file: milliseconds. */
+const renewMillis = 1_000
+
+/** A lane with nothing to do ends after this time. */
+const idleMillis = 5_000
+
+/** Time between two searches of the queue for messages that have become due. */
+const lookMillis = 200
+
+/** Time between two searches for messages to domains that leave one by one, while nothing else leaves. */
+const askMillis = 20
+
+/** Longest rest of a lane that waits for an answer or a record. */
+const restMillis = 250
+
+/** Rest of a lane whose lease has run out until the next look at it. */
+const leaseRestMillis = 100
+
+/**
+ * The state of the lane after an input, and what it wants done. It reads no clock, draws no chance and changes none of its
+ * arguments: equal inputs give equal results.
+ */
+export const next = (
+  state: LaneState,
+  input: LaneInput,
+  { active, millis }: Moment,
+): readonly [LaneState, ReadonlyArray<LaneCommand>] => {
+  if (state.phase._tag === "ended") return [state, []]
+  const lane: Draft = {
+    ...state,
+    flights: new Map(state.flights),
+    brake: copyOf(state.brake),
+    pace: copyOf(state.pace),
+    opened: state.opened === undefined ? undefined : { ...state.opened, sessions: copyOf(state.opened.sessions) },
+  }
+  const turn: Turn = { lane, commands: [], now: millis, active }
+  apply(turn, input)
+  while (lane.phase._tag === "deciding") decide(turn)
+  if (lane.phase._tag === "landing") leaveIfLanded(turn)
+  if (millis >= lane.endsAt) lane.phase = { _tag: "ended" }
+  recordNext(turn)
+  renewIfDue(turn)
+  return [lane, turn.commands]
+}
+
+const apply = (turn: Turn, input: LaneInput): void => {
+  const { lane, now } = turn
+  switch (input._tag) {
+    case "woken":
+      return wake(lane, now)
+    case "due":
+      lane.isDue = true
+      return wake(lane, now)
+    case "renewed":
+      lane.isLost = !input.isHeld
+      if (input.isHeld) lane.heldUntil = heldUntilOf(lane.renewingSince!)
+      return endRenewal(turn)
+    case "notRenewed":
+      return endRenewal(turn)
+    case "claimed":
+      return takeClaimed(turn, input.messages)
+    case "gaveBack":
+      return afterReturn(turn)
+    case "refused":
+      if (input.isRefusing) return land(turn)
+      lane.brake = new Brake()
+      return proceed(lane)
+    case "opened":
+      return useConnection(lane, input.concurrency, input.domains)
+    case "notOpened":
+      lane.breaker = Breaker.breakDown(lane.breaker, input.reason, now, now)
+      tell(turn, (lane.phase as Extract<Phase, { _tag: "opening" }>).active)
+      return proceed(lane)
+    case "checked":
+    case "notChecked":
+      return setOut(turn, input)
+    case "answered":
+      return takeAnswer(turn, input.flight, input.result, input.jitter)
+    case "recorded":
+      return endRecord(lane, now)
+    case "notRecorded":
+      return recordAgain(turn, input.cause)
+    case "released":
+      lane.phase = { _tag: "ended" }
+      return
+    case "failed":
+      return takeFailure(turn, input.cause)
+    case "stop":
+      lane.isStopping = true
+      lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
+      if (lane.phase._tag === "resting") proceed(lane)
+  }
+}
+
+/** Decides on the next step of the loop. */
+const decide = (turn: Turn): void => {
+  const { active, commands, lane, now } = turn
+  if (lane.isStopping || lane.isLost || active === undefined || active.paused || active.refusing === true) {
+    return land(turn)
+  }
+  // Rests that begin from here on end with what happens from now on.
+  lane.hasMoved = false
+  if (lane.version !== active.version) beginAnew(lane, active.version)
+  const { trip } = lane.brake
+  if (trip !== undefined) {
+    lane.phase = { _tag: "refusing" }
+    commands.push({ _tag: "refuse", active, reason: trip.reason })
+    return
+  }
+  if (Breaker.isSilent(lane.breaker, now)) {
+    if (putBack(turn, lane.opened?.sessions.drain() ?? [], undefined)) return
+    return rest(lane, Math.min(lane.breaker.silentUntil, now + restMillis), "moved")
+  }
+  const { opened } = lane
+  if (opened?.active.version !== active.version) return connect(turn, active)
+  const claimSize = claimSizeOf(lane)
+  if (!lane.isRecording || (lane.isAlone && lane.unsettled > 0) || lane.unsettled > 2 * claimSize) {
+    return rest(lane, now + restMillis, "moved")
+  }
+  const { back, givenUp } = opened.sessions.review(now)
+  for (const [number, { flight }] of lane.flights) {
+    if (givenUp.includes(flight)) commands.push({ _tag: "giveUp", flight: number })
+  }
+  if (putBack(turn, back, undefined)) return
+  if (lane.flights.size >= (isProbing(lane) ? 1 : opened.concurrency)) {
+    if (opened.sessions.isCrowded() && claimWanted(turn, opened, "crowded")) return
+    return rest(lane, now + restMillis, "moved")
+  }
+  search(turn, opened)
+}
+
+const claimSizeOf = ({ settings }: Draft): number => Math.min(500, Math.max(10, Math.ceil(settings.rate / 2)))
+
+/** The connection was entered anew: its fault may be mended. */
+const beginAnew = (lane: Draft, version: string): void => {
+  lane.version = version
+  lane.setup++
+  lane.breaker = Breaker.closed
+  lane.brake = new Brake(lane.rememberedBrake?.version === version ? lane.rememberedBrake.state : null)
+  lane.told = null
+}
+
+/** Opens the connection once the messages under way, which still use the old one, have arrived. */
+const connect = (turn: Turn, active: ActiveConnection): void => {
+  const { commands, lane, now } = turn
+  if (putBack(turn, lane.opened?.sessions.drain() ?? [], undefined)) return
+  if (lane.flights.size > 0) return rest(lane, now + restMillis, "moved")
+  lane.opened = undefined
+  lane.phase = { _tag: "opening", active }
+  commands.push({ _tag: "open", active })
+}
+
+const useConnection = (lane: Draft, concurrency: number, domains: DomainLimits | undefined): void => {
+  const { active } = lane.phase as Extract<Phase, { _tag: "opening" }>
+  lane.opened = { active, concurrency, sessions: new DomainSessions<Claimed>(concurrency, domains) }
+  proceed(lane)
+}
+
+/** Returns messages to the queue; false if there are none. */
+const putBack = ({ commands, lane }: Turn, messages: ReadonlyArray<Claimed>, purpose: Purpose | undefined): boolean => {
+  if (messages.length === 0) return false
+  lane.phase = { _tag: "returning", purpose }
+  commands.push({ _tag: "giveBack", ids: messages.map(({ id }) => id) })
+  return true
+}
+
+const afterReturn = (turn: Turn): void => {
+  const { lane } = turn
+  if (lane.phase._tag === "leaving") return release(turn)
+  const { purpose } = lane.phase as Extract<Phase, { _tag: "returning" }>
+  return purpose === undefined ? proceed(lane) : afterClaim(turn, purpose)
+}
+
+/** Searches the queue for messages that may leave. What is queued from now on is found by another search. */
+const search = (turn: Turn, opened: Opened): void => {
+  const { lane } = turn
+  lane.isDue = false
+  lane.isAsking = false
+  if (!isProbing(lane)) {
+    lane.probed = []
+    return claimWanted(turn, opened, "first") ? undefined : afterClaim(turn, "first")
+  }
+  if (opened.sessions.waitingCount > 0) return depart(turn, opened)
+  // To another domain than the last probes, if there is one.
+  claim(turn, opened, 1, { without: [...opened.sessions.heldDomains, ...lane.probed] }, "probe")
+}
+
+const claim = (
+  { commands, lane }: Turn,
+  { sessions }: Opened,
+  limit: number,
+  choice: ClaimChoice,
+  purpose: Purpose,
+) => {
+  lane.phase = { _tag: "claiming", choice, purpose }
+  const isBusy = lane.unsettled > 0 || sessions.waitingCount > 0
+  commands.push({ _tag: "claim", limit, isBusy, choice })
+}
+
+/** Claims the messages that are wanted now; false if none are. */
+const claimWanted = (turn: Turn, opened: Opened, purpose: Purpose): boolean => {
+  const claimSize = claimSizeOf(turn.lane)
+  const choice = opened.sessions.wants(turn.now, claimSize, purpose === "idle")
+  if (choice === undefined) return false
+  if (choice.only !== undefined) turn.lane.isAsking = true
+  claim(turn, opened, choice.only === undefined ? claimSize : 1, choice, purpose)
+  return true
+}
+
+const takeClaimed = (turn: Turn, messages: ReadonlyArray<Claimed>): void => {
+  const { lane, now } = turn
+  const { choice, purpose } = lane.phase as Extract<Phase, { _tag: "claiming" }>
+  if (purpose === "probe") lane.probed = messages.length === 0 ? [] : [...lane.probed, ...messages.map((m) => m.domain)]
+  const back = lane.opened!.sessions.add(messages, choice, now)
+  if (!putBack(turn, back, purpose)) afterClaim(turn, purpose)
+}
+
+const afterClaim = (turn: Turn, purpose: Purpose): void => {
+  const { lane, now } = turn
+  if (lane.isStopping) return proceed(lane)
+  if (purpose === "crowded") return rest(lane, now + restMillis, "moved")
+  const opened = lane.opened!
+  if (purpose === "first" && opened.sessions.pick(now) === undefined && claimWanted(turn, opened, "idle")) return
+  depart(turn, opened)
+}
+
+/** Starts the next message if there is one and it is time. */
+const depart = (turn: Turn, { sessions }: Opened): void => {
+  const { commands, lane, now } = turn
+  const message = sessions.pick(now)
+  if (message === undefined) return restIdle(turn, sessions)
+  lane.busyAt = now
+  const at = lane.pace.next(now)
+  if (at === Infinity) return rest(lane, now + restMillis, "moved")
+  if (at > now) return rest(lane, at, "time")
+  if (now >= lane.heldUntil) return rest(lane, now + leaseRestMillis, "moved")
+  lane.isAlone = message.isSuspect
+  lane.unsettled++
+  const flight = lane.departed++
+  lane.flights.set(flight, {
+    message,
+    departure: lane.pace.start(now),
+    flight: sessions.start(message, now),
+    isProbe: isProbing(lane),
+    setup: lane.setup,
+  })
+  commands.push({ _tag: "check", flight, message })
+  proceed(lane)
+}
+
+/** Rests until there may be a message, or ends if there was none for long. */
+const restIdle = (turn: Turn, sessions: DomainSessions<Claimed>): void => {
+  const { lane, now } = turn
+  const isDone = lane.unsettled === 0 && sessions.waitingCount === 0 && sessions.heldDomains.length === 0
+  if (isDone && now - lane.busyAt > idleMillis) return land(turn)
+  const wait = Math.min(lane.isAsking ? askMillis : lookMillis, sessions.nextAt(now) - now)
+  rest(lane, now + Math.max(1, wait), "due")
+  wake(lane, now)
+}
+
+const renewIfDue = ({ commands, lane, now }: Turn): void => {
+  if (lane.phase._tag === "ended" || lane.isLost || lane.renewingSince !== undefined || now < lane.renewAt) return
+  lane.renewingSince = now
+  commands.push({ _tag: "renew", sentPerSecond: lane.sentLately })
+  lane.sentLately = 0
+}
+
+const endRenewal = ({ lane, now }: Turn): void => {
+  lane.renewingSince = undefined
+  lane.renewAt = now + renewMillis
+}
+
+/** The store's failure ends the lane, but not before what has left is recorded, however long that takes. */
+const takeFailure = (turn: Turn, cause: Cause.Cause<SqlError>): void => {
+  const { commands, lane } = turn
+  if (lane.phase._tag === "leaving" || lane.phase._tag === "releasing") {
+    commands.push({ _tag: "warn", text: "A lane was left without a word to the store", cause })
+    lane.phase = { _tag: "ended" }
+    return
+  }
+  lane.failure = cause
+  lane.phase = { _tag: "landing" }
+}
+
+/** Ends the lane: what is under way arrives and is recorded, what has not left goes back. */
+const land = ({ lane, now }: Turn): void => {
+  lane.phase = { _tag: "landing" }
+  lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
+}
+
+const leaveIfLanded = (turn: Turn): void => {
+  const { commands, lane, now } = turn
+  if (lane.flights.size > 0 || lane.unsettled > 0) return
+  lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
+  const waiting = lane.opened?.sessions.drain() ?? []
+  if (waiting.length === 0) return release(turn)
+  lane.phase = { _tag: "leaving" }
+  commands.push({ _tag: "giveBack", ids: waiting.map(({ id }) => id) })
+}
+
+const release = ({ commands, lane }: Turn): void => {
+  lane.phase = { _tag: "releasing" }
+  commands.push({ _tag: "release" })
+}
