@@ -166,6 +166,18 @@ export const endRecord = (lane: Draft, now: number): void => {
   move(lane, now)
 }
 
+/**
+ * Takes claimed messages out of the record under way. They are in the queue again, so the store has taken it although its
+ * answer is missing: repeated, the record would queue them once more while they are sent.
+ */
+export const confirmRecords = (lane: Draft, claimed: ReadonlyArray<Claimed>): void => {
+  if (lane.recording === undefined) return
+  const ids = new Set(claimed.map(({ id }) => id))
+  const settled = lane.recording.settled.filter(({ id }) => !ids.has(id))
+  lane.unsettled -= lane.recording.settled.length - settled.length
+  lane.recording = { ...lane.recording, settled }
+}
+
 /** Tries to record until the store has taken it: what was sent would leave again. */
 export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlError>): void => {
   if (lane.isRecording) commands.push({ _tag: "warn", text: "What was sent could not be recorded yet", cause })

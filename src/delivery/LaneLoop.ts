@@ -6,7 +6,7 @@ import type { DomainLimits } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { copyOf } from "./copyOf.ts"
 import { type ClaimChoice, DomainSessions } from "./DomainSessions.ts"
-import { endRecord, recordAgain, recordNext, setOut, takeAnswer, tell } from "./LaneAnswers.ts"
+import { confirmRecords, endRecord, recordAgain, recordNext, setOut, takeAnswer, tell } from "./LaneAnswers.ts"
 import {
   type Draft,
   heldUntilOf,
@@ -238,6 +238,7 @@ const takeClaimed = (turn: Turn, messages: ReadonlyArray<Claimed>): void => {
   const { lane, now } = turn
   const { choice, purpose } = lane.phase as Extract<Phase, { _tag: "claiming" }>
   if (purpose === "probe") lane.probed = messages.length === 0 ? [] : [...lane.probed, ...messages.map((m) => m.domain)]
+  confirmRecords(lane, messages)
   const back = lane.opened!.sessions.add(messages, choice, now)
   if (!putBack(turn, back, purpose)) afterClaim(turn, purpose)
 }
@@ -247,7 +248,9 @@ const afterClaim = (turn: Turn, purpose: Purpose): void => {
   if (lane.isStopping) return proceed(lane)
   if (purpose === "crowded") return rest(lane, now + restMillis, "moved")
   const opened = lane.opened!
-  if (purpose === "first" && opened.sessions.pick(now) === undefined && claimWanted(turn, opened, "idle")) return
+  // Messages of held domains leave if there are no others, also as probes of the connection.
+  const isOver = purpose === "idle" || opened.sessions.pick(now) !== undefined
+  if (!isOver && claimWanted(turn, opened, "idle")) return
   depart(turn, opened)
 }
 

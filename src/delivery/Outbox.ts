@@ -346,6 +346,7 @@ export class Outbox extends Context.Service<Outbox, {
               WHERE l.org_slug = ${org} AND l.fence = ${fence}`
           }
           // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
+          // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
           const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
             WITH given AS MATERIALIZED (
               SELECT r.* FROM ${recordset(rows, outcomeColumns)}
@@ -358,7 +359,7 @@ export class Outbox extends Context.Service<Outbox, {
                 finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
               FROM given g
               WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
-                AND d.fence = ${fence} AND d.state IN ('sending', 'queued')
+                AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
               RETURNING d.id, d.state, g.burned
             ), ${countEnded(sql, org)}
             SELECT u.id, u.state FROM updated u`

@@ -22,7 +22,7 @@ export const runSchedules = (schedules: Schedules): void => {
     const broken = schedules.run(seed)
     if (broken === undefined) continue
     throw new Error(
-      `Seed ${seed}: ${broken}\nRepeat it with: SIMULATION_SEED=${seed} deno task test ${schedules.file}\n` +
+      `Seed ${seed}: ${broken}\nRepeat it with: SIMULATION_SEED=${seed} deno task test:system ${schedules.file}\n` +
         "Once it is mended, add the seed to the regressions of this simulation",
     )
   }

@@ -1,0 +1,144 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Duration } from "effect"
+import { CopyId, OrgSlug, TemplateId } from "../../src/domain/Ids.ts"
+import { accepted, retry } from "../../src/delivery/connections/Answers.ts"
+import type { ActiveConnection } from "../../src/delivery/Connections.ts"
+import { next } from "../../src/delivery/LaneLoop.ts"
+import { type LaneCommand, type LaneInput, type LaneState, start } from "../../src/delivery/LaneState.ts"
+import type { Claimed } from "../../src/delivery/Outbox.ts"
+
+const active: ActiveConnection = {
+  name: "relay",
+  platform: "smtp",
+  paused: false,
+  version: "1",
+} as ActiveConnection
+
+const settings = {
+  rate: 100,
+  retries: {
+    attempts: Infinity,
+    firstPause: Duration.seconds(5),
+    horizon: Duration.hours(24),
+    recipientHorizon: Duration.hours(72),
+  },
+  shutdownMillis: 10_000,
+}
+
+const message = (id: string, domain = "good.example"): Claimed => ({
+  id,
+  org: OrgSlug.make("o"),
+  templateId: TemplateId.make("t"),
+  copyId: CopyId.make("c"),
+  email: `a@${domain}`,
+  vars: {},
+  formats: {},
+  attempt: 1,
+  queuedAt: 0,
+  domain,
+  dueAt: 0,
+  isTransactional: false,
+  isSuspect: false,
+  retryingMillis: 0,
+})
+
+/** A lane whose commands are kept, to be answered by the test. */
+class Driven {
+  state: LaneState = start(settings, { brake: null, quietMillis: 0 }, 0, 0)
+  now = 0
+  active: ActiveConnection | undefined = active
+  /** Whether the store renews the lease at once. */
+  isHeld = true
+
+  put(input: LaneInput, now = this.now): ReadonlyArray<LaneCommand> {
+    this.now = now
+    const [state, commands] = next(this.state, input, { millis: now, active: this.active })
+    this.state = state
+    if (commands.some((one) => one._tag === "renew") && this.isHeld) this.put({ _tag: "renewed", isHeld: true })
+    return commands
+  }
+
+  /** Opens the connection, with five sessions. Returns the first claim. */
+  opened(): ReadonlyArray<LaneCommand> {
+    this.put({ _tag: "woken" })
+    return this.put({ _tag: "opened", concurrency: 5, domains: { share: 0.5, perSecond: undefined } })
+  }
+
+  /** Sends a claimed message as far as the platform. */
+  attempted(id: string, domain?: string): number {
+    const flight = this.put({ _tag: "claimed", messages: [message(id, domain)] }).find((one) => one._tag === "check")
+    assert.isDefined(flight)
+    const number = (flight as Extract<LaneCommand, { _tag: "check" }>).flight
+    assert.deepStrictEqual(tagsOf(this.put({ _tag: "checked", flight: number, found: undefined })).slice(0, 1), [
+      "attempt",
+    ])
+    return number
+  }
+}
+
+const tagsOf = (commands: ReadonlyArray<LaneCommand>) => commands.map(({ _tag }) => _tag)
+const ok = accepted(undefined)
+const storeAway = Cause.die("away")
+
+describe("LaneLoop", () => {
+  it("renews its lease and opens the connection first, then claims", () => {
+    const lane = new Driven()
+    assert.deepStrictEqual(tagsOf(lane.put({ _tag: "woken" })), ["open", "renew"])
+    const commands = lane.put({ _tag: "opened", concurrency: 5, domains: undefined })
+    assert.deepStrictEqual(commands, [{ _tag: "claim", limit: 50, isBusy: false, choice: { without: [] } }])
+  })
+
+  it("leaves its arguments as they were, and gives the same result again", () => {
+    const lane = new Driven()
+    lane.opened()
+    const flight = lane.attempted("a")
+    const before = lane.state
+    const copy = structuredClone({ ...before, pace: { ...before.pace }, brake: { ...before.brake }, opened: undefined })
+    const input: LaneInput = { _tag: "answered", flight, result: ok, jitter: 0.5 }
+    const results = [1, 2].map(() => next(before, input, { millis: 20, active }))
+    assert.deepStrictEqual(results[0], results[1])
+    assert.deepStrictEqual(
+      structuredClone({ ...before, pace: { ...before.pace }, brake: { ...before.brake }, opened: undefined }),
+      copy,
+    )
+  })
+
+  it("records what was sent before it ends, and releases the lease last", () => {
+    const lane = new Driven()
+    lane.opened()
+    const flight = lane.attempted("a")
+    lane.put({ _tag: "claimed", messages: [message("b")] })
+    assert.deepStrictEqual(lane.put({ _tag: "stop" }), [])
+    assert.deepStrictEqual(tagsOf(lane.put({ _tag: "answered", flight, result: ok, jitter: 0 }, 50)), [
+      "arrive",
+      "record",
+    ])
+    assert.deepStrictEqual(tagsOf(lane.put({ _tag: "notRecorded", cause: storeAway })), ["warn", "record"])
+    assert.deepStrictEqual(lane.put({ _tag: "recorded" }), [{ _tag: "giveBack", ids: ["b"] }])
+    assert.deepStrictEqual(tagsOf(lane.put({ _tag: "gaveBack" })), ["release"])
+    lane.put({ _tag: "released" })
+    assert.strictEqual(lane.state.phase._tag, "ended")
+  })
+
+  it("sends nothing once its lease may have run out", () => {
+    const lane = new Driven()
+    lane.opened()
+    lane.isHeld = false
+    const commands = lane.put({ _tag: "claimed", messages: [message("a")] }, 3_500)
+    assert.notInclude(tagsOf(commands), "check")
+    lane.put({ _tag: "renewed", isHeld: false })
+    assert.deepStrictEqual(lane.put({ _tag: "woken" }, 3_600), [{ _tag: "giveBack", ids: ["a"] }])
+  })
+
+  it("takes a message that is claimed again out of a record whose answer is missing", () => {
+    const lane = new Driven()
+    lane.opened()
+    const flight = lane.attempted("a")
+    lane.put({ _tag: "answered", flight, result: retry("503"), jitter: 0 }, 50)
+    assert.strictEqual(lane.state.recording?.settled.length, 1)
+    lane.put({ _tag: "woken" }, 300)
+    lane.put({ _tag: "claimed", messages: [message("a")] }, 310)
+    const again = lane.put({ _tag: "notRecorded", cause: storeAway }, 320).find((one) => one._tag === "record")
+    assert.deepStrictEqual(again, { _tag: "record", afterMillis: 250, settled: [], brake: undefined })
+  })
+})
