@@ -1,11 +1,20 @@
 import { isAboutAddress, refusalClass } from "./RefusalClass.ts"
 
-/** Messages in a row that are refused for one reason before the brake trips. */
+/** Messages in a row that are refused for one reason before the platform is suspected. */
 const inRow = 20
 
-/** The brake trips when this many of the last `windowSize` messages are refused, for whatever reasons. */
+/** The platform is suspected when this many of the last `windowSize` messages are refused, for whatever reasons. */
 const inWindow = 50
 const windowSize = 100
+
+/** A recipient domain that refuses this many messages in a row counts as one refusal, whatever it answered before. */
+const inDomain = 10
+
+/** Answers that tell whether the platform refuses or a domain does. */
+const evidenceNeeded = 10
+
+/** Messages to suspected domains that are sent, where there is no other domain to try, before others are looked for again. */
+const patience = 10
 
 /** Why a connection is braked. */
 export interface Trip {
@@ -15,33 +24,46 @@ export interface Trip {
 
 /** The memory of a brake, as it is stored with a lane. */
 export interface BrakeState {
-  /** The last messages, at most 100, the latest last: `x` was refused, `.` was accepted. */
-  readonly outcomes: string
+  /** The recipient domains of the last messages, at most 100, the latest last: after `x` if it was refused, `.` if accepted. */
+  readonly answers: ReadonlyArray<string>
   /** Refusals of one class since the last other answer; null after an acceptance. */
   readonly run: { readonly class: string; readonly count: number } | null
   /** The last refusal. */
   readonly reason: string
 }
 
+/** The answer to a message. */
+interface Answer {
+  /** "" if unknown. */
+  readonly domain: string
+  readonly isRefused: boolean
+}
+
 /**
- * Decides when the platform refuses so much that sending on would only burn messages:
+ * Decides when the platform refuses so much that sending on would only burn messages. It is suspected after
  *
- *     20 messages in a row with one reason that is not about the recipient's address, or
- *     50 of the last 100 messages
+ *     20 refusals in a row with one reason that is not about the recipient's address, or
+ *     50 refusals of the last 100 messages
  *
- * A few bad addresses in a row, such as those of a domain that is gone, therefore do not stop a connection. Only final refusals
- * and acceptances count. Tripped, it stays so: start with another one when somebody says that the cause is removed.
+ * The brake trips if the refusals came from recipients at several domains. Otherwise a few domains may refuse, such as one that
+ * is gone, and no message to them (`suspects`) is to be sent until messages to other domains have been answered.
+ * Where there are no others to send, call `noOthers`. Only final refusals and acceptances count. Tripped, a brake stays so: start
+ * with another one when somebody says that the cause is removed.
  */
 export class Brake {
-  private outcomes: string
+  private answers: ReadonlyArray<Answer>
   private run: BrakeState["run"]
   private reason: string
   private tripped: Trip | undefined
+  private suspected: ReadonlyArray<string> = []
+  /** Refusals by suspected domains that are let pass, because there was no other domain to try. */
+  private letPass = 0
 
   /** `state` is what an earlier owner of the lane remembered. */
   constructor(state: BrakeState | null = null) {
-    this.outcomes = state?.outcomes ?? ""
-    this.run = state?.run ?? null
+    // Earlier releases kept no domains: their answers are not known here.
+    this.answers = (state?.answers ?? []).map((text) => ({ domain: text.slice(1), isRefused: text[0] === "x" }))
+    this.run = state?.answers === undefined ? null : state.run
     this.reason = state?.reason ?? ""
     this.decide()
   }
@@ -51,41 +73,98 @@ export class Brake {
     return this.tripped
   }
 
+  /** The recipient domains to which no message is to be sent before others have answered; mostly none. */
+  get suspects(): ReadonlyArray<string> {
+    return this.suspected
+  }
+
   /** The memory to store; null while it holds no refusal. */
   get state(): BrakeState | null {
-    return this.outcomes.includes("x") ? { outcomes: this.outcomes, run: this.run, reason: this.reason } : null
+    if (!this.answers.some(({ isRefused }) => isRefused)) return null
+    const answers = this.answers.map(({ domain, isRefused }) => (isRefused ? "x" : ".") + domain)
+    return { answers, run: this.run, reason: this.reason }
   }
 
-  accepted(): void {
-    this.add(".")
+  accepted(domain: string): void {
+    this.add({ domain, isRefused: false })
     this.run = null
+    this.decide()
   }
 
-  refused(reason: string): void {
-    this.add("x")
+  refused(domain: string, reason: string): void {
+    this.add({ domain, isRefused: true })
     this.reason = reason
     if (isAboutAddress(reason)) this.run = null
     else {
       const kind = refusalClass(reason)
       this.run = { class: kind, count: this.run?.class === kind ? this.run.count + 1 : 1 }
     }
+    if (this.letPass > 0) this.letPass--
     this.decide()
   }
 
-  private add(outcome: "x" | "."): void {
-    this.outcomes = (this.outcomes + outcome).slice(-windowSize)
+  /**
+   * There is no message to any other domain than the suspects. Trips, unless one of the last messages to another domain was
+   * accepted: then some more are sent to the suspects.
+   */
+  noOthers(): void {
+    if (this.suspected.length === 0) return
+    const suspects = new Set(this.suspected)
+    if (this.answers.some(({ domain, isRefused }) => !isRefused && !suspects.has(domain))) this.letPass = patience
+    else this.pull()
+    this.suspected = []
+  }
+
+  private add(answer: Answer): void {
+    this.answers = [...this.answers, answer].slice(-windowSize)
   }
 
   private decide(): void {
     if (this.tripped !== undefined) return
-    const refused = this.outcomes.split("x").length - 1
-    if (this.run !== null && this.run.count >= inRow) {
-      this.tripped = { reason: `${this.run.count} messages in a row were refused for one reason. ${this.reason}` }
-    } else if (refused >= inWindow) {
-      this.tripped = {
-        reason:
-          `${refused} of the last ${this.outcomes.length} messages were refused, the last one with: ${this.reason}`,
-      }
-    }
+    const row = this.run !== null && this.run.count >= inRow ? this.answers.slice(-this.run.count) : []
+    const isWindowFull = refusalsOf(this.answers) >= inWindow
+    const verdicts = [
+      ...(row.length > 0 ? [verdictOn(row)] : []),
+      ...(isWindowFull ? [verdictOn(this.answers)] : []),
+    ]
+    if (verdicts.includes("platform")) return this.pull()
+    const isDoubtful = verdicts.includes("unknown") && this.letPass === 0
+    this.suspected = isDoubtful ? refusingDomains(isWindowFull ? this.answers : row) : []
+    // Nothing can be sent to other domains only, where the domains are not known.
+    if (isDoubtful && this.suspected.length === 0) this.pull()
   }
+
+  private pull(): void {
+    const refused = refusalsOf(this.answers)
+    this.suspected = []
+    this.tripped = this.run !== null && this.run.count >= inRow
+      ? { reason: `${this.run.count} messages in a row were refused for one reason. ${this.reason}` }
+      : {
+        reason:
+          `${refused} of the last ${this.answers.length} messages were refused, the last one with: ${this.reason}`,
+      }
+  }
+}
+
+const refusalsOf = (answers: ReadonlyArray<Answer>) => answers.filter(({ isRefused }) => isRefused).length
+
+/** Whether all answers of a domain, or its last ten, are refusals. */
+const isRefusing = (answers: ReadonlyArray<Answer>) => answers.slice(-inDomain).every(({ isRefused }) => isRefused)
+
+/** The answers of each known domain. */
+const byDomain = (
+  answers: ReadonlyArray<Answer>,
+) => [...Map.groupBy(answers.filter(({ domain }) => domain !== ""), ({ domain }) => domain)]
+
+const refusingDomains = (answers: ReadonlyArray<Answer>) =>
+  byDomain(answers).filter(([, of]) => isRefusing(of)).map(([domain]) => domain)
+
+/** Who refuses, if so many messages are refused. A domain that refuses everything counts as one refusal. */
+const verdictOn = (answers: ReadonlyArray<Answer>): "platform" | "domains" | "unknown" => {
+  const counted = [
+    ...answers.filter(({ domain }) => domain === ""),
+    ...byDomain(answers).flatMap(([, of]) => isRefusing(of) ? of.slice(-1) : of),
+  ]
+  if (counted.length < evidenceNeeded) return "unknown"
+  return 2 * refusalsOf(counted) >= counted.length ? "platform" : "domains"
 }

@@ -111,6 +111,8 @@ export class DomainSessions<M extends Waiting> {
   private flights: ReadonlyArray<Flight> = []
   /** Domains whose messages stay in the queue, the one that was asked for longest ago first. */
   private held: ReadonlyArray<string> = []
+  /** Domains whose messages stay in the queue until others have been answered. */
+  private avoided: ReadonlySet<string> = new Set()
   private answers: ReadonlyArray<number> = []
   private typicalMillis = 0
   private askedAt = -Infinity
@@ -124,6 +126,20 @@ export class DomainSessions<M extends Waiting> {
 
   get waitingCount(): number {
     return this.waiting.length
+  }
+
+  /** No message waits here, and none in the queue to a domain that messages may leave to. */
+  get isIdle(): boolean {
+    return this.waiting.length === 0 && this.heldDomains.every((name) => this.avoided.has(name))
+  }
+
+  /** Lets no message to these domains leave, until called again. Returns messages that have to go back into the queue. */
+  avoid(domains: ReadonlyArray<string>): ReadonlyArray<M> {
+    if (domains.length === 0 && this.avoided.size === 0) return []
+    this.avoided = new Set(domains)
+    const back = this.waiting.filter(({ domain }) => this.avoided.has(domain))
+    this.remove(back)
+    return back
   }
 
   /** Which messages to claim now; undefined while there are enough. With `isIdle`, nothing else can leave. */
@@ -314,7 +330,9 @@ export class DomainSessions<M extends Waiting> {
   }
 
   private heldToAsk(now: number, isIdle: boolean): string | undefined {
-    for (const name of this.held) if (this.mayAsk(this.domainOf(name), now, isIdle)) return name
+    for (const name of this.held) {
+      if (!this.avoided.has(name) && this.mayAsk(this.domainOf(name), now, isIdle)) return name
+    }
     return undefined
   }
 
@@ -337,7 +355,7 @@ export class DomainSessions<M extends Waiting> {
 
   /** Domains of which there is nothing more to claim now. */
   private excluded(): ReadonlyArray<string> {
-    const names = new Set(this.held)
+    const names = new Set([...this.held, ...this.avoided])
     for (const { domain } of this.waiting) if (domain !== "") names.add(domain)
     return [...names]
   }

@@ -3,6 +3,7 @@ import type { Cause } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { cancelledText } from "../suppressions/Suppression.ts"
 import { expired, outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
+import type { BrakeState } from "./Brake.ts"
 import * as Breaker from "./CircuitBreaker.ts"
 import type { SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
@@ -110,8 +111,8 @@ const breakerAfter = (
 }
 
 /**
- * The record of an attempt. Once the brake has tripped, refused messages go back instead of failing. A probe of the connection
- * does not count where the connection fails.
+ * The record of an attempt. Messages under way that are refused once the brake has tripped, or suspects their domain, go back
+ * instead of failing. A probe of the connection does not count where the connection fails.
  */
 const recordOf = (
   lane: Draft,
@@ -123,9 +124,12 @@ const recordOf = (
   jitter: number,
 ): Settled => {
   if (isPresent) {
-    if (result._tag === "refused" && lane.brake.trip !== undefined) return untried(message, connection, result.reason)
-    if (result._tag === "accepted") lane.brake.accepted()
-    if (result._tag === "refused") lane.brake.refused(result.reason)
+    const { suspects, trip } = lane.brake
+    if (result._tag === "refused" && (trip !== undefined || suspects.includes(message.domain))) {
+      return untried(message, connection, result.reason)
+    }
+    if (result._tag === "accepted") lane.brake.accepted(message.domain)
+    if (result._tag === "refused") lane.brake.refused(message.domain, result.reason)
   }
   return isProbe && result._tag === "retry" && result.scope === "connection"
     ? untried(message, connection, result.reason)
@@ -152,8 +156,7 @@ export const recordNext = ({ commands, lane }: Turn): void => {
 /** The brake for the next owner of the lane; undefined while the store has it already. */
 const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: Draft): RememberedBrake | undefined => {
   if (version === undefined || (state === null && (rememberedBrake?.state ?? null) === null)) return undefined
-  const isKnown = rememberedBrake?.version === version && rememberedBrake.state?.outcomes === state?.outcomes &&
-    rememberedBrake.state?.run?.count === state?.run?.count
+  const isKnown = rememberedBrake?.version === version && isSameBrake(rememberedBrake.state, state)
   return isKnown ? undefined : { version, state }
 }
 
@@ -184,3 +187,6 @@ export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlErro
   lane.isRecording = false
   commands.push({ _tag: "record", afterMillis: recordAgainMillis, ...lane.recording! })
 }
+
+const isSameBrake = (a: BrakeState | null, b: BrakeState | null) =>
+  a?.run?.count === b?.run?.count && JSON.stringify(a?.answers) === JSON.stringify(b?.answers)

@@ -144,11 +144,12 @@ const decide = (turn: Turn): void => {
   if (!lane.isRecording || (lane.isAlone && lane.unsettled > 0) || lane.unsettled > 2 * claimSize) {
     return rest(lane, now + restMillis, "moved")
   }
+  const avoided = opened.sessions.avoid(lane.brake.suspects)
   const { back, givenUp } = opened.sessions.review(now)
   for (const [number, { flight }] of lane.flights) {
     if (givenUp.includes(flight)) commands.push({ _tag: "giveUp", flight: number })
   }
-  if (putBack(turn, back, undefined)) return
+  if (putBack(turn, [...avoided, ...back], undefined)) return
   if (lane.flights.size >= (isProbing(lane) ? 1 : opened.concurrency)) {
     if (opened.sessions.isCrowded() && claimWanted(turn, opened, "crowded")) return
     return rest(lane, now + restMillis, "moved")
@@ -209,7 +210,7 @@ const search = (turn: Turn, opened: Opened): void => {
   }
   if (opened.sessions.waitingCount > 0) return depart(turn, opened)
   // To another domain than the last probes, if there is one.
-  claim(turn, opened, 1, { without: [...opened.sessions.heldDomains, ...lane.probed] }, "probe")
+  claim(turn, opened, 1, { without: [...opened.sessions.heldDomains, ...lane.probed, ...lane.brake.suspects] }, "probe")
 }
 
 const claim = (
@@ -281,6 +282,10 @@ const depart = (turn: Turn, { sessions }: Opened): void => {
 /** Rests until there may be a message, or ends if there was none for long. */
 const restIdle = (turn: Turn, sessions: DomainSessions<Claimed>): void => {
   const { lane, now } = turn
+  if (lane.brake.suspects.length > 0 && lane.flights.size === 0 && sessions.isIdle && !isProbing(lane)) {
+    lane.brake.noOthers()
+    return proceed(lane)
+  }
   const isDone = lane.unsettled === 0 && sessions.waitingCount === 0 && sessions.heldDomains.length === 0
   if (isDone && now - lane.busyAt > idleMillis) return land(turn)
   const wait = Math.min(lane.isAsking ? askMillis : lookMillis, sessions.nextAt(now) - now)

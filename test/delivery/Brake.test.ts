@@ -7,26 +7,61 @@ const unknown = (n: number) => `The SMTP server answered 550 5.1.1 <p${n}@gone.e
 /** Refusals of which no two in a row have one reason. */
 const varied = (n: number) => `The SMTP server answered 554 5.${n % 2 === 0 ? "7.1" : "6.0"} No`
 
-const refuse = (brake: Brake, count: number, reason: (n: number) => string = denied) => {
-  for (let n = 0; n < count; n++) brake.refused(reason(n))
+const refuse = (brake: Brake, count: number, reason: (n: number) => string = denied, at = "shop.example") => {
+  for (let n = 0; n < count; n++) brake.refused(at, reason(n))
 }
-const accept = (brake: Brake, count: number) => {
-  for (let n = 0; n < count; n++) brake.accepted()
+const accept = (brake: Brake, count: number, at = "shop.example") => {
+  for (let n = 0; n < count; n++) brake.accepted(at)
 }
 
-/** Messages that are refused before the brake trips, of answers that come in this order. */
+/** Messages that are refused before the brake trips, of answers that come in this order, all from one recipient domain. */
 const burned = (answers: Iterable<string | undefined>, brake = new Brake()): number | undefined => {
   let refused = 0
   for (const reason of answers) {
-    if (reason === undefined) brake.accepted()
+    if (reason === undefined) brake.accepted("shop.example")
     else {
-      brake.refused(reason)
+      brake.refused("shop.example", reason)
       refused++
     }
+    if (brake.suspects.length > 0) brake.noOthers()
     if (brake.trip !== undefined) return refused
   }
   return undefined
 }
+
+interface Queued {
+  readonly domain: string
+  /** The platform's refusal; undefined if it accepts the message. */
+  readonly reason?: string
+}
+
+/** Sends a queue as a lane does: the first message whose domain is not suspected, one after another. */
+const send = (queue: ReadonlyArray<Queued>, brake = new Brake()) => {
+  const waiting = [...queue]
+  let refused = 0
+  let held = 0
+  while (brake.trip === undefined && waiting.length > 0) {
+    const place = waiting.findIndex(({ domain }) => !brake.suspects.includes(domain))
+    if (place < 0) {
+      brake.noOthers()
+      continue
+    }
+    if (place > 0) held++
+    const [{ domain, reason }] = waiting.splice(place, 1) as [Queued]
+    if (reason === undefined) brake.accepted(domain)
+    else {
+      brake.refused(domain, reason)
+      refused++
+    }
+  }
+  return { isTripped: brake.trip !== undefined, refused, left: waiting.length, held }
+}
+const messages = (count: number, domain: (n: number) => string, reason?: (n: number) => string): Array<Queued> =>
+  Array.from({ length: count }, (_, n) => ({
+    domain: domain(n),
+    ...(reason === undefined ? {} : { reason: reason(n) }),
+  }))
+
 const many = (count: number, answer: (n: number) => string | undefined) =>
   Array.from({ length: count }, (_, n) => answer(n))
 
@@ -37,6 +72,7 @@ describe("Brake", () => {
     refuse(brake, 19)
     assert.isUndefined(brake.trip)
     refuse(brake, 1)
+    brake.noOthers()
     assert.match(
       brake.trip!.reason,
       /^20 messages in a row were refused for one reason\. .*554 5\.7\.1 .*Relay access denied$/,
@@ -46,9 +82,9 @@ describe("Brake", () => {
   it("begins anew with an acceptance, another reason, or a refusal that is about an address", () => {
     for (
       const other of [
-        (brake: Brake) => brake.accepted(),
-        (brake: Brake) => brake.refused("The SMTP server answered 554 5.6.0 Bad content"),
-        (brake: Brake) => brake.refused(unknown(1)),
+        (brake: Brake) => brake.accepted("shop.example"),
+        (brake: Brake) => brake.refused("shop.example", "The SMTP server answered 554 5.6.0 Bad content"),
+        (brake: Brake) => brake.refused("shop.example", unknown(1)),
       ]
     ) {
       const brake = new Brake()
@@ -58,6 +94,7 @@ describe("Brake", () => {
       refuse(brake, 19)
       assert.isUndefined(brake.trip)
       refuse(brake, 1)
+      brake.noOthers()
       assert.isDefined(brake.trip)
     }
   })
@@ -66,11 +103,12 @@ describe("Brake", () => {
     const brake = new Brake()
     accept(brake, 1_000)
     for (let n = 0; n < 49; n++) {
-      brake.refused(varied(n))
-      brake.accepted()
+      brake.refused("shop.example", varied(n))
+      brake.accepted("shop.example")
     }
     assert.isUndefined(brake.trip)
-    brake.refused(varied(0))
+    brake.refused("shop.example", varied(0))
+    brake.noOthers()
     assert.match(brake.trip!.reason, /^50 of the last 100 messages were refused, the last one with: /)
     assert.strictEqual(burned(many(1_000, (n) => n % 5 < 2 ? varied(n) : undefined)), undefined, "forty of a hundred")
   })
@@ -99,9 +137,55 @@ describe("Brake", () => {
     )
   })
 
+  it("holds a domain that refuses everything, until messages to others have been answered", () => {
+    const gone = messages(1_000, () => "gone.example", unknown)
+    const { held, isTripped, left, refused } = send([...gone, ...messages(1_000, (n) => `d${n % 50}.example`)])
+    assert.deepStrictEqual({ isTripped, left, refused }, { isTripped: false, left: 0, refused: 1_000 })
+    assert.isAbove(held, 0)
+    const brake = new Brake()
+    refuse(brake, 50, unknown, "gone.example")
+    assert.deepStrictEqual(brake.suspects, ["gone.example"])
+    for (let n = 0; n < 8; n++) brake.accepted(`d${n}.example`)
+    assert.deepStrictEqual(brake.suspects, ["gone.example"])
+    brake.accepted("d8.example")
+    assert.deepStrictEqual(brake.suspects, [])
+  })
+
+  it("does not stop a campaign for refused addresses of a few domains, wherever they stand", () => {
+    for (const reason of [unknown, denied, varied]) {
+      const bad = messages(200, (n) => `gone${Math.floor(n / 70)}.example`, reason)
+      const good = messages(19_800, (n) => `d${n % 300}.example`)
+      for (const place of [0, 1, 40, 5_000, 19_700]) {
+        const queue = [...good.slice(0, place), ...bad, ...good.slice(place)]
+        const { isTripped, left, refused } = send(queue)
+        assert.deepStrictEqual({ isTripped, left, refused }, { isTripped: false, left: 0, refused: 200 }, `at ${place}`)
+      }
+    }
+  })
+
+  it("lets a platform that begins to refuse everybody burn at most 120 messages, however recipients are sorted", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(denied, unknown, varied),
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 200 }), fc.nat(30)), { minLength: 1, maxLength: 30 }),
+        fc.nat(300),
+        fc.nat(30),
+        (reason, parts, accepted, from) => {
+          const before = messages(accepted, (n) => `d${n % (from + 1)}.example`)
+          const after = parts.flatMap(([count, domain]) => messages(count, () => `d${domain}.example`, reason))
+          const { isTripped, refused } = send([...before, ...after, ...after, ...after])
+          assert.isAtMost(refused, 120)
+          if (after.length > 40) assert.isTrue(isTripped)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
   it("stays tripped", () => {
     const brake = new Brake()
     refuse(brake, 20)
+    brake.noOthers()
     const { trip } = brake
     accept(brake, 200)
     refuse(brake, 200, varied)
@@ -119,7 +203,10 @@ describe("Brake", () => {
         let restarted = new Brake()
         for (const [n, reason] of answers.entries()) {
           if (n === place) restarted = new Brake(JSON.parse(JSON.stringify(restarted.state)) as BrakeState | null)
-          for (const brake of [whole, restarted]) reason === undefined ? brake.accepted() : brake.refused(reason)
+          for (const brake of [whole, restarted]) {
+            reason === undefined ? brake.accepted("shop.example") : brake.refused("shop.example", reason)
+            if (brake.suspects.length > 0) brake.noOthers()
+          }
           assert.deepStrictEqual(restarted.trip?.reason.slice(0, 3), whole.trip?.reason.slice(0, 3))
           if (whole.trip !== undefined) return
         }
@@ -129,7 +216,8 @@ describe("Brake", () => {
 
   it("is tripped from the start where another one had tripped", () => {
     const brake = new Brake()
-    refuse(brake, 20)
+    refuse(brake, 20, denied, "")
+    assert.isDefined(brake.trip)
     assert.strictEqual(new Brake(brake.state).trip?.reason, brake.trip?.reason)
   })
 })

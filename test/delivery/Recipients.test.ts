@@ -8,7 +8,7 @@ import { Templates } from "../../src/templates/Templates.ts"
 import { org } from "../intake/support.ts"
 import { type RecipientOptions, startRecipientServer } from "../support/platformServers/RecipientServer.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { deliveriesOf, enqueue, furnish, layerSending, untilDone } from "./support.ts"
+import { deliveriesOf, enqueue, furnish, layerSending, statesOf, until, untilDone } from "./support.ts"
 
 /** A server that ends with the test, and an organization whose deliveries leave through it. */
 const connected = Effect.fnUntraced(function* (
@@ -80,6 +80,36 @@ describe("Recipients", () => {
         const good = people(60, "shop.example")
         yield* send([...Array.from({ length: 40 }, (_, n) => `grey${n}@shop.example`), ...good])
         yield* untilReached(good)
+      }))
+
+    for (const place of [0, 700]) {
+      it.effect(`sends to good recipients, although 150 refused addresses of one domain stand behind ${place} of them`, () =>
+        Effect.gen(function* () {
+          const slug = `gone-${place}`
+          const { attemptsAt, send, untilReached } = yield* connected(slug)
+          const good = people(720, "good.example")
+          yield* send([...good.slice(0, place), ...people(150, "unknown.example"), ...good.slice(place)])
+          yield* untilReached(good)
+          yield* untilDone(slug, 120)
+          assert.lengthOf(attemptsAt("unknown.example"), 150)
+          assert.isNull((yield* (yield* Connections).get(org(slug), "relay")).trouble)
+        }))
+    }
+
+    it.effect("pauses the connection when recipients at several domains are refused", () =>
+      Effect.gen(function* () {
+        const slug = "all-refused"
+        const { send, server } = yield* connected(slug)
+        const words = Array.from({ length: 12 }, (_, n) => `unknown${n}.example`)
+        yield* send(words.flatMap((domain) => people(50, domain)))
+        yield* until(
+          "it refuses",
+          Effect.map((yield* Connections).get(org(slug), "relay"), ({ trouble }) => trouble?.state === "refusing"),
+        )
+        yield* until("nothing is under way", Effect.map(statesOf(slug), ({ sending = 0 }) => sending === 0))
+        const { failed = 0 } = yield* statesOf(slug)
+        assert.isAtMost(failed, 120)
+        assert.isAtMost(server.attempts.length, 120)
       }))
 
     it.effect("sends transactional messages before the bulk messages that were queued earlier", () =>
