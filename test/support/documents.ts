@@ -65,7 +65,7 @@ export const isOutput = ({ words }: Sample) => words.includes("output")
 /** Whether a sample is code that the test runs. */
 export const isRun = (sample: Sample) => sample.notRun === undefined && ["sh", "ts", "python"].includes(sample.language)
 
-/** A text without what differs between two runs: numbers, identifiers, keys, and the width of columns. */
+/** A line with figures and identifiers replaced and padding removed, since these differ between runs. */
 const masked = (line: string): string =>
   line.replace(/plk_\S+/g, "plk_").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "0").replace(/[-+]?\d[\d.,:]*/g, "0")
     .replace(/[─-▟]+/g, "").replace(/\s+/g, " ").trim()
