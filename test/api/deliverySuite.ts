@@ -42,7 +42,16 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
         Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
-        Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, ...deliveryEnvironment, ...env })),
+        Layer.provide(
+          layerSettings({
+            PORT: "0",
+            ADMIN_TOKEN: adminToken,
+            // A test has 1,000 requests under way. Kept connections of earlier ones count as well: the default of 1,000 would refuse some.
+            MAX_CONNECTIONS_PER_ADDRESS: "2000",
+            ...deliveryEnvironment,
+            ...env,
+          }),
+        ),
       ),
     )
     const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
