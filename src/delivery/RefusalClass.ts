@@ -28,8 +28,9 @@ export const refusalClass = (reason: string): string => {
   return enhanced !== undefined && !unspecific.has(enhanced) ? enhanced : `${status ?? ""} ${wordsOf(reason)}`.trim()
 }
 
+/** Words that platforms use, and the codes of Iterable that name the recipient. */
 const addressWords =
-  /user (?:is )?unknown|unknown (?:user|recipient|mailbox|address|local part)|no such (?:user|mailbox|recipient|domain|address|person|account)|user not local|invalid (?:recipient|mailbox|address|email)|non-?existent|over quota|mailbox is full|(?:mailbox|user|recipient|address|email|account|domain|host)\b.{0,60}?(?:not (?:found|exist|known|available|valid)|n[o']t exist|unavailable|disabled|inactive|invalid|unknown|full)/i
+  /InvalidEmailAddressError|UnknownEmailError|ForgottenUserError|user (?:is )?unknown|unknown (?:user|recipient|mailbox|address|local part)|no such (?:user|mailbox|recipient|domain|address|person|account)|user not local|invalid (?:recipient|mailbox|address|email)|non-?existent|over quota|mailbox is full|(?:mailbox|user|recipient|address|email|account|domain|host)\b.{0,60}?(?:not (?:found|exist|known|available|valid)|n[o']t exist|unavailable|disabled|inactive|invalid|unknown|full)/i
 
 /**
  * Whether a refusal is about the recipient's address (no such mailbox or domain, mailbox full or closed), and not about the

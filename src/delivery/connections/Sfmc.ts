@@ -70,6 +70,13 @@ interface Token {
 /** A repeated key is refused, in words only: the code is not documented. */
 const isRepeat = (said: string) => /message ?key/i.test(said) && /already|duplicate|unique|exists|in use/i.test(said)
 
+/** An accepted request lists its recipients, of whom there is one here; an error code other than 0 belongs to the recipient. */
+const isRecipientRefused = (said: Readonly<Record<string, unknown>>): boolean => {
+  const responses = said["responses"]
+  return Array.isArray(responses) &&
+    responses.some((one: { readonly errorcode?: unknown } | null) => Number(one?.errorcode ?? 0) !== 0)
+}
+
 const attributesOf = (message: Message) => ({ ...message.vars, tracking_id: message.id })
 
 /**
@@ -135,7 +142,7 @@ export const make = (
         if (said === undefined || (requestId === undefined && said["responses"] === undefined)) {
           return odd(name, answer, "requestId", secrets)
         }
-        return code === 0 ? accepted(requestId) : refused(reasonOf(name, answer, secrets))
+        return code === 0 && !isRecipientRefused(said) ? accepted(requestId) : refused(reasonOf(name, answer, secrets))
       }
       if (status === 400 && isRepeat(answer.body)) return accepted()
       const code = Number(said?.["errorcode"])
