@@ -4,6 +4,7 @@ import { HttpApiClient } from "effect/http-api"
 import { randomBytes } from "node:crypto"
 import { layerRoutes, layerServices } from "../App.ts"
 import { Api } from "../api/Api.ts"
+import { routerConfig } from "../api/server/Server.ts"
 import { Settings } from "../Settings.ts"
 
 /** A command cannot be carried out as it stands; the message says what to do. */
@@ -52,7 +53,7 @@ const inProcess = Effect.gen(function* () {
           Layer.provide(Layer.succeed(Settings, settings)),
           Layer.provide(HttpServer.layerServices),
         ),
-        { disableLogger: true },
+        { disableLogger: true, routerConfig },
       )
     ),
     ({ dispose }) => Effect.promise(dispose),

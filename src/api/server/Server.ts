@@ -93,17 +93,20 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
   })
 }))
 
+/** How paths are matched: to the letter, so that `/docs` and `/docs/` are two. */
+export const routerConfig = {
+  maxParamLength: 2000,
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false,
+  caseSensitive: true,
+}
+
 /** Serves `routes`. Nothing is logged per request; see Envelope.ts for what every answer carries. */
 export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   HttpRouter.serve(routes, {
     disableLogger: true,
     disableListenLog: true,
-    routerConfig: {
-      maxParamLength: 2000,
-      ignoreTrailingSlash: false,
-      ignoreDuplicateSlashes: false,
-      caseSensitive: true,
-    },
+    routerConfig,
   }).pipe(
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(Body.maxBodyBytes))),
     // The server's own spans would say whole URLs and addresses of clients: Envelope.ts has others.
