@@ -163,6 +163,37 @@ export const problem = (status: number, title: string, detail: string): View => 
   ),
 })
 
+/** Answers a page with the navigation of the organizations that the session may see. */
+const framed = Effect.fnUntraced(function* (
+  organizations: Organizations["Service"],
+  request: Request,
+  session: SignedIn,
+  org: Organization | undefined,
+  { body, live = false, status = 200, title }: View,
+) {
+  const actor: Actor = { kind: "session", session }
+  const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
+  const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
+  return HttpServerResponse.text(
+    toHtml(
+      <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
+        <Frame
+          session={session}
+          org={org}
+          role={org === undefined ? undefined : roleIn(actor, org.slug)}
+          organizations={visible}
+          path={pathOf(request)}
+          theme={themeOf(request)}
+          flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
+        >
+          {body}
+        </Frame>
+      </Document>,
+    ),
+    { status, contentType: "text/html; charset=utf-8", headers: live ? liveHeaders : headers },
+  )
+})
+
 /** What the pages of the console are made with. */
 export class Console extends Context.Service<Console, {
   /** A page that is read. `endpoint` names the rule of `policy` that says who may. */
@@ -198,35 +229,6 @@ export class Console extends Context.Service<Console, {
         return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
       }
 
-      const framed = Effect.fnUntraced(function* (
-        request: Request,
-        session: SignedIn,
-        org: Organization | undefined,
-        { body, live = false, status = 200, title }: View,
-      ) {
-        const actor: Actor = { kind: "session", session }
-        const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
-        const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
-        return HttpServerResponse.text(
-          toHtml(
-            <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
-              <Frame
-                session={session}
-                org={org}
-                role={org === undefined ? undefined : roleIn(actor, org.slug)}
-                organizations={visible}
-                path={pathOf(request)}
-                theme={themeOf(request)}
-                flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
-              >
-                {body}
-              </Frame>
-            </Document>,
-          ),
-          { status, contentType: "text/html; charset=utf-8", headers: live ? liveHeaders : headers },
-        )
-      })
-
       const handle = <E, R>(
         endpoint: string,
         isWrite: boolean,
@@ -242,7 +244,7 @@ export class Console extends Context.Service<Console, {
           }
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
-          const show = (org: Organization | undefined, view: View) => framed(request, session, org, view)
+          const show = (org: Organization | undefined, view: View) => framed(organizations, request, session, org, view)
 
           if (lacksSecondFactor(actor, endpoint, params)) {
             const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`

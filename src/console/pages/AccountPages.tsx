@@ -42,25 +42,26 @@ const deviceOf = (userAgent: string): string => {
     : `${browser}${system === undefined ? "" : ` on ${system}`}`
 }
 
-/** One's own account, and for administrators all accounts of the installation. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const accounts = yield* Accounts
-  const cookie = yield* SessionCookie
-  const links = yield* OneTimeLinks
-  const sessions = yield* Sessions
-  const signIn = yield* SignIn
+/** Services of these pages. */
+interface Services {
+  readonly accounts: Accounts["Service"]
+  readonly cookie: SessionCookie["Service"]
+  readonly links: OneTimeLinks["Service"]
+  readonly sessions: Sessions["Service"]
+  readonly signIn: SignIn["Service"]
+}
 
-  const secondFactorText = ({ has_password, second_factor }: Account) =>
-    second_factor
-      ? "On. A code of your authenticator app is asked for after your password."
-      : has_password
-      ? "Off. Your password alone signs you in."
-      : "Not needed. You sign in through the identity provider."
+const secondFactorText = ({ has_password, second_factor }: Account) =>
+  second_factor
+    ? "On. A code of your authenticator app is asked for after your password."
+    : has_password
+    ? "Off. Your password alone signs you in."
+    : "Not needed. You sign in through the identity provider."
 
-  const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* sessions.list(session.account.id, session.sessionId)
-    const account = yield* accounts.get(session.account.id)
+const own = Effect.fnUntraced(
+  function* (services: Services, { session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* services.sessions.list(session.account.id, session.sessionId)
+    const account = yield* services.accounts.get(session.account.id)
     return {
       title: "Your account",
       body: (
@@ -149,10 +150,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
 
-  const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* accounts.list
+const list = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* services.accounts.list
     return {
       title: "All accounts",
       body: (
@@ -237,137 +240,159 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
 
-  const linkView = (visit: Visit, email: string, token: string) => ({
-    title: "Link for a password",
+const linkView = (services: Services, visit: Visit, email: string, token: string) => ({
+  title: "Link for a password",
+  body: (
+    <>
+      <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
+      <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>
+      <Card>
+        <div class="field">
+          <label for="new-link">Link for {email}</label>
+          <div class="secret">
+            <input
+              type="text"
+              id="new-link"
+              readonly
+              value={`${services.cookie.originOf(visit.request)}/console/password?token=${token}`}
+              spellcheck={false}
+              aria-describedby="new-link-hint"
+            />
+            <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
+          </div>
+          <p class="hint" id="new-link-hint">
+            It works once, for one hour. <span role="status" id="new-link-status"></span>
+          </p>
+        </div>
+      </Card>
+    </>
+  ),
+})
+
+const accountAction = Effect.fnUntraced(function* (services: Services, { session }: Visit, fields: Fields) {
+  const { name } = yield* decoded(decodeOwn({ name: fields["name"] ?? "" }))
+  yield* services.accounts.rename(session.account.id, name ?? "")
+  return { to: "/console/account", done: "account-saved" }
+})
+
+const passwordAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+  const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
+  const entered = yield* services.signIn.changePassword(
+    session,
+    fields["current_password"] ?? "",
+    fields["password"] ?? "",
+    services.cookie.clientOf(request),
+  ).pipe(Effect.catchTags({
+    WrongPassword: () => wrong("is not the password of this account"),
+    TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
+    HashingOverloaded: ({ message }) => wrong(`could not be checked. ${message}`),
+    SignInTooOld: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
+  }))
+  return { to: "/console/account", done: "password-changed", cookies: services.cookie.of(entered) }
+})
+
+const accountsAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const { email, name } = fields
+  const input = yield* decoded(decodeAccount({ email, name, administrator: fields["administrator"] === "on" }))
+  const account = yield* services.accounts.create(input).pipe(
+    Effect.catchTag(
+      "EmailTaken",
+      () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is taken: there is such an account" }] }),
+    ),
+  )
+  return linkView(services, visit, account.email, yield* services.links.create("password", account.id))
+})
+
+const removePage = (services: Services, visit: Visit) =>
+  Effect.map(services.accounts.get(visit.params["account"] ?? ""), ({ email, id, name }) => ({
+    title: "Remove an account",
     body: (
       <>
-        <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
-        <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>
-        <Card>
-          <div class="field">
-            <label for="new-link">Link for {email}</label>
-            <div class="secret">
-              <input
-                type="text"
-                id="new-link"
-                readonly
-                value={`${cookie.originOf(visit.request)}/console/password?token=${token}`}
-                spellcheck={false}
-                aria-describedby="new-link-hint"
-              />
-              <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
-            </div>
-            <p class="hint" id="new-link-hint">
-              It works once, for one hour. <span role="status" id="new-link-status"></span>
-            </p>
-          </div>
-        </Card>
+        <PageHead title={`Remove ${name}?`} back={{ href: "/console/accounts", label: "All accounts" }} />
+        <Confirm
+          action={`/console/accounts/${id}/remove`}
+          csrf={visit.session.csrfToken}
+          back="/console/accounts"
+          button="Remove the account"
+        >
+          <p>
+            {email} is signed out at once and loses every membership. What the account did stays in the audit log.
+          </p>
+        </Confirm>
       </>
     ),
-  })
+  }))
+
+const removeAction = Effect.fnUntraced(function* (services: Services, { params, session }: Visit) {
+  if (params["account"] === session.account.id) {
+    return yield* new InvalidInput({
+      faults: [{ pointer: "", detail: "You cannot remove your own account; another administrator can." }],
+    })
+  }
+  yield* services.accounts.remove(params["account"] ?? "")
+  return { to: "/console/accounts", done: "account-removed" }
+})
+
+/** One's own account, and for administrators all accounts of the installation. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    accounts: yield* Accounts,
+    cookie: yield* SessionCookie,
+    links: yield* OneTimeLinks,
+    sessions: yield* Sessions,
+    signIn: yield* SignIn,
+  }
 
   yield* router.addAll([
-    page("/console/account", "getSession", (visit) => own(visit)),
+    page("/console/account", "getSession", (visit) => own(services, visit)),
     action(
       "/console/account",
       "updateOwnAccount",
-      Effect.fnUntraced(function* ({ session }, fields) {
-        const { name } = yield* decoded(decodeOwn({ name: fields["name"] ?? "" }))
-        yield* accounts.rename(session.account.id, name ?? "")
-        return { to: "/console/account", done: "account-saved" }
-      }),
-      own,
+      (visit, fields) => accountAction(services, visit, fields),
+      (visit, fields, faults) => own(services, visit, fields, faults),
     ),
     action(
       "/console/account/password",
       "updateOwnAccount",
-      Effect.fnUntraced(function* ({ request, session }, fields) {
-        const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
-        const entered = yield* signIn.changePassword(
-          session,
-          fields["current_password"] ?? "",
-          fields["password"] ?? "",
-          cookie.clientOf(request),
-        ).pipe(Effect.catchTags({
-          WrongPassword: () => wrong("is not the password of this account"),
-          TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
-          HashingOverloaded: ({ message }) => wrong(`could not be checked. ${message}`),
-          SignInTooOld: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
-        }))
-        return { to: "/console/account", done: "password-changed", cookies: cookie.of(entered) }
-      }),
-      (visit, _, faults) => own(visit, {}, faults),
+      (visit, fields) => passwordAction(services, visit, fields),
+      (visit, _, faults) => own(services, visit, {}, faults),
     ),
     action(
       "/console/account/sessions/:session/end",
       "revokeSession",
       Effect.fnUntraced(function* ({ params, session }) {
-        yield* sessions.revoke(session.account.id, params["session"] ?? "")
+        yield* services.sessions.revoke(session.account.id, params["session"] ?? "")
         return { to: "/console/account", done: "session-ended" }
       }),
     ),
-    page("/console/accounts", "listAccounts", (visit) => list(visit)),
+    page("/console/accounts", "listAccounts", (visit) => list(services, visit)),
     action(
       "/console/accounts",
       "createAccount",
-      Effect.fnUntraced(function* (visit, fields) {
-        const { email, name } = fields
-        const input = yield* decoded(decodeAccount({ email, name, administrator: fields["administrator"] === "on" }))
-        const account = yield* accounts.create(input).pipe(
-          Effect.catchTag(
-            "EmailTaken",
-            () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is taken: there is such an account" }] }),
-          ),
-        )
-        return linkView(visit, account.email, yield* links.create("password", account.id))
-      }),
-      list,
+      (visit, fields) => accountsAction(services, visit, fields),
+      (visit, fields, faults) => list(services, visit, fields, faults),
     ),
     action(
       "/console/accounts/:account/reset",
       "resetAccount",
       Effect.fnUntraced(function* (visit) {
-        const account = yield* accounts.get(visit.params["account"] ?? "")
-        return linkView(visit, account.email, yield* links.create("password", account.id))
+        const account = yield* services.accounts.get(visit.params["account"] ?? "")
+        return linkView(services, visit, account.email, yield* services.links.create("password", account.id))
       }),
     ),
     page(
       "/console/accounts/:account/remove",
       "removeAccount",
-      (visit) =>
-        Effect.map(accounts.get(visit.params["account"] ?? ""), ({ email, id, name }) => ({
-          title: "Remove an account",
-          body: (
-            <>
-              <PageHead title={`Remove ${name}?`} back={{ href: "/console/accounts", label: "All accounts" }} />
-              <Confirm
-                action={`/console/accounts/${id}/remove`}
-                csrf={visit.session.csrfToken}
-                back="/console/accounts"
-                button="Remove the account"
-              >
-                <p>
-                  {email} is signed out at once and loses every membership. What the account did stays in the audit log.
-                </p>
-              </Confirm>
-            </>
-          ),
-        })),
+      (visit) => removePage(services, visit),
     ),
     action(
       "/console/accounts/:account/remove",
       "removeAccount",
-      Effect.fnUntraced(function* ({ params, session }) {
-        if (params["account"] === session.account.id) {
-          return yield* new InvalidInput({
-            faults: [{ pointer: "", detail: "You cannot remove your own account; another administrator can." }],
-          })
-        }
-        yield* accounts.remove(params["account"] ?? "")
-        return { to: "/console/accounts", done: "account-removed" }
-      }),
+      (visit) => removeAction(services, visit),
     ),
   ])
 }))

@@ -24,31 +24,33 @@ interface Log {
   readonly subjectOf: (entry: AuditEntry) => string
 }
 
-/** Settings, Audit log; and for administrators that of the installation. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const accounts = yield* Accounts
-  const audit = yield* Audit
+/** Services of these pages. */
+interface Services {
+  readonly accounts: Accounts["Service"]
+  readonly audit: Audit["Service"]
+}
 
-  /** Accounts are named by their ids in some paths; people know them by their addresses. */
-  const addressed = Effect.map(accounts.list, (all) => {
+/** Accounts are named by their ids in some paths; people know them by their addresses. */
+const addressed = (services: Services) =>
+  Effect.map(services.accounts.list, (all) => {
     const emails = new Map(all.map(({ email, id }) => [id, email]))
     return ({ subject }: AuditEntry): string => emails.get(subject) ?? subject
   })
 
-  const ofOrganization = ({ org }: Visit) =>
-    Effect.map(addressed, (subjectOf): Log => ({
-      scope: org.slug,
-      path: `/console/o/${org.slug}/settings/audit`,
-      title: "Audit log",
-      lead:
-        "Who changed what, in the console, by the API and on the command line, and which API keys were refused. Secrets " +
-        "are never part of it.",
-      zone: org.time_zone,
-      subjectOf,
-    }))
+const ofOrganization = (services: Services, { org }: Visit) =>
+  Effect.map(addressed(services), (subjectOf): Log => ({
+    scope: org.slug,
+    path: `/console/o/${org.slug}/settings/audit`,
+    title: "Audit log",
+    lead:
+      "Who changed what, in the console, by the API and on the command line, and which API keys were refused. Secrets " +
+      "are never part of it.",
+    zone: org.time_zone,
+    subjectOf,
+  }))
 
-  const ofInstallation = Effect.map(addressed, (subjectOf): Log => ({
+const ofInstallation = (services: Services) =>
+  Effect.map(addressed(services), (subjectOf): Log => ({
     scope: installation,
     path: "/console/accounts/audit",
     title: "Audit log of the installation",
@@ -60,75 +62,85 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     subjectOf,
   }))
 
-  const list = Effect.fnUntraced(
-    function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
-      const before = entryId(query.get("before"))
-      const found = yield* audit.list(scope, { before, limit: pageSize + 1 })
-      const entries = found.slice(0, pageSize)
-      return {
-        title,
-        body: (
-          <>
-            <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
-            <Card kind="flush">
-              {entries.length === 0
-                ? (
-                  <Empty title="Nothing has been changed yet">
-                    Every change from now on is listed here, with who made it and when.
-                  </Empty>
-                )
-                : (
-                  <ChangeList
-                    caption="Changes, newest first"
-                    entries={entries}
-                    pathOf={(id) => `${path}/${id}`}
-                    subjectOf={subjectOf}
-                    zone={zone}
-                  />
-                )}
-              <Pagination
-                label="Pages of the audit log"
-                first={before === undefined ? undefined : path}
-                next={found.length > entries.length ? `${path}?before=${entries.at(-1)!.id}` : undefined}
-              />
-            </Card>
-          </>
-        ),
-      }
-    },
-  )
+const list = Effect.fnUntraced(
+  function* (services: Services, { query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+    const before = entryId(query.get("before"))
+    const found = yield* services.audit.list(scope, { before, limit: pageSize + 1 })
+    const entries = found.slice(0, pageSize)
+    return {
+      title,
+      body: (
+        <>
+          <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
+          <Card kind="flush">
+            {entries.length === 0
+              ? (
+                <Empty title="Nothing has been changed yet">
+                  Every change from now on is listed here, with who made it and when.
+                </Empty>
+              )
+              : (
+                <ChangeList
+                  caption="Changes, newest first"
+                  entries={entries}
+                  pathOf={(id) => `${path}/${id}`}
+                  subjectOf={subjectOf}
+                  zone={zone}
+                />
+              )}
+            <Pagination
+              label="Pages of the audit log"
+              first={before === undefined ? undefined : path}
+              next={found.length > entries.length ? `${path}?before=${entries.at(-1)!.id}` : undefined}
+            />
+          </Card>
+        </>
+      ),
+    }
+  },
+)
 
-  const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
+const one = Effect.fnUntraced(
+  function* (services: Services, { params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
     const id = entryId(params["entry"])
-    const [entry] = id === undefined ? [] : yield* audit.list(scope, { before: id + 1, limit: 1 })
+    const [entry] = id === undefined ? [] : yield* services.audit.list(scope, { before: id + 1, limit: 1 })
     const found = entry?.id === id ? entry : undefined
     return entryView(found, {
       back: { href: path, label: title },
       subject: found === undefined ? "" : subjectOf(found),
       zone,
     })
-  })
+  },
+)
+
+/** Settings, Audit log; and for administrators that of the installation. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const services: Services = {
+    accounts: yield* Accounts,
+    audit: yield* Audit,
+  }
 
   yield* router.addAll([
     page(
       "/console/o/:org/settings/audit",
       "listAudit",
-      (visit) => Effect.flatMap(ofOrganization(visit), (log) => list(visit, log)),
+      (visit) => Effect.flatMap(ofOrganization(services, visit), (log) => list(services, visit, log)),
     ),
     page(
       "/console/o/:org/settings/audit/:entry",
       "listAudit",
-      (visit) => Effect.flatMap(ofOrganization(visit), (log) => one(visit, log)),
+      (visit) => Effect.flatMap(ofOrganization(services, visit), (log) => one(services, visit, log)),
     ),
     page(
       "/console/accounts/audit",
       "listInstallationAudit",
-      (visit) => Effect.flatMap(ofInstallation, (log) => list(visit, log)),
+      (visit) => Effect.flatMap(ofInstallation(services), (log) => list(services, visit, log)),
     ),
     page(
       "/console/accounts/audit/:entry",
       "listInstallationAudit",
-      (visit) => Effect.flatMap(ofInstallation, (log) => one(visit, log)),
+      (visit) => Effect.flatMap(ofInstallation(services), (log) => one(services, visit, log)),
     ),
   ])
 }))

@@ -38,259 +38,270 @@ const stateOf = (key: ApiKey, now: number) =>
     ? <Badge kind="warn">expired</Badge>
     : <Badge kind="good">works</Badge>
 
-/** Settings, API Keys. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const keys = yield* Keys
+/** Services of these pages. */
+interface Services {
+  readonly keys: Keys["Service"]
+}
 
-  const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/keys`
+const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/keys`
 
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const { can, org } = visit
-    const now = yield* Clock.currentTimeMillis
-    const all = [...yield* keys.list(org.slug)].reverse()
-    const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
-    return {
-      title: "API Keys",
-      body: (
-        <>
-          <PageHead
-            title="API Keys"
-            lead="Your systems send a key with every request. Each key can do only what its scopes say, and only in this organization."
-            actions={all.length === 0 ? undefined : create}
-          />
-          <Card kind="flush">
-            {all.length === 0
-              ? (
-                <Empty title="There is no key yet" action={create}>
-                  {can("createKey")
-                    ? "Create one for the system that is to ask for content or report events."
-                    : "An admin of the organization can create one."}
-                </Empty>
-              )
-              : (
-                <Table
-                  caption="Keys, newest first"
-                  headings={["Name", "State", "May", "Created", "Limit", "Last used", "[Actions]"]}
-                  rows={all.map((key) => [
-                    <>
-                      {key.name}
-                      <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
-                    </>,
-                    <>
-                      {stateOf(key, now)} {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
-                    </>,
-                    key.scopes.join(", "),
-                    {
-                      kind: "nowrap",
-                      content: (
-                        <>
-                          <Time at={key.created_at} zone={org.time_zone} />
-                          {key.expires_at === null ? null : (
-                            <span class="sub">
-                              until <Time at={key.expires_at} zone={org.time_zone} />
-                            </span>
-                          )}
-                        </>
-                      ),
-                    },
-                    key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
-                    { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
-                    {
-                      kind: "actions",
-                      content: key.revoked_at === null && can("revokeKey")
-                        ? (
-                          <a
-                            class="button compact danger"
-                            href={`${at(visit)}/${key.id}/revoke`}
-                            aria-label={`Revoke ${key.name}`}
-                          >
-                            Revoke
-                          </a>
-                        )
-                        : null,
-                    },
-                  ])}
-                />
-              )}
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed({
-      title: "Create New API Key",
-      body: (
-        <>
-          <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
-          <ErrorSummary faults={faults} labels={labels} />
-          <Card>
-            <Form action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
-              <Field
-                name="name"
-                label={labels.name}
-                value={fields["name"] ?? ""}
-                faults={faults}
-                hint="What the key is for, such as “Shop, production”."
-              />
-              <Choices
-                name="kind"
-                label={labels.kind}
-                type="radio"
-                faults={faults}
-                values={[fields["kind"] ?? "live"]}
-                options={[
-                  ["live", "Live", "For production: decisions and events count, and messages are sent."],
-                  [
-                    "test",
-                    "Test",
-                    "For development: everything works, but nothing is counted, learned from or sent. See the page Sandbox.",
-                  ],
-                ]}
-              />
-              <Choices
-                name="scopes"
-                label={labels.scopes}
-                type="checkbox"
-                faults={faults}
-                values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
-                options={[
-                  ["generate", "Generate", "Ask for content, one template or several, and for the best time to send."],
-                  ["deliver", "Deliver", "Have e-mails sent through a connected platform."],
-                  ["events", "Report events", "Say what became of messages: clicks, conversions and the like."],
-                ]}
-              />
-              <SelectField
-                name="lifetime"
-                label={labels.lifetime}
-                value={fields["lifetime"] ?? ""}
-                options={lifetimes}
-                faults={faults}
-              />
-              <Field
-                name="rate_limit"
-                label={labels.rate_limit}
-                value={fields["rate_limit"] ?? ""}
-                required={false}
-                faults={faults}
-                hint="How often it may be used, such as 100/second or 5000/minute; requests beyond it are answered 429. Empty: the default of this installation."
-              />
-              <div>
-                <Submit>Create key</Submit>
-              </div>
-            </Form>
-          </Card>
-        </>
-      ),
-    })
-
-  const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
-    title: "Your new API key",
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { can, org } = visit
+  const now = yield* Clock.currentTimeMillis
+  const all = [...yield* services.keys.list(org.slug)].reverse()
+  const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
+  return {
+    title: "API Keys",
     body: (
       <>
-        <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
-        <Note kind="warn">Copy it now: it is shown this once. The service keeps only a digest of it.</Note>
+        <PageHead
+          title="API Keys"
+          lead="Your systems send a key with every request. Each key can do only what its scopes say, and only in this organization."
+          actions={all.length === 0 ? undefined : create}
+        />
+        <Card kind="flush">
+          {all.length === 0
+            ? (
+              <Empty title="There is no key yet" action={create}>
+                {can("createKey")
+                  ? "Create one for the system that is to ask for content or report events."
+                  : "An admin of the organization can create one."}
+              </Empty>
+            )
+            : (
+              <Table
+                caption="Keys, newest first"
+                headings={["Name", "State", "May", "Created", "Limit", "Last used", "[Actions]"]}
+                rows={all.map((key) => [
+                  <>
+                    {key.name}
+                    <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
+                  </>,
+                  <>
+                    {stateOf(key, now)} {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
+                  </>,
+                  key.scopes.join(", "),
+                  {
+                    kind: "nowrap",
+                    content: (
+                      <>
+                        <Time at={key.created_at} zone={org.time_zone} />
+                        {key.expires_at === null ? null : (
+                          <span class="sub">
+                            until <Time at={key.expires_at} zone={org.time_zone} />
+                          </span>
+                        )}
+                      </>
+                    ),
+                  },
+                  key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
+                  { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
+                  {
+                    kind: "actions",
+                    content: key.revoked_at === null && can("revokeKey")
+                      ? (
+                        <a
+                          class="button compact danger"
+                          href={`${at(visit)}/${key.id}/revoke`}
+                          aria-label={`Revoke ${key.name}`}
+                        >
+                          Revoke
+                        </a>
+                      )
+                      : null,
+                  },
+                ])}
+              />
+            )}
+        </Card>
+      </>
+    ),
+  }
+})
+
+const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed({
+    title: "Create New API Key",
+    body: (
+      <>
+        <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
+        <ErrorSummary faults={faults} labels={labels} />
         <Card>
-          <div class="stack">
-            <div class="field">
-              <label for="new-key">{key.name}</label>
-              <div class="secret">
-                <input
-                  type="text"
-                  id="new-key"
-                  readonly
-                  value={key.key}
-                  spellcheck={false}
-                  aria-describedby="new-key-hint"
-                />
-                <button type="button" class="button primary" data-copy="new-key" hidden>Copy</button>
-              </div>
-              <p class="hint" id="new-key-hint">
-                May: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
-              </p>
-            </div>
+          <Form action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
+            <Field
+              name="name"
+              label={labels.name}
+              value={fields["name"] ?? ""}
+              faults={faults}
+              hint="What the key is for, such as “Shop, production”."
+            />
+            <Choices
+              name="kind"
+              label={labels.kind}
+              type="radio"
+              faults={faults}
+              values={[fields["kind"] ?? "live"]}
+              options={[
+                ["live", "Live", "For production: decisions and events count, and messages are sent."],
+                [
+                  "test",
+                  "Test",
+                  "For development: everything works, but nothing is counted, learned from or sent. See the page Sandbox.",
+                ],
+              ]}
+            />
+            <Choices
+              name="scopes"
+              label={labels.scopes}
+              type="checkbox"
+              faults={faults}
+              values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
+              options={[
+                ["generate", "Generate", "Ask for content, one template or several, and for the best time to send."],
+                ["deliver", "Deliver", "Have e-mails sent through a connected platform."],
+                ["events", "Report events", "Say what became of messages: clicks, conversions and the like."],
+              ]}
+            />
+            <SelectField
+              name="lifetime"
+              label={labels.lifetime}
+              value={fields["lifetime"] ?? ""}
+              options={lifetimes}
+              faults={faults}
+            />
+            <Field
+              name="rate_limit"
+              label={labels.rate_limit}
+              value={fields["rate_limit"] ?? ""}
+              required={false}
+              faults={faults}
+              hint="How often it may be used, such as 100/second or 5000/minute; requests beyond it are answered 429. Empty: the default of this installation."
+            />
             <div>
-              <a class="button" href={at(visit)}>I have copied it</a>
+              <Submit>Create key</Submit>
             </div>
-          </div>
+          </Form>
         </Card>
       </>
     ),
   })
 
-  const existing = Effect.fnUntraced(function* ({ org, params }: Visit) {
-    const key = (yield* keys.list(org.slug)).find(({ id }) => id === params["key"])
-    return key ?? (yield* new KeyNotFound({ id: (params["key"] ?? "").slice(0, 100) }))
+const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
+  title: "Your new API key",
+  body: (
+    <>
+      <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
+      <Note kind="warn">Copy it now: it is shown this once. The service keeps only a digest of it.</Note>
+      <Card>
+        <div class="stack">
+          <div class="field">
+            <label for="new-key">{key.name}</label>
+            <div class="secret">
+              <input
+                type="text"
+                id="new-key"
+                readonly
+                value={key.key}
+                spellcheck={false}
+                aria-describedby="new-key-hint"
+              />
+              <button type="button" class="button primary" data-copy="new-key" hidden>Copy</button>
+            </div>
+            <p class="hint" id="new-key-hint">
+              May: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
+            </p>
+          </div>
+          <div>
+            <a class="button" href={at(visit)}>I have copied it</a>
+          </div>
+        </div>
+      </Card>
+    </>
+  ),
+})
+
+const existing = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+  const key = (yield* services.keys.list(org.slug)).find(({ id }) => id === params["key"])
+  return key ?? (yield* new KeyNotFound({ id: (params["key"] ?? "").slice(0, 100) }))
+})
+
+const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const now = yield* DateTime.now
+  const days = Number(fields["lifetime"] ?? "")
+  const text = (fields["rate_limit"] ?? "").trim()
+  const limit = parseRateLimit(text)
+  const result = decodeKey({
+    name: fields["name"] ?? "",
+    ...(fields["kind"] === undefined ? {} : { kind: fields["kind"] }),
+    scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
+    ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
+    ...(limit === undefined ? {} : { rate_limit: limit }),
   })
+  const input = yield* decoded(
+    text === "" || limit !== undefined ? result : Result.fail([
+      ...(Result.isFailure(result) ? result.failure : []),
+      {
+        pointer: "/rate_limit",
+        detail: "write a limit such as 100/second, of 1 to 1,000,000 requests, or nothing",
+      },
+    ]),
+  )
+  const key = yield* services.keys.create(visit.org.slug, {
+    name: input.name,
+    kind: input.kind,
+    scopes: input.scopes,
+    expiresAt: input.expires_at ?? undefined,
+    rateLimit: input.rate_limit ?? undefined,
+  })
+  return shown(visit, key)
+})
+
+const revokePage = (services: Services, visit: Visit) =>
+  Effect.map(existing(services, visit), (key) => ({
+    title: "Revoke a key",
+    body: (
+      <>
+        <PageHead title={`Revoke ${key.name}?`} back={{ href: at(visit), label: "API Keys" }} />
+        <Confirm
+          action={`${at(visit)}/${key.id}/revoke`}
+          csrf={visit.session.csrfToken}
+          back={at(visit)}
+          button="Revoke the key"
+        >
+          <p>
+            Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
+            will be refused everywhere within 5 seconds. It cannot be undone: what uses the key needs a new one.
+          </p>
+          <p class="muted">
+            Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />
+          </p>
+        </Confirm>
+      </>
+    ),
+  }))
+
+/** Settings, API Keys. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    keys: yield* Keys,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/settings/keys", "listKeys", list),
+    page("/console/o/:org/settings/keys", "listKeys", (visit) => list(services, visit)),
     page("/console/o/:org/settings/keys/new", "createKey", (visit) => create(visit)),
     action(
       "/console/o/:org/settings/keys/new",
       "createKey",
-      Effect.fnUntraced(function* (visit, fields) {
-        const now = yield* DateTime.now
-        const days = Number(fields["lifetime"] ?? "")
-        const text = (fields["rate_limit"] ?? "").trim()
-        const limit = parseRateLimit(text)
-        const result = decodeKey({
-          name: fields["name"] ?? "",
-          ...(fields["kind"] === undefined ? {} : { kind: fields["kind"] }),
-          scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
-          ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
-          ...(limit === undefined ? {} : { rate_limit: limit }),
-        })
-        const input = yield* decoded(
-          text === "" || limit !== undefined ? result : Result.fail([
-            ...(Result.isFailure(result) ? result.failure : []),
-            {
-              pointer: "/rate_limit",
-              detail: "write a limit such as 100/second, of 1 to 1,000,000 requests, or nothing",
-            },
-          ]),
-        )
-        const key = yield* keys.create(visit.org.slug, {
-          name: input.name,
-          kind: input.kind,
-          scopes: input.scopes,
-          expiresAt: input.expires_at ?? undefined,
-          rateLimit: input.rate_limit ?? undefined,
-        })
-        return shown(visit, key)
-      }),
+      (visit, fields) => newAction(services, visit, fields),
       create,
     ),
-    page("/console/o/:org/settings/keys/:key/revoke", "revokeKey", (visit) =>
-      Effect.map(existing(visit), (key) => ({
-        title: "Revoke a key",
-        body: (
-          <>
-            <PageHead title={`Revoke ${key.name}?`} back={{ href: at(visit), label: "API Keys" }} />
-            <Confirm
-              action={`${at(visit)}/${key.id}/revoke`}
-              csrf={visit.session.csrfToken}
-              back={at(visit)}
-              button="Revoke the key"
-            >
-              <p>
-                Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
-                will be refused everywhere within 5 seconds. It cannot be undone: what uses the key needs a new one.
-              </p>
-              <p class="muted">
-                Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />
-              </p>
-            </Confirm>
-          </>
-        ),
-      }))),
+    page("/console/o/:org/settings/keys/:key/revoke", "revokeKey", (visit) => revokePage(services, visit)),
     action(
       "/console/o/:org/settings/keys/:key/revoke",
       "revokeKey",
       Effect.fnUntraced(function* (visit) {
-        yield* keys.revoke(visit.org.slug, (yield* existing(visit)).id)
+        yield* services.keys.revoke(visit.org.slug, (yield* existing(services, visit)).id)
         return { to: at(visit), done: "key-revoked" }
       }),
     ),

@@ -37,43 +37,44 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["admin", "Admin", "Also keys, members, sources, connections, settings and erasure."],
 ]
 
-/** Settings, Members: who works here and as what, and who has been invited. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const cookie = yield* SessionCookie
-  const invitations = yield* Invitations
-  const memberships = yield* Memberships
-  const requirements = yield* OrganizationChanges
+/** Services of these pages. */
+interface Services {
+  readonly cookie: SessionCookie["Service"]
+  readonly invitations: Invitations["Service"]
+  readonly memberships: Memberships["Service"]
+  readonly requirements: OrganizationChanges["Service"]
+}
 
-  const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
+const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 
-  /** Whether members need a second factor, and for admins the form to change that. */
-  const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>) => (
-    <>
-      <ErrorSummary faults={faults} labels={labels} />
-      <Card
-        title="Second factor"
-        lead={org.require_second_factor
-          ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Whoever has none sets it up at the next sign-in."
-          : "Optional. Members can sign in with a password alone."}
-        actions={can("updateOrganization")
-          ? (
-            <Form action={`/console/o/${org.slug}/settings/members/second-factor`} csrf={session.csrfToken} inline>
-              <input type="hidden" name="require" value={org.require_second_factor ? "no" : "yes"} />
-              <Submit kind="plain">
-                {org.require_second_factor ? "Make it optional" : "Require a second factor"}
-              </Submit>
-            </Form>
-          )
-          : undefined}
-      />
-    </>
-  )
+/** Whether members need a second factor, and for admins the form to change that. */
+const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>) => (
+  <>
+    <ErrorSummary faults={faults} labels={labels} />
+    <Card
+      title="Second factor"
+      lead={org.require_second_factor
+        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Whoever has none sets it up at the next sign-in."
+        : "Optional. Members can sign in with a password alone."}
+      actions={can("updateOrganization")
+        ? (
+          <Form action={`/console/o/${org.slug}/settings/members/second-factor`} csrf={session.csrfToken} inline>
+            <input type="hidden" name="require" value={org.require_second_factor ? "no" : "yes"} />
+            <Submit kind="plain">
+              {org.require_second_factor ? "Make it optional" : "Require a second factor"}
+            </Submit>
+          </Form>
+        )
+        : undefined}
+    />
+  </>
+)
 
-  const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+const list = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
-    const members = yield* memberships.list(org.slug)
-    const open = yield* invitations.list(org.slug)
+    const members = yield* services.memberships.list(org.slug)
+    const open = yield* services.invitations.list(org.slug)
     const invite = can("createInvitation")
       ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
       : null
@@ -164,42 +165,44 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
+  },
+)
+
+const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed({
+    title: "Invite a person",
+    body: (
+      <>
+        <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
+        <ErrorSummary faults={faults} labels={labels} />
+        <Card>
+          <Form action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
+            <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
+            <Choices
+              name="role"
+              label={labels.role}
+              type="radio"
+              values={[fields["role"] ?? "viewer"]}
+              options={roles}
+              faults={faults}
+            />
+            <div>
+              <Submit>Make the invitation</Submit>
+            </div>
+          </Form>
+        </Card>
+      </>
+    ),
   })
 
-  const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed({
-      title: "Invite a person",
-      body: (
-        <>
-          <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
-          <ErrorSummary faults={faults} labels={labels} />
-          <Card>
-            <Form action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
-              <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
-              <Choices
-                name="role"
-                label={labels.role}
-                type="radio"
-                values={[fields["role"] ?? "viewer"]}
-                options={roles}
-                faults={faults}
-              />
-              <div>
-                <Submit>Make the invitation</Submit>
-              </div>
-            </Form>
-          </Card>
-        </>
-      ),
-    })
+const member = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+  const found = (yield* services.memberships.list(org.slug)).find(({ account_id }) => account_id === params["account"])
+  return found ?? (yield* new AccountNotFound({ id: (params["account"] ?? "").slice(0, 100) }))
+})
 
-  const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
-    const found = (yield* memberships.list(org.slug)).find(({ account_id }) => account_id === params["account"])
-    return found ?? (yield* new AccountNotFound({ id: (params["account"] ?? "").slice(0, 100) }))
-  })
-
-  const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { account_id, email, name, role } = yield* member(visit)
+const change = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { account_id, email, name, role } = yield* member(services, visit)
     return {
       title: "Change a role",
       body: (
@@ -224,108 +227,127 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
+
+const secondFactorAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const isRequired = fields["require"] === "yes"
+  yield* services.requirements.change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
+    Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
+  )
+  return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
+})
+
+const inviteAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const input = yield* decoded(decodeInvitation(fields))
+  const made = yield* services.invitations.create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
+  return {
+    title: "The invitation",
+    body: (
+      <>
+        <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
+        <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>
+        <Card>
+          <div class="field">
+            <label for="new-link">Link for {made.email}</label>
+            <div class="secret">
+              <input
+                type="text"
+                id="new-link"
+                readonly
+                value={`${services.cookie.originOf(visit.request)}/console/invitation?token=${made.token}`}
+                spellcheck={false}
+                aria-describedby="new-link-hint"
+              />
+              <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
+            </div>
+            <p class="hint" id="new-link-hint">
+              It works once, for {validDays} days, and makes the person a member as {made.role}.{" "}
+              <span role="status" id="new-link-status"></span>
+            </p>
+          </div>
+        </Card>
+      </>
+    ),
+  }
+})
+
+const memberAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const { role } = yield* decoded(decodeMember(fields))
+  yield* services.memberships.put(visit.org.slug, (yield* member(services, visit)).account_id, role, visit.actor)
+  return { to: at(visit), done: "member-changed" }
+})
+
+const removePage = (services: Services, visit: Visit) =>
+  Effect.map(member(services, visit), ({ account_id, email, name }) => ({
+    title: "Remove a member",
+    body: (
+      <>
+        <PageHead title={`Remove ${name}?`} back={{ href: at(visit), label: "Members" }} />
+        <Confirm
+          action={`${at(visit)}/${account_id}/remove`}
+          csrf={visit.session.csrfToken}
+          back={at(visit)}
+          button="Remove the member"
+        >
+          <p>
+            {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }))
+
+/** Settings, Members: who works here and as what, and who has been invited. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    cookie: yield* SessionCookie,
+    invitations: yield* Invitations,
+    memberships: yield* Memberships,
+    requirements: yield* OrganizationChanges,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/settings/members", "listMembers", (visit) => list(visit)),
+    page("/console/o/:org/settings/members", "listMembers", (visit) => list(services, visit)),
     action(
       "/console/o/:org/settings/members/second-factor",
       "updateOrganization",
-      Effect.fnUntraced(function* (visit, fields) {
-        const isRequired = fields["require"] === "yes"
-        yield* requirements.change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
-          Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
-        )
-        return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
-      }),
-      list,
+      (visit, fields) => secondFactorAction(services, visit, fields),
+      (visit, _, faults) => list(services, visit, _, faults),
     ),
     page("/console/o/:org/settings/members/invite", "createInvitation", (visit) => invite(visit)),
     action(
       "/console/o/:org/settings/members/invite",
       "createInvitation",
-      Effect.fnUntraced(function* (visit, fields) {
-        const input = yield* decoded(decodeInvitation(fields))
-        const made = yield* invitations.create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
-        return {
-          title: "The invitation",
-          body: (
-            <>
-              <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
-              <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>
-              <Card>
-                <div class="field">
-                  <label for="new-link">Link for {made.email}</label>
-                  <div class="secret">
-                    <input
-                      type="text"
-                      id="new-link"
-                      readonly
-                      value={`${cookie.originOf(visit.request)}/console/invitation?token=${made.token}`}
-                      spellcheck={false}
-                      aria-describedby="new-link-hint"
-                    />
-                    <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
-                  </div>
-                  <p class="hint" id="new-link-hint">
-                    It works once, for {validDays} days, and makes the person a member as {made.role}.{" "}
-                    <span role="status" id="new-link-status"></span>
-                  </p>
-                </div>
-              </Card>
-            </>
-          ),
-        }
-      }),
+      (visit, fields) => inviteAction(services, visit, fields),
       invite,
     ),
     action(
       "/console/o/:org/settings/members/invitations/:invitation/withdraw",
       "revokeInvitation",
       Effect.fnUntraced(function* (visit) {
-        yield* invitations.revoke(visit.org.slug, visit.params["invitation"] ?? "")
+        yield* services.invitations.revoke(visit.org.slug, visit.params["invitation"] ?? "")
         return { to: at(visit), done: "invitation-withdrawn" }
       }),
     ),
-    page("/console/o/:org/settings/members/:account", "putMember", (visit) => change(visit)),
+    page("/console/o/:org/settings/members/:account", "putMember", (visit) => change(services, visit)),
     action(
       "/console/o/:org/settings/members/:account",
       "putMember",
-      Effect.fnUntraced(function* (visit, fields) {
-        const { role } = yield* decoded(decodeMember(fields))
-        yield* memberships.put(visit.org.slug, (yield* member(visit)).account_id, role, visit.actor)
-        return { to: at(visit), done: "member-changed" }
-      }),
-      change,
+      (visit, fields) => memberAction(services, visit, fields),
+      (visit, fields, faults) => change(services, visit, fields, faults),
     ),
     page(
       "/console/o/:org/settings/members/:account/remove",
       "removeMember",
-      (visit) =>
-        Effect.map(member(visit), ({ account_id, email, name }) => ({
-          title: "Remove a member",
-          body: (
-            <>
-              <PageHead title={`Remove ${name}?`} back={{ href: at(visit), label: "Members" }} />
-              <Confirm
-                action={`${at(visit)}/${account_id}/remove`}
-                csrf={visit.session.csrfToken}
-                back={at(visit)}
-                button="Remove the member"
-              >
-                <p>
-                  {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
-                </p>
-              </Confirm>
-            </>
-          ),
-        })),
+      (visit) => removePage(services, visit),
     ),
     action(
       "/console/o/:org/settings/members/:account/remove",
       "removeMember",
       Effect.fnUntraced(function* (visit) {
-        yield* memberships.remove(visit.org.slug, (yield* member(visit)).account_id, visit.actor)
+        yield* services.memberships.remove(visit.org.slug, (yield* member(services, visit)).account_id, visit.actor)
         return { to: at(visit), done: "member-removed" }
       }),
     ),

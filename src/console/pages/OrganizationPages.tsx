@@ -16,37 +16,21 @@ import { ErrorSummary } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { flashes } from "../Flash.ts"
-import { zoneHint, zones } from "./SettingsPages.tsx"
+import { zoneHint, zones } from "./SettingsCards.tsx"
 import { Console, decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
 
 const decodeInput = decoder(OrganizationInput)
 
 const labels = { slug: "Id", name: "Name", time_zone: "Time zone" }
 
-/** Choosing and creating organizations. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page, signedIn } = yield* Console
-  const organizations = yield* Organizations
+/** Services of these pages. */
+interface Services {
+  readonly organizations: Organizations["Service"]
+}
 
-  /** One's only organization, or the list of them. */
-  yield* router.add(
-    "GET",
-    "/console",
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const session = yield* signedIn(request)
-      if (session === undefined) return redirect({ to: "/console/sign-in" })
-      const mine = (yield* organizations.list).filter(({ slug }) => may({ kind: "session", session }, slug, "viewer"))
-      const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
-      return redirect({
-        to: mine.length === 1 ? `/console/o/${mine[0]!.slug}` : "/console/organizations",
-        ...(Object.hasOwn(flashes, done) ? { done } : {}),
-      })
-    }),
-  )
-
-  const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const mine = (yield* organizations.list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
+const list = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const mine = (yield* services.organizations.list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
     const mayCreate = visit.can("createOrganization")
     return {
       title: "Organizations",
@@ -106,24 +90,53 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
+
+const organizationsAction = Effect.fnUntraced(function* (services: Services, _: Visit, fields: Fields) {
+  const input = yield* decoded(decodeInput(fields))
+  const made = yield* services.organizations.create(input).pipe(
+    Effect.catchTag(
+      "AlreadyExists",
+      () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),
+    ),
+  )
+  return { to: `/console/o/${made.slug}`, done: "organization-created" }
+})
+
+/** Choosing and creating organizations. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page, signedIn } = yield* Console
+  const services: Services = {
+    organizations: yield* Organizations,
+  }
+
+  /** One's only organization, or the list of them. */
+  yield* router.add(
+    "GET",
+    "/console",
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const session = yield* signedIn(request)
+      if (session === undefined) return redirect({ to: "/console/sign-in" })
+      const mine = (yield* services.organizations.list).filter(({ slug }) =>
+        may({ kind: "session", session }, slug, "viewer")
+      )
+      const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
+      return redirect({
+        to: mine.length === 1 ? `/console/o/${mine[0]!.slug}` : "/console/organizations",
+        ...(Object.hasOwn(flashes, done) ? { done } : {}),
+      })
+    }),
+  )
 
   yield* router.addAll([
-    page("/console/organizations", "listOrganizations", (visit) => list(visit)),
+    page("/console/organizations", "listOrganizations", (visit) => list(services, visit)),
     action(
       "/console/organizations",
       "createOrganization",
-      Effect.fnUntraced(function* (_, fields) {
-        const input = yield* decoded(decodeInput(fields))
-        const made = yield* organizations.create(input).pipe(
-          Effect.catchTag(
-            "AlreadyExists",
-            () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),
-          ),
-        )
-        return { to: `/console/o/${made.slug}`, done: "organization-created" }
-      }),
-      list,
+      (visit, fields) => organizationsAction(services, visit, fields),
+      (visit, fields, faults) => list(services, visit, fields, faults),
     ),
   ])
 }))

@@ -103,18 +103,19 @@ const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefine
   ),
 })
 
-/** Your account, Second factor; and for administrators the reset of somebody else's. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const accounts = yield* Accounts
-  const factors = yield* SecondFactors
-  const own = yield* OwnSecondFactor
-  const { clientOf } = yield* SessionCookie
+/** Services of these pages. */
+interface Services {
+  readonly accounts: Accounts["Service"]
+  readonly factors: SecondFactors["Service"]
+  readonly own: OwnSecondFactor["Service"]
+  readonly clientOf: SessionCookie["Service"]["clientOf"]
+}
 
-  const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
+const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
 
-  const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
-    const account = yield* accounts.get(visit.session.account.id)
+const offView = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+    const account = yield* services.accounts.get(visit.session.account.id)
     const required = visit.query.get("required")
     return (
       <>
@@ -150,10 +151,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )}
       </>
     )
-  })
+  },
+)
 
-  const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { enabled, enabled_at, recovery_codes_left: left } = yield* factors.state(visit.session.account.id)
+const overview = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { enabled, enabled_at, recovery_codes_left: left } = yield* services.factors.state(visit.session.account.id)
     return {
       title,
       body: (
@@ -182,170 +185,190 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 </div>
               </Card>
             )
-            : yield* offView(visit, fields, faults)}
+            : yield* offView(services, visit, fields, faults)}
         </>
       ),
     }
-  })
+  },
+)
 
-  const setUp = (
-    visit: Visit,
-    { secret, uri }: { readonly secret: string; readonly uri: string },
-    fields: Fields,
-    faults: ReadonlyArray<Fault> = [],
-  ): View => ({
-    title: "Set up your authenticator app",
-    body: (
-      <>
-        <PageHead title="Set up your authenticator app" back={{ href: path, label: title }} />
-        <ErrorSummary faults={faults} labels={labels} />
-        <Card title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
-          <div class="stack">
-            <QrCode label="QR code with the secret for your authenticator app" text={uri} />
-            <div class="field">
-              <label for="secret">No camera? Enter this key instead</label>
-              <div class="secret">
-                <input
-                  type="text"
-                  id="secret"
-                  readonly
-                  value={secret.replace(/(.{4})(?=.)/g, "$1 ")}
-                  spellcheck={false}
-                  autocomplete="off"
-                />
-                <button type="button" class="button" data-copy="secret" hidden>Copy</button>
-              </div>
-              <p class="hint">
-                Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
-              </p>
+const setUp = (
+  visit: Visit,
+  { secret, uri }: { readonly secret: string; readonly uri: string },
+  fields: Fields,
+  faults: ReadonlyArray<Fault> = [],
+): View => ({
+  title: "Set up your authenticator app",
+  body: (
+    <>
+      <PageHead title="Set up your authenticator app" back={{ href: path, label: title }} />
+      <ErrorSummary faults={faults} labels={labels} />
+      <Card title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
+        <div class="stack">
+          <QrCode label="QR code with the secret for your authenticator app" text={uri} />
+          <div class="field">
+            <label for="secret">No camera? Enter this key instead</label>
+            <div class="secret">
+              <input
+                type="text"
+                id="secret"
+                readonly
+                value={secret.replace(/(.{4})(?=.)/g, "$1 ")}
+                spellcheck={false}
+                autocomplete="off"
+              />
+              <button type="button" class="button" data-copy="secret" hidden>Copy</button>
             </div>
+            <p class="hint">
+              Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
+            </p>
           </div>
-        </Card>
-        <Card title="2. Enter the code">
-          <Form action={`${path}/confirm`} csrf={visit.session.csrfToken}>
-            <Next next={nextOf(visit, fields)} />
-            <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
-            <div>
-              <Submit>Turn on</Submit>
-            </div>
-          </Form>
-        </Card>
-      </>
-    ),
-  })
+        </div>
+      </Card>
+      <Card title="2. Enter the code">
+        <Form action={`${path}/confirm`} csrf={visit.session.csrfToken}>
+          <Next next={nextOf(visit, fields)} />
+          <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
+          <div>
+            <Submit>Turn on</Submit>
+          </div>
+        </Form>
+      </Card>
+    </>
+  ),
+})
 
-  const disable = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed(bothForm(visit, faults, {
-      title: "Turn off the second factor",
-      lead: "Your password alone will sign you in.",
-      action: `${path}/disable`,
-      button: "Turn off",
-      kind: "danger",
-    }))
+const disable = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed(bothForm(visit, faults, {
+    title: "Turn off the second factor",
+    lead: "Your password alone will sign you in.",
+    action: `${path}/disable`,
+    button: "Turn off",
+    kind: "danger",
+  }))
 
-  const renew = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed(bothForm(visit, faults, {
-      title: "New recovery codes",
-      lead: "You get ten new codes. The old ones stop working.",
-      action: `${path}/recovery-codes`,
-      button: "Show new recovery codes",
-      kind: "primary",
-    }))
+const renew = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed(bothForm(visit, faults, {
+    title: "New recovery codes",
+    lead: "You get ten new codes. The old ones stop working.",
+    action: `${path}/recovery-codes`,
+    button: "Show new recovery codes",
+    kind: "primary",
+  }))
 
-  const resetPath = (id: string) => `/console/accounts/${id}/reset-second-factor`
+const resetPath = (id: string) => `/console/accounts/${id}/reset-second-factor`
+
+const beginAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const client = services.clientOf(visit.request)
+  const begun = yield* Effect.mapError(
+    services.own.begin(visit.session, fields["current_password"] ?? "", client),
+    asFault,
+  )
+  return setUp(visit, begun, fields)
+})
+
+const disableAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+  const { code = "", current_password: password = "" } = fields
+  yield* Effect.mapError(services.own.disable(session, password, code, services.clientOf(request)), asFault)
+  return { to: "/console/account", done: "second-factor-off" }
+})
+
+const renewAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+  const { code = "", current_password: password = "" } = fields
+  const codes = yield* Effect.mapError(
+    services.own.renewRecoveryCodes(session, password, code, services.clientOf(request)),
+    asFault,
+  )
+  return recoveryCodesView(codes, undefined, "These replace your old recovery codes.")
+})
+
+const resetSecondFactorPage = (services: Services, visit: Visit) =>
+  Effect.map(
+    services.accounts.get(visit.params["account"] ?? ""),
+    ({ email, id, name, second_factor }) =>
+      second_factor
+        ? {
+          title: "Reset a second factor",
+          body: (
+            <>
+              <PageHead
+                title={`Reset the second factor of ${name}?`}
+                back={{ href: "/console/accounts", label: "All accounts" }}
+              />
+              <Confirm
+                action={resetPath(id)}
+                csrf={visit.session.csrfToken}
+                back="/console/accounts"
+                button="Reset the second factor"
+              >
+                <p>
+                  {email} is signed out at once and then signs in with the password alone. Make sure that it is really
+                  {" "}
+                  {name} who asks for this.
+                </p>
+              </Confirm>
+            </>
+          ),
+        }
+        : problem(404, "There is nothing to reset", `${email} has no second factor.`),
+  )
+
+/** Your account, Second factor; and for administrators the reset of somebody else's. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    accounts: yield* Accounts,
+    factors: yield* SecondFactors,
+    own: yield* OwnSecondFactor,
+    clientOf: (yield* SessionCookie).clientOf,
+  }
 
   yield* router.addAll([
-    page(path, "getSecondFactor", (visit) => overview(visit)),
+    page(path, "getSecondFactor", (visit) => overview(services, visit)),
     action(
       path,
       "beginSecondFactor",
-      Effect.fnUntraced(function* (visit, fields) {
-        const client = clientOf(visit.request)
-        const begun = yield* Effect.mapError(
-          own.begin(visit.session, fields["current_password"] ?? "", client),
-          asFault,
-        )
-        return setUp(visit, begun, fields)
-      }),
-      overview,
+      (visit, fields) => beginAction(services, visit, fields),
+      (visit, fields, faults) => overview(services, visit, fields, faults),
     ),
     action(
       `${path}/confirm`,
       "confirmSecondFactor",
       Effect.fnUntraced(function* (visit, fields) {
-        const codes = yield* Effect.mapError(own.confirm(visit.session, fields["code"] ?? ""), asFault)
+        const codes = yield* Effect.mapError(services.own.confirm(visit.session, fields["code"] ?? ""), asFault)
         return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")
       }),
       Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
-        const pending = yield* factors.pending(visit.session.account)
-        return pending === undefined ? yield* overview(visit, fields, faults) : setUp(visit, pending, fields, faults)
+        const pending = yield* services.factors.pending(visit.session.account)
+        return pending === undefined
+          ? yield* overview(services, visit, fields, faults)
+          : setUp(visit, pending, fields, faults)
       }),
     ),
     page(`${path}/disable`, "disableSecondFactor", (visit) => disable(visit)),
     action(
       `${path}/disable`,
       "disableSecondFactor",
-      Effect.fnUntraced(function* ({ request, session }, fields) {
-        const { code = "", current_password: password = "" } = fields
-        yield* Effect.mapError(own.disable(session, password, code, clientOf(request)), asFault)
-        return { to: "/console/account", done: "second-factor-off" }
-      }),
+      (visit, fields) => disableAction(services, visit, fields),
       disable,
     ),
     page(`${path}/recovery-codes`, "renewRecoveryCodes", (visit) => renew(visit)),
     action(
       `${path}/recovery-codes`,
       "renewRecoveryCodes",
-      Effect.fnUntraced(function* ({ request, session }, fields) {
-        const { code = "", current_password: password = "" } = fields
-        const codes = yield* Effect.mapError(
-          own.renewRecoveryCodes(session, password, code, clientOf(request)),
-          asFault,
-        )
-        return recoveryCodesView(codes, undefined, "These replace your old recovery codes.")
-      }),
+      (visit, fields) => renewAction(services, visit, fields),
       renew,
     ),
     page(
       "/console/accounts/:account/reset-second-factor",
       "resetSecondFactor",
-      (visit) =>
-        Effect.map(
-          accounts.get(visit.params["account"] ?? ""),
-          ({ email, id, name, second_factor }) =>
-            second_factor
-              ? {
-                title: "Reset a second factor",
-                body: (
-                  <>
-                    <PageHead
-                      title={`Reset the second factor of ${name}?`}
-                      back={{ href: "/console/accounts", label: "All accounts" }}
-                    />
-                    <Confirm
-                      action={resetPath(id)}
-                      csrf={visit.session.csrfToken}
-                      back="/console/accounts"
-                      button="Reset the second factor"
-                    >
-                      <p>
-                        {email}{" "}
-                        is signed out at once and then signs in with the password alone. Make sure that it is really
-                        {" "}
-                        {name} who asks for this.
-                      </p>
-                    </Confirm>
-                  </>
-                ),
-              }
-              : problem(404, "There is nothing to reset", `${email} has no second factor.`),
-        ),
+      (visit) => resetSecondFactorPage(services, visit),
     ),
     action(
       "/console/accounts/:account/reset-second-factor",
       "resetSecondFactor",
       Effect.fnUntraced(function* ({ params }) {
-        yield* own.reset(params["account"] ?? "")
+        yield* services.own.reset(params["account"] ?? "")
         return { to: "/console/accounts", done: "second-factor-reset" }
       }),
     ),

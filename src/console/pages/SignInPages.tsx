@@ -138,27 +138,80 @@ const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
   ),
 })
 
-/** Everything that works without being signed in. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const accounts = yield* Accounts
-  const audit = yield* Audit
-  const invitations = yield* Invitations
-  const links = yield* OneTimeLinks
-  const signIn = yield* SignIn
-  const openId = yield* OpenId
-  const { signedIn } = yield* Console
-  const { cookie, enter, get, post, proceed, refusals, sessions } = yield* Effect.provideService(
-    signedOutPages,
-    HttpRouter.HttpRouter,
-    router,
-  )
+/** Services of these pages. */
+interface Services extends Effect.Success<typeof signedOutPages> {
+  readonly signedIn: Console["Service"]["signedIn"]
+  readonly accounts: Accounts["Service"]
+  readonly audit: Audit["Service"]
+  readonly invitations: Invitations["Service"]
+  readonly links: OneTimeLinks["Service"]
+  readonly signIn: SignIn["Service"]
+  readonly openId: OpenId["Service"]
+}
 
-  /** The page of a link that opens nothing. */
-  const deadLink = (request: Request, title: string, message: string, what: string) => {
-    refusals.count(request, "bad_link", { subject: what })
-    return alone(request, problem(404, title, message))
-  }
+/** The page of a link that opens nothing. */
+const deadLink = ({ refusals }: Services, request: Request, title: string, message: string, what: string) => {
+  refusals.count(request, "bad_link", { subject: what })
+  return alone(request, problem(404, title, message))
+}
 
+const spent = (services: Services, request: Request, message: string, what: string) =>
+  deadLink(services, request, "This link no longer works", message, what)
+
+const firstRunTitle = "Welcome to Parlance"
+
+const firstRunLead = "Create the first administrator of this installation. The link works once."
+
+const invitationView = Effect.fnUntraced(
+  function* (services: Services, request: Request, token: string, fields: Fields, faults?: ReadonlyArray<Fault>) {
+    const invitation = yield* services.invitations.find(token)
+    const account = yield* services.accounts.findByEmail(invitation.email)
+    const session = yield* services.signedIn(request)
+    const title = `Join ${invitation.org}`
+    const lead = `${invitation.invited_by} invites you, as ${invitation.role}.`
+    if (account === undefined) {
+      return newAccountView(title, lead, "/console/invitation", token, fields, {
+        email: invitation.email,
+        ...(faults === undefined ? {} : { faults }),
+      })
+    }
+    const back = `/console/invitation?token=${token}`
+    return {
+      title,
+      body: (
+        <Card>
+          <Title lead={lead}>{title}</Title>
+          <div class="stack">
+            {session?.account.id === account.id
+              ? (
+                <Form action="/console/invitation" csrf={session.csrfToken}>
+                  <input type="hidden" name="token" value={token} />
+                  <Submit wide>Join as {account.email}</Submit>
+                </Form>
+              )
+              : (
+                <>
+                  <p>
+                    There is already an account for <b>{account.email}</b>. Sign in with it to accept.
+                  </p>
+                  <a class="button primary wide" href={`/console/sign-in?next=${encodeURIComponent(back)}`}>
+                    Sign in
+                  </a>
+                </>
+              )}
+          </div>
+        </Card>
+      ),
+    }
+  },
+)
+
+const uninvited = (services: Services, request: Request, message: string) =>
+  deadLink(services, request, "This invitation no longer works", message, "Invitation")
+
+/** The form that signs in with a password. */
+const signInRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, get, post, proceed, signedIn } = services
   yield* get("/console/sign-in", (request) =>
     Effect.map(signedIn(request), (session) => {
       const next = ownPath(queryOf(request).get("next"))
@@ -167,7 +220,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const done = ["signed-out", "sign-in-expired"].find((one) => one === queryOf(request).get("done"))
       const view = signInView({
         next,
-        openId: openId.label,
+        openId: services.openId.label,
         ...(failed
           ? {
             error:
@@ -185,8 +238,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const email = (fields["email"] ?? "").slice(0, 254)
     const next = ownPath(fields["next"])
     const again = (status: number, error: string) =>
-      alone(request, signInView({ email, error, next, openId: openId.label, status }))
-    return signIn.withPassword(email, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+      alone(request, signInView({ email, error, next, openId: services.openId.label, status }))
+    return services.signIn.withPassword(email, fields["password"] ?? "", cookie.clientOf(request)).pipe(
       Effect.flatMap((result) => proceed(request, result, { to: next })),
       Effect.catchTags({
         WrongPassword: ({ message }) => Effect.succeed(again(401, message)),
@@ -196,7 +249,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       }),
     )
   })
+})
 
+/** Signing out, and the choice of a theme. */
+const signOutRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, post, refusals, sessions, signedIn } = services
   yield* post("/console/sign-out", (request, fields) =>
     Effect.gen(function* () {
       const session = yield* signedIn(request)
@@ -216,18 +273,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       cookies: [`parlance_theme=${theme}; ${cookie.attributes}; Max-Age=31536000`],
     }))
   })
+})
 
-  const spent = (request: Request, message: string, what: string) =>
-    deadLink(request, "This link no longer works", message, what)
-
-  const firstRunTitle = "Welcome to Parlance"
-  const firstRunLead = "Create the first administrator of this installation. The link works once."
-
+/** The link that creates the first administrator. */
+const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, enter, get, post } = services
   yield* get("/console/first-run", (request) => {
     const token = queryOf(request).get("token") ?? ""
-    return links.find("first_run", token).pipe(
+    return services.links.find("first_run", token).pipe(
       Effect.as(alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {}))),
-      Effect.catch((error) => Effect.succeed(spent(request, error.message, "First-run link"))),
+      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, "First-run link"))),
     )
   })
 
@@ -237,145 +292,114 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const again = (faults: ReadonlyArray<Fault>) =>
       alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, fields, { faults }))
     return Effect.gen(function* () {
-      yield* links.find("first_run", token)
+      yield* services.links.find("first_run", token)
       const input = yield* decoded(decodeAccount({ email, name, password, administrator: true }))
-      const account = yield* accounts.create(input, "own")
+      const account = yield* services.accounts.create(input, "own")
       // Of two who used the link at once, one created an account that it must not keep.
       yield* Effect.catch(
-        links.spend("first_run", token),
-        (error) => Effect.andThen(Effect.ignore(accounts.remove(account.id)), error),
+        services.links.spend("first_run", token),
+        (error) => Effect.andThen(Effect.ignore(services.accounts.remove(account.id)), error),
       )
-      yield* audit.recordEntry(account, "first administrator created")
-      return yield* enter(request, yield* signIn.asNew(account, "first_run", cookie.clientOf(request)), {
+      yield* services.audit.recordEntry(account, "first administrator created")
+      return yield* enter(request, yield* services.signIn.asNew(account, "first_run", cookie.clientOf(request)), {
         done: "welcome",
       })
     }).pipe(
       Effect.catchTags({
-        LinkSpent: (error) => Effect.succeed(spent(request, error.message, "First-run link")),
+        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, "First-run link")),
         InvalidInput: ({ faults }) => Effect.succeed(again(faults)),
         EmailTaken: () => Effect.succeed(again([{ pointer: "/email", detail: "is taken: sign in with it instead" }])),
       }),
     )
   })
+})
 
-  const invitationView = Effect.fnUntraced(
-    function* (request: Request, token: string, fields: Fields, faults?: ReadonlyArray<Fault>) {
-      const invitation = yield* invitations.find(token)
-      const account = yield* accounts.findByEmail(invitation.email)
-      const session = yield* signedIn(request)
-      const title = `Join ${invitation.org}`
-      const lead = `${invitation.invited_by} invites you, as ${invitation.role}.`
-      if (account === undefined) {
-        return newAccountView(title, lead, "/console/invitation", token, fields, {
-          email: invitation.email,
-          ...(faults === undefined ? {} : { faults }),
-        })
-      }
-      const back = `/console/invitation?token=${token}`
-      return {
-        title,
-        body: (
-          <Card>
-            <Title lead={lead}>{title}</Title>
-            <div class="stack">
-              {session?.account.id === account.id
-                ? (
-                  <Form action="/console/invitation" csrf={session.csrfToken}>
-                    <input type="hidden" name="token" value={token} />
-                    <Submit wide>Join as {account.email}</Submit>
-                  </Form>
-                )
-                : (
-                  <>
-                    <p>
-                      There is already an account for <b>{account.email}</b>. Sign in with it to accept.
-                    </p>
-                    <a class="button primary wide" href={`/console/sign-in?next=${encodeURIComponent(back)}`}>
-                      Sign in
-                    </a>
-                  </>
-                )}
-            </div>
-          </Card>
-        ),
-      }
-    },
+/** Invitations to an organization. */
+const invitationRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, enter, get, post, signedIn } = services
+  yield* get(
+    "/console/invitation",
+    (request) =>
+      invitationView(services, request, queryOf(request).get("token") ?? "", {}).pipe(
+        Effect.map((view) => alone(request, view)),
+        Effect.catch((error) => Effect.succeed(uninvited(services, request, error.message))),
+      ),
   )
-
-  const uninvited = (request: Request, message: string) =>
-    deadLink(request, "This invitation no longer works", message, "Invitation")
-
-  yield* get("/console/invitation", (request) =>
-    invitationView(request, queryOf(request).get("token") ?? "", {}).pipe(
-      Effect.map((view) => alone(request, view)),
-      Effect.catch((error) => Effect.succeed(uninvited(request, error.message))),
-    ))
 
   yield* post("/console/invitation", (request, fields) => {
     const token = fields["token"] ?? ""
     return Effect.gen(function* () {
-      const invitation = yield* invitations.find(token)
-      const known = yield* accounts.findByEmail(invitation.email)
+      const invitation = yield* services.invitations.find(token)
+      const known = yield* services.accounts.findByEmail(invitation.email)
       if (known !== undefined) {
         const session = yield* signedIn(request)
         if (session?.account.id !== known.id || !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
           return redirect({ to: `/console/invitation?token=${encodeURIComponent(token)}` })
         }
       }
-      const account = known ?? (yield* accounts.create(
+      const account = known ?? (yield* services.accounts.create(
         yield* decoded(
           decodeAccount({ email: invitation.email, name: fields["name"], password: fields["password"] ?? "" }),
         ),
         "invitation",
       ))
-      const org = yield* invitations.accept(token, account)
-      yield* audit.recordEntry(account, "invitation accepted", org)
-      if (known === undefined) yield* audit.recordEntry(account, "account created by an invitation")
+      const org = yield* services.invitations.accept(token, account)
+      yield* services.audit.recordEntry(account, "invitation accepted", org)
+      if (known === undefined) yield* services.audit.recordEntry(account, "account created by an invitation")
       const to = `/console/o/${org}`
       // A session ends and another begins only where somebody comes in: the roles of a session are read with every request.
       return known === undefined
-        ? yield* enter(request, yield* signIn.asNew(account, "invitation", cookie.clientOf(request)), {
+        ? yield* enter(request, yield* services.signIn.asNew(account, "invitation", cookie.clientOf(request)), {
           to,
           done: "welcome",
         })
         : redirect({ to, done: "welcome" })
     }).pipe(
       Effect.catchTags({
-        InvitationNotFound: (error) => Effect.succeed(uninvited(request, error.message)),
+        InvitationNotFound: (error) => Effect.succeed(uninvited(services, request, error.message)),
         EmailTaken: () => Effect.succeed(redirect({ to: `/console/invitation?token=${encodeURIComponent(token)}` })),
         InvalidInput: ({ faults }) =>
-          invitationView(request, token, fields, faults).pipe(
+          invitationView(services, request, token, fields, faults).pipe(
             Effect.map((view) => alone(request, view)),
-            Effect.catch((error) => Effect.succeed(uninvited(request, error.message))),
+            Effect.catch((error) => Effect.succeed(uninvited(services, request, error.message))),
           ),
       }),
     )
   })
+})
 
+/** Links that set a password. */
+const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, get, post, proceed } = services
   yield* get("/console/password", (request) => {
     const token = queryOf(request).get("token") ?? ""
-    return links.find("password", token).pipe(
+    return services.links.find("password", token).pipe(
       Effect.as(alone(request, passwordView(token))),
-      Effect.catch((error) => Effect.succeed(spent(request, error.message, "Password link"))),
+      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, "Password link"))),
     )
   })
 
   yield* post("/console/password", (request, fields) => {
     const token = fields["token"] ?? ""
-    return signIn.withLink(token, fields["password"] ?? "", cookie.clientOf(request)).pipe(
-      Effect.tap(({ account }) => audit.recordEntry(account, "password chosen by a link")),
+    return services.signIn.withLink(token, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+      Effect.tap(({ account }) => services.audit.recordEntry(account, "password chosen by a link")),
       Effect.flatMap((result) => proceed(request, result, { done: "password-changed" })),
       Effect.catchTags({
         InvalidInput: ({ faults }) => Effect.succeed(alone(request, passwordView(token, faults))),
-        LinkSpent: (error) => Effect.succeed(spent(request, error.message, "Password link")),
-        AccountNotFound: () => Effect.succeed(spent(request, "The account has been removed.", "Password link")),
+        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, "Password link")),
+        AccountNotFound: () =>
+          Effect.succeed(spent(services, request, "The account has been removed.", "Password link")),
       }),
     )
   })
+})
 
+/** Signing in at an identity provider. */
+const openIdRoutes = Effect.fnUntraced(function* (services: Services) {
+  const { cookie, enter, get, refusals } = services
   yield* get("/console/openid", (request) => {
     const next = ownPath(queryOf(request).get("next"))
-    return openId.begin(cookie.originOf(request), next).pipe(
+    return services.openId.begin(cookie.originOf(request), next).pipe(
       Effect.map(({ state, url }) =>
         HttpServerResponse.redirect(url, {
           status: 303,
@@ -394,14 +418,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* get(
     "/console/openid/callback",
     (request) =>
-      openId.finish(cookie.originOf(request), request.url, request.cookies["parlance_openid"] ?? "").pipe(
+      services.openId.finish(cookie.originOf(request), request.url, request.cookies["parlance_openid"] ?? "").pipe(
         Effect.flatMap(({ next, ...identity }) =>
           Effect.gen(function* () {
-            const entered = yield* signIn.withIdentity(identity, cookie.clientOf(request))
+            const entered = yield* services.signIn.withIdentity(identity, cookie.clientOf(request))
             const { account, isNew, joined, passwordRemoved } = entered
-            if (isNew) yield* audit.recordEntry(account, "account created by OpenID Connect")
-            if (passwordRemoved) yield* audit.recordEntry(account, "password of unproven origin removed")
-            for (const org of joined) yield* audit.recordEntry(account, "invitation accepted", org)
+            if (isNew) yield* services.audit.recordEntry(account, "account created by OpenID Connect")
+            if (passwordRemoved) yield* services.audit.recordEntry(account, "password of unproven origin removed")
+            for (const org of joined) yield* services.audit.recordEntry(account, "invitation accepted", org)
             return yield* enter(request, entered, {
               to: ownPath(next),
               done: passwordRemoved ? "password-removed" : undefined,
@@ -421,4 +445,25 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         ),
       ),
   )
+})
+
+/** Everything that works without being signed in. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const services: Services = {
+    ...yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router),
+    signedIn: (yield* Console).signedIn,
+    accounts: yield* Accounts,
+    audit: yield* Audit,
+    invitations: yield* Invitations,
+    links: yield* OneTimeLinks,
+    signIn: yield* SignIn,
+    openId: yield* OpenId,
+  }
+
+  yield* signInRoutes(services)
+  yield* signOutRoutes(services)
+  yield* firstRunRoutes(services)
+  yield* invitationRoutes(services)
+  yield* passwordRoutes(services)
+  yield* openIdRoutes(services)
 }))

@@ -168,83 +168,90 @@ export const Progress = ({ action }: { readonly action: BulkAction }) => {
   )
 }
 
+/** Services of these pages. */
+interface Services {
+  readonly bulk: BulkActions["Service"]
+}
+
+const preview = (services: Services, kind: BulkKind) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    const { faults, filter, members } = filterIn(visit.query, visit.org.time_zone)
+    if (faults.length > 0) return yield* new InvalidInput({ faults })
+    const found = yield* services.bulk.preview(visit.org.slug, kind, filter)
+    return previewView(visit, members, found, SecureRandom.uuidV7Unsafe())
+  })
+
+const start = (services: Services, kind: BulkKind) =>
+  Effect.fnUntraced(function* (visit: Visit, { _csrf, key = "", ...sent }: Fields) {
+    const filter = filterOf(yield* decoded(decodeMembers(sent)))
+    const started = yield* services.bulk.start(visit.org.slug, {
+      kind,
+      filter,
+      requestedBy: nameOf(visit.actor),
+      idempotencyKey: /^[\x20-\x7e]{1,255}$/.test(key) ? key : undefined,
+    })
+    yield* started.isRepetition ? noteNothing : note(bulkDetails(started))
+    return { to: actionPath(visit.org.slug, started.id) }
+  })
+
+const show = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+  const found = yield* services.bulk.get(org.slug, params["action"] ?? "")
+  const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
+  const title = `${verbs[kind]} ${messagesOf(matched)}`
+  return {
+    title,
+    live: true,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
+          actions={state === "running" ? <Live /> : undefined}
+        />
+        <div class="stack" data-live="action">
+          <Progress action={found} />
+          <Card>
+            <dl class="facts">
+              <dt>Progress</dt>
+              <dd>
+                <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>
+              </dd>
+              <dt>Requested</dt>
+              <dd>
+                <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
+              </dd>
+              {finishedAt === null ? null : (
+                <>
+                  <dt>Ended</dt>
+                  <dd>
+                    <Time at={finishedAt.toISOString()} zone={org.time_zone} />
+                  </dd>
+                </>
+              )}
+            </dl>
+          </Card>
+          <Card title="Filter">
+            <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
+          </Card>
+        </div>
+        <LiveScript />
+      </>
+    ),
+  }
+})
+
 /** Retrying and cancelling many messages: the preview, the action, and how far it has come. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const bulk = yield* BulkActions
-
-  const preview = (kind: BulkKind) =>
-    Effect.fnUntraced(function* (visit: Visit) {
-      const { faults, filter, members } = filterIn(visit.query, visit.org.time_zone)
-      if (faults.length > 0) return yield* new InvalidInput({ faults })
-      const found = yield* bulk.preview(visit.org.slug, kind, filter)
-      return previewView(visit, members, found, SecureRandom.uuidV7Unsafe())
-    })
-
-  const start = (kind: BulkKind) =>
-    Effect.fnUntraced(function* (visit: Visit, { _csrf, key = "", ...sent }: Fields) {
-      const filter = filterOf(yield* decoded(decodeMembers(sent)))
-      const started = yield* bulk.start(visit.org.slug, {
-        kind,
-        filter,
-        requestedBy: nameOf(visit.actor),
-        idempotencyKey: /^[\x20-\x7e]{1,255}$/.test(key) ? key : undefined,
-      })
-      yield* started.isRepetition ? noteNothing : note(bulkDetails(started))
-      return { to: actionPath(visit.org.slug, started.id) }
-    })
-
-  const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
-    const found = yield* bulk.get(org.slug, params["action"] ?? "")
-    const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
-    const title = `${verbs[kind]} ${messagesOf(matched)}`
-    return {
-      title,
-      live: true,
-      body: (
-        <>
-          <PageHead
-            title={title}
-            back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
-            actions={state === "running" ? <Live /> : undefined}
-          />
-          <div class="stack" data-live="action">
-            <Progress action={found} />
-            <Card>
-              <dl class="facts">
-                <dt>Progress</dt>
-                <dd>
-                  <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>
-                </dd>
-                <dt>Requested</dt>
-                <dd>
-                  <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
-                </dd>
-                {finishedAt === null ? null : (
-                  <>
-                    <dt>Ended</dt>
-                    <dd>
-                      <Time at={finishedAt.toISOString()} zone={org.time_zone} />
-                    </dd>
-                  </>
-                )}
-              </dl>
-            </Card>
-            <Card title="Filter">
-              <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
-            </Card>
-          </div>
-          <LiveScript />
-        </>
-      ),
-    }
-  })
+  const services: Services = {
+    bulk: yield* BulkActions,
+  }
 
   yield* router.addAll([
     ...(["retry", "cancel"] as const).flatMap((kind) => [
-      page(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], preview(kind)),
-      action(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], start(kind)),
+      page(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], preview(services, kind)),
+      action(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], start(services, kind)),
     ]),
-    page("/console/o/:org/deliveries/-/actions/:action", "getBulkAction", show),
+    page("/console/o/:org/deliveries/-/actions/:action", "getBulkAction", (visit) => show(services, visit)),
   ])
 }))

@@ -14,7 +14,7 @@ import { Tracking } from "../../../tracking/Tracking.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Choices, Field } from "../../components/Field.tsx"
+import { Field } from "../../components/Field.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
@@ -30,7 +30,8 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
-import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
+import { Badges, Trouble } from "./ConnectionState.tsx"
+import { ChangeForm, ReceiversCard, SecretFields, SettingsCard, StateCard } from "./ConnectionCards.tsx"
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
 
@@ -42,165 +43,129 @@ const nameIn = ({ params }: Visit) => {
   return isStorable(name) ? name : ""
 }
 
-/** Connections: the ways out, of which one carries what is delivered. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const connections = yield* Connections
-  const views = yield* Views
-  const tracking = yield* Tracking
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly views: Views["Service"]
+  readonly tracking: Tracking["Service"]
+}
 
-  const isInUse = (visit: Visit, { name }: ConnectionSetup) => connections.active(visit.org.slug)?.name === name
+const isInUse = (services: Services, visit: Visit, { name }: ConnectionSetup) =>
+  services.connections.active(visit.org.slug)?.name === name
 
-  const existing = (visit: Visit) => connections.get(visit.org.slug, nameIn(visit))
+const existing = (services: Services, visit: Visit) => services.connections.get(visit.org.slug, nameIn(visit))
 
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const { can, org } = visit
-    const at = pathOf(visit)
-    const all = yield* connections.list(org.slug)
-    const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
-    return {
-      title: "Connections",
-      body: (
-        <>
-          <PageHead
-            title="Connections"
-            lead="The platforms that delivered messages leave through. One of them carries everything; the others stand by."
-            actions={all.length === 0 ? undefined : add}
-          />
-          {all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />)}
-          <Card kind="flush">
-            {all.length === 0
-              ? (
-                <Empty title="Nothing can be delivered yet" action={add}>
-                  {can("putConnection")
-                    ? "Add the platform that is to send your messages. Content without delivery needs none."
-                    : "An admin of the organization can add a connection."}
-                </Empty>
-              )
-              : (
-                <Table
-                  caption="Connections by name"
-                  headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
-                  rows={all.map((setup) => [
-                    <a href={`${at}/${setup.name}`}>{setup.name}</a>,
-                    platformForms[setup.platform].title,
-                    <Badges setup={setup} inUse={isInUse(visit, setup)} />,
-                    { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
-                    {
-                      kind: "actions",
-                      content: can("testConnection")
-                        ? (
-                          <Form action={`${at}/${setup.name}/test`} csrf={visit.session.csrfToken} inline>
-                            <Submit kind="compact" label={`Test ${setup.name}`}>Test</Submit>
-                          </Form>
-                        )
-                        : null,
-                    },
-                  ])}
-                />
-              )}
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const choose = (visit: Visit) =>
-    Effect.succeed({
-      title: "Add a connection",
-      body: (
-        <>
-          <PageHead
-            title="Add a connection"
-            back={{ href: pathOf(visit), label: "Connections" }}
-            lead="Which platform is to send your messages?"
-          />
-          <div class="columns">
-            {Object.entries(platformForms).map(([platform, { about, title }]) => (
-              <Card>
-                <div class="tile">
-                  <h2>{title}</h2>
-                  <p>{about}</p>
-                  <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
-                    Set up
-                  </a>
-                </div>
-              </Card>
-            ))}
-          </div>
-        </>
-      ),
-    })
-
-  /** The secrets that a form sent: what was left empty stays as it is, what is to be removed is null. */
-  const secretsFrom = (platform: PlatformName, sent: Fields): Readonly<Record<string, string | null>> =>
-    Object.fromEntries(
-      platformForms[platform].secrets.flatMap(({ name, path }): ReadonlyArray<readonly [string, string | null]> => {
-        const text = (sent[name] ?? "").trim()
-        return text !== "" ? [[path[0]!, text]] : sent[`remove-${name}`] === "yes" ? [[path[0]!, null]] : []
-      }),
-    )
-
-  const placed = (platform: PlatformName, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
-    const { secrets, settings } = platformForms[platform]
-    return faultsIn(secrets, faultsIn(settings, faults, "settings"), "secrets")
-      .map((fault) => fault.pointer === "name" ? { ...fault, pointer: "/name" } : fault)
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { can, org } = visit
+  const at = pathOf(visit)
+  const all = yield* services.connections.list(org.slug)
+  const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
+  return {
+    title: "Connections",
+    body: (
+      <>
+        <PageHead
+          title="Connections"
+          lead="The platforms that delivered messages leave through. One of them carries everything; the others stand by."
+          actions={all.length === 0 ? undefined : add}
+        />
+        {all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />)}
+        <Card kind="flush">
+          {all.length === 0
+            ? (
+              <Empty title="Nothing can be delivered yet" action={add}>
+                {can("putConnection")
+                  ? "Add the platform that is to send your messages. Content without delivery needs none."
+                  : "An admin of the organization can add a connection."}
+              </Empty>
+            )
+            : (
+              <Table
+                caption="Connections by name"
+                headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
+                rows={all.map((setup) => [
+                  <a href={`${at}/${setup.name}`}>{setup.name}</a>,
+                  platformForms[setup.platform].title,
+                  <Badges setup={setup} inUse={isInUse(services, visit, setup)} />,
+                  { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
+                  {
+                    kind: "actions",
+                    content: can("testConnection")
+                      ? (
+                        <Form action={`${at}/${setup.name}/test`} csrf={visit.session.csrfToken} inline>
+                          <Submit kind="compact" label={`Test ${setup.name}`}>Test</Submit>
+                        </Form>
+                      )
+                      : null,
+                  },
+                ])}
+              />
+            )}
+        </Card>
+      </>
+    ),
   }
+})
 
-  const labels = (platform: PlatformName) => ({
-    name: "Name",
-    ...labelsOf(platformForms[platform].settings),
-    ...labelsOf(platformForms[platform].secrets),
+const choose = (visit: Visit) =>
+  Effect.succeed({
+    title: "Add a connection",
+    body: (
+      <>
+        <PageHead
+          title="Add a connection"
+          back={{ href: pathOf(visit), label: "Connections" }}
+          lead="Which platform is to send your messages?"
+        />
+        <div class="columns">
+          {Object.entries(platformForms).map(([platform, { about, title }]) => (
+            <Card>
+              <div class="tile">
+                <h2>{title}</h2>
+                <p>{about}</p>
+                <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
+                  Set up
+                </a>
+              </div>
+            </Card>
+          ))}
+        </div>
+      </>
+    ),
   })
 
-  const SecretFields = ({ faults, platform, set }: {
-    readonly platform: PlatformName
-    readonly set: ReadonlyArray<string>
-    readonly faults: ReadonlyArray<Fault>
-  }) => (
-    <>
-      {platformForms[platform].secrets.map(({ hint, label, name, optional, path }) => {
-        const isSet = set.includes(path[0]!)
-        return (
-          <>
-            <Field
-              name={name}
-              type="password"
-              autocomplete="new-password"
-              label={optional ? `${label} (optional)` : label}
-              required={!optional && !isSet}
-              faults={faults}
-              hint={isSet
-                ? "Set, and never shown again. Leave it empty to keep it."
-                : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
-            />
-            {isSet && optional
-              ? (
-                <Choices
-                  name={`remove-${name}`}
-                  label={`Remove the ${label.toLowerCase()}`}
-                  type="checkbox"
-                  values={[]}
-                  options={[["yes", "Remove it", "Together with the user, where the server needs no login any more."]]}
-                />
-              )
-              : null}
-          </>
-        )
-      })}
-    </>
+/** The secrets that a form sent: what was left empty stays as it is, what is to be removed is null. */
+const secretsFrom = (platform: PlatformName, sent: Fields): Readonly<Record<string, string | null>> =>
+  Object.fromEntries(
+    platformForms[platform].secrets.flatMap(({ name, path }): ReadonlyArray<readonly [string, string | null]> => {
+      const text = (sent[name] ?? "").trim()
+      return text !== "" ? [[path[0]!, text]] : sent[`remove-${name}`] === "yes" ? [[path[0]!, null]] : []
+    }),
   )
 
-  const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNotFound> => {
-    const name = params["platform"] ?? ""
-    return isPlatform(name) ? Effect.succeed(name) : new ConnectionNotFound({ id: name.slice(0, 100) })
-  }
+const placed = (platform: PlatformName, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
+  const { secrets, settings } = platformForms[platform]
+  return faultsIn(secrets, faultsIn(settings, faults, "settings"), "secrets")
+    .map((fault) => fault.pointer === "name" ? { ...fault, pointer: "/name" } : fault)
+}
 
-  const create = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
+const labels = (platform: PlatformName) => ({
+  name: "Name",
+  ...labelsOf(platformForms[platform].settings),
+  ...labelsOf(platformForms[platform].secrets),
+})
+
+const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNotFound> => {
+  const name = params["platform"] ?? ""
+  return isPlatform(name) ? Effect.succeed(name) : new ConnectionNotFound({ id: name.slice(0, 100) })
+}
+
+const create = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
     const platform = yield* platformIn(visit)
     const { about, settings, title } = platformForms[platform]
     const faults = placed(platform, found)
-    const all = yield* connections.list(visit.org.slug)
+    const all = yield* services.connections.list(visit.org.slug)
     const free = all.some(({ name }) => name === platform) ? "" : platform
     return {
       title: `Set up ${title}`,
@@ -232,32 +197,28 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
 
-  const show = Effect.fnUntraced(function* (
+const show = Effect.fnUntraced(
+  function* (
+    services: Services,
     visit: Visit,
     sent?: Fields,
     found: ReadonlyArray<Fault> = [],
     tested?: ConnectionTest,
   ) {
-    const { can, org, session } = visit
-    const setup = yield* existing(visit)
+    const { can, org, session: { csrfToken: csrf } } = visit
+    const setup = yield* existing(services, visit)
     const at = `${pathOf(visit)}/${setup.name}`
     const { settings, title } = platformForms[setup.platform]
     const faults = placed(setup.platform, found)
     const values = sent ?? Object.fromEntries(settings.map((field) => [field.name, textIn(field, setup.settings)]))
-    const inUse = isInUse(visit, setup)
+    const inUse = isInUse(services, visit, setup)
     const mayChange = can("putConnection")
-    const complaints = complaintAddressOf(yield* Effect.orDie(tracking.complaintMailbox(org.slug)), setup.settings)
-    const Switch = ({ to, children, kind = "plain" }: {
-      readonly to: string
-      readonly children: string
-      readonly kind?: "plain" | "primary"
-    }) => (
-      <Form action={`${at}/switch`} csrf={session.csrfToken} inline>
-        <input type="hidden" name="to" value={to} />
-        <Submit kind={kind}>{children}</Submit>
-      </Form>
+    const complaints = complaintAddressOf(
+      yield* Effect.orDie(services.tracking.complaintMailbox(org.slug)),
+      setup.settings,
     )
     return {
       title: setup.name,
@@ -269,7 +230,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             lead={title}
             actions={can("testConnection")
               ? (
-                <Form action={`${at}/test`} csrf={session.csrfToken} inline>
+                <Form action={`${at}/test`} csrf={csrf} inline>
                   <Submit>Test the connection</Submit>
                 </Form>
               )
@@ -282,87 +243,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )}
           {tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>)}
           <ErrorSummary faults={faults} labels={labels(setup.platform)} />
-          <Card>
-            <div class="stack">
-              <div class="source-head">
-                <h2>State</h2>
-                <Badges setup={setup} inUse={inUse} />
-              </div>
-              <Trouble setup={setup} zone={org.time_zone} />
-              <p class="muted">
-                {!setup.enabled
-                  ? "Disabled: nothing leaves through it, and it does not count as a connection."
-                  : setup.paused || isRefusing(setup)
-                  ? "Paused: what is due waits until it is resumed."
-                  : inUse
-                  ? "It carries what is delivered."
-                  : "It stands by: another connection carries what is delivered."}
-              </p>
-              {complaints === null ? null : (
-                <p class="muted">
-                  Address for complaints, to register with the feedback loops of mailbox providers:{" "}
-                  <code>{complaints}</code>
-                </p>
-              )}
-              {mayChange
-                ? (
-                  <div class="buttons">
-                    {setup.enabled && !setup.isDefault ? <Switch to="default">Make it the one in use</Switch> : null}
-                    {setup.enabled
-                      ? setup.paused || isRefusing(setup)
-                        ? <Switch to="resumed" kind="primary">Resume</Switch>
-                        : <Switch to="paused">Pause</Switch>
-                      : null}
-                    {setup.enabled
-                      ? <Switch to="disabled">Disable</Switch>
-                      : <Switch to="enabled" kind="primary">Enable</Switch>}
-                  </div>
-                )
-                : null}
-            </div>
-          </Card>
+          <StateCard
+            at={at}
+            complaints={complaints}
+            csrf={csrf}
+            inUse={inUse}
+            mayChange={mayChange}
+            org={org}
+            setup={setup}
+          />
           {mayChange
-            ? (
-              <Card title="Change">
-                <Form action={at} csrf={session.csrfToken}>
-                  <SchemaFields fields={settings} values={values} faults={faults} />
-                  <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
-                  <FurtherFields fields={settings} values={values} faults={faults} />
-                  <div>
-                    <Submit>Save</Submit>
-                  </div>
-                </Form>
-              </Card>
-            )
-            : (
-              <Card title="Settings">
-                <dl class="facts">
-                  {settings.filter(({ name }) => (values[name] ?? "") !== "").map(({ label, name }) => (
-                    <>
-                      <dt>{label}</dt>
-                      <dd>{values[name]}</dd>
-                    </>
-                  ))}
-                  <dt>Secrets</dt>
-                  <dd>{setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`}</dd>
-                </dl>
-              </Card>
-            )}
-          {setup.platform === "smtp"
-            ? (
-              <Card title="Receivers">
-                <div class="stack">
-                  <p>
-                    Sign messages with DKIM, and send a test message that shows what receivers miss: records in DNS, an
-                    unsubscribe header, plain text.
-                  </p>
-                  <div class="buttons">
-                    <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
-                  </div>
-                </div>
-              </Card>
-            )
-            : null}
+            ? <ChangeForm at={at} csrf={csrf} faults={faults} settings={settings} setup={setup} values={values} />
+            : <SettingsCard settings={settings} setup={setup} values={values} />}
+          {setup.platform === "smtp" ? <ReceiversCard at={at} /> : null}
           {can("deleteConnection")
             ? (
               <Card title="Remove">
@@ -375,107 +268,135 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
 
-  const put = (change: ConnectionChange) => (org: OrgSlug, name: string) => connections.put(org, name, change)
-  const switches = {
-    default: put({ default: true }),
-    paused: put({ paused: true }),
-    resumed: connections.resume,
-    enabled: put({ enabled: true }),
-    disabled: put({ enabled: false }),
-  } as const
+const put = (services: Services, change: ConnectionChange) => (org: OrgSlug, name: string) =>
+  services.connections.put(org, name, change)
+
+const switches = (services: Services) => ({
+  default: put(services, { default: true }),
+  paused: put(services, { paused: true }),
+  resumed: services.connections.resume,
+  enabled: put(services, { enabled: true }),
+  disabled: put(services, { enabled: false }),
+} as const)
+
+const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const platform = yield* platformIn(visit)
+  const name = (sent["name"] ?? "").trim()
+  const taken = (yield* services.connections.list(visit.org.slug)).some((one) => one.name === name)
+  if (taken) {
+    return yield* new InvalidInput({
+      faults: [{ pointer: "/name", detail: "is that of another connection: choose one that is free" }],
+    })
+  }
+  yield* services.connections.put(visit.org.slug, name, {
+    platform,
+    settings: settingsFrom(platformForms[platform].settings, sent),
+    secrets: secretsFrom(platform, sent),
+  })
+  return { to: `${pathOf(visit)}/${name}`, done: "connection-added" }
+})
+
+const connectionAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const { name, platform } = yield* existing(services, visit)
+  yield* services.connections.put(visit.org.slug, name, {
+    settings: settingsFrom(platformForms[platform].settings, sent),
+    secrets: secretsFrom(platform, sent),
+  })
+  return { to: `${pathOf(visit)}/${name}`, done: "connection-saved" }
+})
+
+const switchAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const { name } = yield* existing(services, visit)
+  const to = sent["to"] ?? ""
+  if (!Object.hasOwn(switches(services), to)) {
+    return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
+  }
+  yield* switches(services)[to as keyof ReturnType<typeof switches>](visit.org.slug, name)
+  return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
+})
+
+const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const setup = yield* existing(services, visit)
+  const at = `${pathOf(visit)}/${setup.name}`
+  return {
+    title: `Remove ${setup.name}`,
+    body: (
+      <>
+        <PageHead title={`Remove ${setup.name}?`} back={{ href: at, label: setup.name }} />
+        <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
+          <p>
+            Its settings and secrets are forgotten. What is queued waits for another connection
+            {isInUse(services, visit, setup) ? "; this is the one in use now" : ""}.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
+
+const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { name } = yield* existing(services, visit)
+  yield* services.connections.remove(visit.org.slug, name)
+  return { to: pathOf(visit), done: "connection-removed" }
+})
+
+/** Connections: the ways out, of which one carries what is delivered. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    connections: yield* Connections,
+    views: yield* Views,
+    tracking: yield* Tracking,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/connections", "listConnections", list),
+    page("/console/o/:org/connections", "listConnections", (visit) => list(services, visit)),
     page("/console/o/:org/connections/-/new", "putConnection", choose),
-    page("/console/o/:org/connections/-/new/:platform", "putConnection", (visit) => create(visit)),
+    page("/console/o/:org/connections/-/new/:platform", "putConnection", (visit) => create(services, visit)),
     action(
       "/console/o/:org/connections/-/new/:platform",
       "putConnection",
-      Effect.fnUntraced(function* (visit, sent) {
-        const platform = yield* platformIn(visit)
-        const name = (sent["name"] ?? "").trim()
-        const taken = (yield* connections.list(visit.org.slug)).some((one) => one.name === name)
-        if (taken) {
-          return yield* new InvalidInput({
-            faults: [{ pointer: "/name", detail: "is that of another connection: choose one that is free" }],
-          })
-        }
-        yield* connections.put(visit.org.slug, name, {
-          platform,
-          settings: settingsFrom(platformForms[platform].settings, sent),
-          secrets: secretsFrom(platform, sent),
-        })
-        return { to: `${pathOf(visit)}/${name}`, done: "connection-added" }
-      }),
-      create,
+      (visit, fields) => newAction(services, visit, fields),
+      (visit, sent, found) => create(services, visit, sent, found),
     ),
-    page("/console/o/:org/connections/:connection", "listConnections", (visit) => show(visit)),
+    page("/console/o/:org/connections/:connection", "listConnections", (visit) => show(services, visit)),
     action(
       "/console/o/:org/connections/:connection",
       "putConnection",
-      Effect.fnUntraced(function* (visit, sent) {
-        const { name, platform } = yield* existing(visit)
-        yield* connections.put(visit.org.slug, name, {
-          settings: settingsFrom(platformForms[platform].settings, sent),
-          secrets: secretsFrom(platform, sent),
-        })
-        return { to: `${pathOf(visit)}/${name}`, done: "connection-saved" }
-      }),
-      show,
+      (visit, fields) => connectionAction(services, visit, fields),
+      (visit, sent, found) => show(services, visit, sent, found),
     ),
     action(
       "/console/o/:org/connections/:connection/switch",
       "putConnection",
-      Effect.fnUntraced(function* (visit, sent) {
-        const { name } = yield* existing(visit)
-        const to = sent["to"] ?? ""
-        if (!Object.hasOwn(switches, to)) {
-          return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
-        }
-        yield* switches[to as keyof typeof switches](visit.org.slug, name)
-        return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
-      }),
+      (visit, fields) => switchAction(services, visit, fields),
     ),
     action(
       "/console/o/:org/connections/:connection/test",
       "testConnection",
       Effect.fnUntraced(function* (visit) {
-        const { name } = yield* existing(visit)
-        return yield* show(visit, undefined, [], yield* testConnection(connections, views, visit.org.slug, name))
+        const { name } = yield* existing(services, visit)
+        return yield* show(
+          services,
+          visit,
+          undefined,
+          [],
+          yield* testConnection(services.connections, services.views, visit.org.slug, name),
+        )
       }),
     ),
     page(
       "/console/o/:org/connections/:connection/remove",
       "deleteConnection",
-      Effect.fnUntraced(function* (visit) {
-        const setup = yield* existing(visit)
-        const at = `${pathOf(visit)}/${setup.name}`
-        return {
-          title: `Remove ${setup.name}`,
-          body: (
-            <>
-              <PageHead title={`Remove ${setup.name}?`} back={{ href: at, label: setup.name }} />
-              <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
-                <p>
-                  Its settings and secrets are forgotten. What is queued waits for another connection
-                  {isInUse(visit, setup) ? "; this is the one in use now" : ""}.
-                </p>
-              </Confirm>
-            </>
-          ),
-        }
-      }),
+      (visit) => removePage(services, visit),
     ),
     action(
       "/console/o/:org/connections/:connection/remove",
       "deleteConnection",
-      Effect.fnUntraced(function* (visit) {
-        const { name } = yield* existing(visit)
-        yield* connections.remove(visit.org.slug, name)
-        return { to: pathOf(visit), done: "connection-removed" }
-      }),
+      (visit) => removeAction(services, visit),
     ),
   ])
 }))

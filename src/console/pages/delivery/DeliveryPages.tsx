@@ -6,7 +6,7 @@ import { BulkActions } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { countedAtMost, Deliveries } from "../../../delivery/Deliveries.ts"
-import { type DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
+import { type Delivery, type DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
 import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../api/server/Requests.ts"
@@ -40,304 +40,353 @@ const bulkOf: { readonly [state in DeliveryState]?: BulkKind } = { failed: "retr
 /** Templates that the field of the filter offers. */
 const offeredTemplates = 200
 
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly deliveries: Deliveries["Service"]
+  readonly rates: DeliveryRates["Service"]
+  readonly bulk: BulkActions["Service"]
+  readonly views: Views["Service"]
+}
+
+/** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
+const bulkFor = Effect.fnUntraced(function* (services: Services, { can, org }: Visit, { faults, filter }: AskedFilter) {
+  const kind = filter.state === undefined ? undefined : bulkOf[filter.state]
+  if (kind === undefined || faults.length > 0) return undefined
+  if (!can(kind === "retry" ? "retryDeliveries" : "cancelDeliveries")) return undefined
+  const found = yield* services.bulk.count(org.slug, kind, filter)
+  return found === 0 ? undefined : { kind, count: found }
+})
+
+/** The number of deliveries that a bulk action would change, and the way to it. */
+const BulkBar = ({ filter, forAll, org }: {
+  readonly filter: URLSearchParams
+  readonly forAll: { kind: BulkKind; count: number }
+  readonly org: Visit["org"]
+}) => (
+  <div class="bulk-bar">
+    <p>
+      {messagesOf(forAll.count)}
+      {forAll.count < countedAtMost ? "" : " or more"}
+      {forAll.kind === "retry" ? " can be retried" : " can be cancelled"}
+    </p>
+    <a
+      class={forAll.kind === "retry" ? "button primary" : "button danger"}
+      href={`${bulkPath(org.slug, forAll.kind)}?${filter}`}
+    >
+      {verbs[forAll.kind]} all{forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}
+    </a>
+  </div>
+)
+
+const DeliveryTable = ({ at, org, shown }: {
+  readonly at: string
+  readonly org: Visit["org"]
+  readonly shown: ReadonlyArray<Delivery>
+}) => (
+  <Table
+    caption="The latest first"
+    headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
+    rows={shown.map((delivery) => [
+      <>
+        <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
+        {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
+      </>,
+      <DeliveryBadge state={delivery.state} />,
+      <>
+        {delivery.templateId}
+        <span class="sub">{delivery.copyId}</span>
+      </>,
+      { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
+      {
+        kind: "nowrap",
+        content: delivery.finishedAt === null
+          ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
+          : <span class="muted">done</span>,
+      },
+      delivery.attempts,
+    ])}
+  />
+)
+
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, query } = visit
+  const at = deliveriesPath(org.slug)
+  const filtered = filterIn(query, org.time_zone)
+  const askedBefore = query.get("before") ?? ""
+  const before = askedBefore !== "" && isStorable(askedBefore) ? askedBefore : undefined
+  const summary = yield* services.deliveries.summary(org.slug)
+  const isFaulty = filtered.faults.length > 0
+  const found = isFaulty
+    ? []
+    : yield* services.deliveries.list(org.slug, { ...filtered.filter, before, limit: pageSize + 1 })
+  const forAll = yield* bulkFor(services, visit, filtered)
+  const now = yield* Clock.currentTimeMillis
+  const unfinished = (yield* services.bulk.list(org.slug, 5)).filter((one) =>
+    one.state === "running" || isStopped(one, now)
+  )
+  // Each look for a text in reasons may read all deliveries of a state.
+  const isLive = filtered.filter.reason === undefined
+  const shown = found.slice(0, pageSize)
+  const asked = hoursOf(query)
+  const hours = Result.isSuccess(asked) ? asked.success : 1
+  const { cancelled, failed, queued, scheduled, sending, sent } = summary
+  // Whoever looks for a message wants the list; how the queue does is seen on the first page of all.
+  const isFiltered = filtered.query.size > 0 || isFaulty
+  const isPictured = !isFiltered && before === undefined &&
+    cancelled + failed + queued + scheduled + sending + sent > 0
+  const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
+  const filter = filtered.query
+  const active = services.connections.active(org.slug)
+  return {
+    title: "Deliveries",
+    live: isLive,
+    body: (
+      <>
+        <PageHead
+          title="Deliveries"
+          lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
+          actions={isLive ? <Live /> : undefined}
+        />
+        {active === undefined
+          ? (
+            <Note kind="warn">
+              No connection is switched on, so nothing leaves.{" "}
+              <a href={`/console/o/${org.slug}/connections`}>
+                {visit.can("putConnection") ? "Set one up" : "See connections"}
+              </a>.
+            </Note>
+          )
+          : active.paused
+          ? (
+            <Note kind="warn">
+              The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
+              is paused: what is due waits.
+            </Note>
+          )
+          : null}
+        {unfinished.map((one) => (
+          <Note kind={one.state === "failed" ? "bad" : "plain"}>
+            <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
+            {one.state === "failed" ? " stopped before its end." : ` goes on: ${one.changed} are done.`}
+          </Note>
+        ))}
+        <SummaryCard summary={summary} />
+        {series !== undefined ? <Pictures series={series} path={at} zone={org.time_zone} /> : null}
+        <Card kind="flush">
+          <FilterForm
+            asked={filtered}
+            at={at}
+            connections={(yield* services.connections.list(org.slug)).map(({ name }) => name)}
+            templates={[...services.views.templates(org.slug).keys()].slice(0, offeredTemplates)}
+            query={query}
+            zone={org.time_zone}
+          />
+          <div data-live="deliveries">
+            {forAll === undefined ? null : <BulkBar filter={filter} forAll={forAll} org={org} />}
+            {shown.length === 0
+              ? (
+                <Empty
+                  title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
+                >
+                  {isFiltered || before !== undefined
+                    ? "Change the filter, or show all."
+                    : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
+                </Empty>
+              )
+              : <DeliveryTable at={at} org={org} shown={shown} />}
+            <Pagination
+              label="Pages of deliveries"
+              first={before === undefined ? undefined : `${at}?${filter}`}
+              next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
+            />
+          </div>
+        </Card>
+        {isLive ? <LiveScript /> : null}
+      </>
+    ),
+  }
+})
+
+const existing = (services: Services, { org, params }: Visit) => {
+  const id = params["delivery"] ?? ""
+  return services.deliveries.get(org.slug, isStorable(id) ? id : "")
+}
+
+const Facts = ({ delivery, org, zone }: {
+  readonly delivery: Delivery
+  readonly org: Visit["org"]
+  readonly zone: string
+}) => (
+  <dl class="facts">
+    <dt>State</dt>
+    <dd>
+      <DeliveryBadge state={delivery.state} />
+    </dd>
+    {delivery.reason === null ? null : (
+      <>
+        <dt>Reason</dt>
+        <dd>{delivery.reason}</dd>
+      </>
+    )}
+    <dt>Failed attempts</dt>
+    <dd>{delivery.attempts}</dd>
+    <dt>Template, variant</dt>
+    <dd>
+      <a href={templatePath(org.slug, delivery.templateId)}>{delivery.templateId}</a>, {delivery.copyId}
+    </dd>
+    <dt>Priority</dt>
+    <dd>{delivery.priority}</dd>
+    <dt>Queued</dt>
+    <dd>
+      <Time at={delivery.queuedAt.toISOString()} zone={zone} />
+    </dd>
+    {delivery.finishedAt === null
+      ? (
+        <>
+          <dt>{delivery.attempts > 0 ? "Next attempt" : "Due"}</dt>
+          <dd>
+            <Time at={delivery.dueAt.toISOString()} zone={zone} />
+          </dd>
+        </>
+      )
+      : (
+        <>
+          <dt>Done</dt>
+          <dd>
+            <Time at={delivery.finishedAt.toISOString()} zone={zone} />
+          </dd>
+        </>
+      )}
+    {delivery.expiresAt === null ? null : (
+      <>
+        <dt>Expires</dt>
+        <dd>
+          <Time at={delivery.expiresAt.toISOString()} zone={zone} />
+        </dd>
+      </>
+    )}
+    <dt>Connection</dt>
+    <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
+    {delivery.messageId === null ? null : (
+      <>
+        <dt>Name at the platform</dt>
+        <dd>
+          <code>{delivery.messageId}</code>
+        </dd>
+      </>
+    )}
+    <dt>Tracking id</dt>
+    <dd>
+      <code>{delivery.id}</code>
+    </dd>
+  </dl>
+)
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { can, org } = visit
+  const delivery = yield* existing(services, visit)
+  const now = yield* Clock.currentTimeMillis
+  const at = `${deliveriesPath(org.slug)}/${delivery.id}`
+  const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
+  const zone = org.time_zone
+  return {
+    title: "Delivery",
+    body: (
+      <>
+        <PageHead
+          title={delivery.email ?? "Delivery of an erased person"}
+          back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
+          actions={
+            <>
+              <a class="button" href={story}>Whole story</a>
+              {isRetriable(delivery, now) && can("retryDelivery")
+                ? <a class="button primary" href={`${at}/retry`}>Retry</a>
+                : null}
+              {isCancellable(delivery) && can("cancelDelivery")
+                ? <a class="button danger" href={`${at}/cancel`}>Cancel</a>
+                : null}
+            </>
+          }
+        />
+        <Card>
+          <Facts delivery={delivery} org={org} zone={zone} />
+        </Card>
+        <Card title="The message">
+          {delivery.vars === null
+            ? <p class="muted">Its words were erased with the person.</p>
+            : <MessageFrame.Message delivery={delivery} org={org.slug} />}
+        </Card>
+      </>
+    ),
+  }
+})
+
+const confirm = (
+  services: Services,
+  what: "cancel" | "retry",
+  words: { readonly title: string; readonly button: string; readonly text: string },
+) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    const delivery = yield* existing(services, visit)
+    const now = yield* Clock.currentTimeMillis
+    const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
+    const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
+    return {
+      title: words.title,
+      body: (
+        <>
+          <PageHead title={words.title} back={{ href: at, label: "Delivery" }} />
+          {possible
+            ? (
+              <Confirm action={`${at}/${what}`} csrf={visit.session.csrfToken} back={at} button={words.button}>
+                <p>
+                  {words.text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
+                </p>
+              </Confirm>
+            )
+            : (
+              <Note kind="warn">
+                {delivery.state === "failed" && hasExpired(delivery, now)
+                  ? "The message has expired."
+                  : `The message is ${delivery.state}, so there is nothing to ${what}.`} <a href={at}>Back to it</a>.
+              </Note>
+            )}
+        </>
+      ),
+    }
+  })
+
+const cancelAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { id } = yield* existing(services, visit)
+  yield* services.deliveries.cancel(visit.org.slug, id)
+  return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-cancelled" }
+})
+
+const retryAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { id } = yield* existing(services, visit)
+  yield* services.deliveries.retry(visit.org.slug, id)
+  return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-retried" }
+})
+
 /** Deliveries: what is queued, on its way and gone. */
 const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const connections = yield* Connections
-  const deliveries = yield* Deliveries
-  const rates = yield* DeliveryRates
-  const bulk = yield* BulkActions
-  const views = yield* Views
-
-  /** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
-  const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filter }: AskedFilter) {
-    const kind = filter.state === undefined ? undefined : bulkOf[filter.state]
-    if (kind === undefined || faults.length > 0) return undefined
-    if (!can(kind === "retry" ? "retryDeliveries" : "cancelDeliveries")) return undefined
-    const found = yield* bulk.count(org.slug, kind, filter)
-    return found === 0 ? undefined : { kind, count: found }
-  })
-
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, query } = visit
-    const at = deliveriesPath(org.slug)
-    const filtered = filterIn(query, org.time_zone)
-    const askedBefore = query.get("before") ?? ""
-    const before = askedBefore !== "" && isStorable(askedBefore) ? askedBefore : undefined
-    const summary = yield* deliveries.summary(org.slug)
-    const isFaulty = filtered.faults.length > 0
-    const found = isFaulty ? [] : yield* deliveries.list(org.slug, { ...filtered.filter, before, limit: pageSize + 1 })
-    const forAll = yield* bulkFor(visit, filtered)
-    const now = yield* Clock.currentTimeMillis
-    const unfinished = (yield* bulk.list(org.slug, 5)).filter((one) => one.state === "running" || isStopped(one, now))
-    // Each look for a text in reasons may read all deliveries of a state.
-    const isLive = filtered.filter.reason === undefined
-    const shown = found.slice(0, pageSize)
-    const asked = hoursOf(query)
-    const hours = Result.isSuccess(asked) ? asked.success : 1
-    const { cancelled, failed, queued, scheduled, sending, sent } = summary
-    // Whoever looks for a message wants the list; how the queue does is seen on the first page of all.
-    const isFiltered = filtered.query.size > 0 || isFaulty
-    const isPictured = !isFiltered && before === undefined &&
-      cancelled + failed + queued + scheduled + sending + sent > 0
-    const series = isPictured ? yield* rates.series(org.slug, hours) : undefined
-    const filter = filtered.query
-    const active = connections.active(org.slug)
-    return {
-      title: "Deliveries",
-      live: isLive,
-      body: (
-        <>
-          <PageHead
-            title="Deliveries"
-            lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
-            actions={isLive ? <Live /> : undefined}
-          />
-          {active === undefined
-            ? (
-              <Note kind="warn">
-                No connection is switched on, so nothing leaves.{" "}
-                <a href={`/console/o/${org.slug}/connections`}>
-                  {visit.can("putConnection") ? "Set one up" : "See connections"}
-                </a>.
-              </Note>
-            )
-            : active.paused
-            ? (
-              <Note kind="warn">
-                The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
-                is paused: what is due waits.
-              </Note>
-            )
-            : null}
-          {unfinished.map((one) => (
-            <Note kind={one.state === "failed" ? "bad" : "plain"}>
-              <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
-              {one.state === "failed" ? " stopped before its end." : ` goes on: ${one.changed} are done.`}
-            </Note>
-          ))}
-          <SummaryCard summary={summary} />
-          {series !== undefined ? <Pictures series={series} path={at} zone={org.time_zone} /> : null}
-          <Card kind="flush">
-            <FilterForm
-              asked={filtered}
-              at={at}
-              connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
-              templates={[...views.templates(org.slug).keys()].slice(0, offeredTemplates)}
-              query={query}
-              zone={org.time_zone}
-            />
-            <div data-live="deliveries">
-              {forAll === undefined ? null : (
-                <div class="bulk-bar">
-                  <p>
-                    {messagesOf(forAll.count)}
-                    {forAll.count < countedAtMost ? "" : " or more"}
-                    {forAll.kind === "retry" ? " can be retried" : " can be cancelled"}
-                  </p>
-                  <a
-                    class={forAll.kind === "retry" ? "button primary" : "button danger"}
-                    href={`${bulkPath(org.slug, forAll.kind)}?${filter}`}
-                  >
-                    {verbs[forAll.kind]} all{forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}
-                  </a>
-                </div>
-              )}
-              {shown.length === 0
-                ? (
-                  <Empty
-                    title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
-                  >
-                    {isFiltered || before !== undefined
-                      ? "Change the filter, or show all."
-                      : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
-                  </Empty>
-                )
-                : (
-                  <Table
-                    caption="The latest first"
-                    headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
-                    rows={shown.map((delivery) => [
-                      <>
-                        <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
-                        {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
-                      </>,
-                      <DeliveryBadge state={delivery.state} />,
-                      <>
-                        {delivery.templateId}
-                        <span class="sub">{delivery.copyId}</span>
-                      </>,
-                      { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
-                      {
-                        kind: "nowrap",
-                        content: delivery.finishedAt === null
-                          ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
-                          : <span class="muted">done</span>,
-                      },
-                      delivery.attempts,
-                    ])}
-                  />
-                )}
-              <Pagination
-                label="Pages of deliveries"
-                first={before === undefined ? undefined : `${at}?${filter}`}
-                next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
-              />
-            </div>
-          </Card>
-          {isLive ? <LiveScript /> : null}
-        </>
-      ),
-    }
-  })
-
-  const existing = ({ org, params }: Visit) => {
-    const id = params["delivery"] ?? ""
-    return deliveries.get(org.slug, isStorable(id) ? id : "")
+  const services: Services = {
+    connections: yield* Connections,
+    deliveries: yield* Deliveries,
+    rates: yield* DeliveryRates,
+    bulk: yield* BulkActions,
+    views: yield* Views,
   }
 
-  const show = Effect.fnUntraced(function* (visit: Visit) {
-    const { can, org } = visit
-    const delivery = yield* existing(visit)
-    const now = yield* Clock.currentTimeMillis
-    const at = `${deliveriesPath(org.slug)}/${delivery.id}`
-    const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
-    const zone = org.time_zone
-    return {
-      title: "Delivery",
-      body: (
-        <>
-          <PageHead
-            title={delivery.email ?? "Delivery of an erased person"}
-            back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
-            actions={
-              <>
-                <a class="button" href={story}>Whole story</a>
-                {isRetriable(delivery, now) && can("retryDelivery")
-                  ? <a class="button primary" href={`${at}/retry`}>Retry</a>
-                  : null}
-                {isCancellable(delivery) && can("cancelDelivery")
-                  ? <a class="button danger" href={`${at}/cancel`}>Cancel</a>
-                  : null}
-              </>
-            }
-          />
-          <Card>
-            <dl class="facts">
-              <dt>State</dt>
-              <dd>
-                <DeliveryBadge state={delivery.state} />
-              </dd>
-              {delivery.reason === null ? null : (
-                <>
-                  <dt>Reason</dt>
-                  <dd>{delivery.reason}</dd>
-                </>
-              )}
-              <dt>Failed attempts</dt>
-              <dd>{delivery.attempts}</dd>
-              <dt>Template, variant</dt>
-              <dd>
-                <a href={templatePath(org.slug, delivery.templateId)}>{delivery.templateId}</a>, {delivery.copyId}
-              </dd>
-              <dt>Priority</dt>
-              <dd>{delivery.priority}</dd>
-              <dt>Queued</dt>
-              <dd>
-                <Time at={delivery.queuedAt.toISOString()} zone={zone} />
-              </dd>
-              {delivery.finishedAt === null
-                ? (
-                  <>
-                    <dt>{delivery.attempts > 0 ? "Next attempt" : "Due"}</dt>
-                    <dd>
-                      <Time at={delivery.dueAt.toISOString()} zone={zone} />
-                    </dd>
-                  </>
-                )
-                : (
-                  <>
-                    <dt>Done</dt>
-                    <dd>
-                      <Time at={delivery.finishedAt.toISOString()} zone={zone} />
-                    </dd>
-                  </>
-                )}
-              {delivery.expiresAt === null ? null : (
-                <>
-                  <dt>Expires</dt>
-                  <dd>
-                    <Time at={delivery.expiresAt.toISOString()} zone={zone} />
-                  </dd>
-                </>
-              )}
-              <dt>Connection</dt>
-              <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
-              {delivery.messageId === null ? null : (
-                <>
-                  <dt>Name at the platform</dt>
-                  <dd>
-                    <code>{delivery.messageId}</code>
-                  </dd>
-                </>
-              )}
-              <dt>Tracking id</dt>
-              <dd>
-                <code>{delivery.id}</code>
-              </dd>
-            </dl>
-          </Card>
-          <Card title="The message">
-            {delivery.vars === null
-              ? <p class="muted">Its words were erased with the person.</p>
-              : <MessageFrame.Message delivery={delivery} org={org.slug} />}
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const confirm = (
-    what: "cancel" | "retry",
-    words: { readonly title: string; readonly button: string; readonly text: string },
-  ) =>
-    Effect.fnUntraced(function* (visit: Visit) {
-      const delivery = yield* existing(visit)
-      const now = yield* Clock.currentTimeMillis
-      const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
-      const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
-      return {
-        title: words.title,
-        body: (
-          <>
-            <PageHead title={words.title} back={{ href: at, label: "Delivery" }} />
-            {possible
-              ? (
-                <Confirm action={`${at}/${what}`} csrf={visit.session.csrfToken} back={at} button={words.button}>
-                  <p>
-                    {words.text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
-                  </p>
-                </Confirm>
-              )
-              : (
-                <Note kind="warn">
-                  {delivery.state === "failed" && hasExpired(delivery, now)
-                    ? "The message has expired."
-                    : `The message is ${delivery.state}, so there is nothing to ${what}.`} <a href={at}>Back to it</a>.
-                </Note>
-              )}
-          </>
-        ),
-      }
-    })
-
   yield* router.addAll([
-    page("/console/o/:org/deliveries", "listDeliveries", list),
-    page("/console/o/:org/deliveries/:delivery", "getDelivery", show),
+    page("/console/o/:org/deliveries", "listDeliveries", (visit) => list(services, visit)),
+    page("/console/o/:org/deliveries/:delivery", "getDelivery", (visit) => show(services, visit)),
     page(
       "/console/o/:org/deliveries/:delivery/cancel",
       "cancelDelivery",
-      confirm("cancel", {
+      confirm(services, "cancel", {
         title: "Cancel this message?",
         button: "Cancel the message",
         text: "It does not leave any more, and cannot be queued again: a new one has to be asked for.",
@@ -346,16 +395,12 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     action(
       "/console/o/:org/deliveries/:delivery/cancel",
       "cancelDelivery",
-      Effect.fnUntraced(function* (visit) {
-        const { id } = yield* existing(visit)
-        yield* deliveries.cancel(visit.org.slug, id)
-        return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-cancelled" }
-      }),
+      (visit) => cancelAction(services, visit),
     ),
     page(
       "/console/o/:org/deliveries/:delivery/retry",
       "retryDelivery",
-      confirm("retry", {
+      confirm(services, "retry", {
         title: "Send this message again?",
         button: "Queue it again",
         text:
@@ -365,11 +410,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     action(
       "/console/o/:org/deliveries/:delivery/retry",
       "retryDelivery",
-      Effect.fnUntraced(function* (visit) {
-        const { id } = yield* existing(visit)
-        yield* deliveries.retry(visit.org.slug, id)
-        return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-retried" }
-      }),
+      (visit) => retryAction(services, visit),
     ),
   ])
 }))

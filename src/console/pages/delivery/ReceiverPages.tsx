@@ -139,106 +139,107 @@ const named = ({ params }: Visit, name: "connection" | "selector") => {
   return isStorable(text) ? text : ""
 }
 
-/** The page of a connection with its signatures, and with a test message and its findings. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const connections = yield* Connections
-  const keys = yield* DkimKeys
-  const tests = yield* TestMessages
-  const views = yield* Views
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly keys: DkimKeys["Service"]
+  readonly tests: TestMessages["Service"]
+  readonly views: Views["Service"]
+}
 
-  const TestForm = ({ at, faults, sent, visit }: {
-    readonly visit: Visit
-    readonly at: string
-    readonly sent: Fields
-    readonly faults: ReadonlyArray<Fault>
-  }) => {
-    const templates = [...views.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
-    return (
-      <Card title="Test message" lead="A real message, with the checks that receivers make. It counts in no result.">
-        <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
-          <Field
-            name="to"
-            label={labels.to}
-            type="email"
-            value={sent["to"] ?? visit.session.account.email}
-            faults={faults}
-            hint="10 messages in an hour and 30 in a day. Addresses on the suppression list get none."
-          />
-          <SelectField
-            name="template_id"
-            label={labels.template_id}
-            value={sent["template_id"] ?? ""}
-            faults={faults}
-            hint="The first variant of a template that is switched on, without values for its placeholders."
-            options={[
-              ["", "A short text about the test"],
-              ...templates.slice(0, maxTemplates).map(({ id }) =>
-                [id, id] as const
-              ),
-            ]}
-          />
-          <div>
-            <Submit>Send test message</Submit>
-          </div>
-        </Form>
-      </Card>
-    )
-  }
-
-  const NewKey = ({ at, faults, sent, visit }: {
-    readonly visit: Visit
-    readonly at: string
-    readonly sent: Fields
-    readonly faults: ReadonlyArray<Fault>
-  }) => (
-    <Card
-      title="New DKIM key"
-      lead="With a signature, receivers can tell that a message is yours. The key signs once its record is published."
-    >
-      <Form action={`${at}/dkim`} csrf={visit.session.csrfToken}>
+const TestForm = ({ at, faults, sent, services, visit }: {
+  readonly services: Services
+  readonly visit: Visit
+  readonly at: string
+  readonly sent: Fields
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const templates = [...services.views.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
+  return (
+    <Card title="Test message" lead="A real message, with the checks that receivers make. It counts in no result.">
+      <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
         <Field
-          name="domain"
-          label={`${labels.domain} (optional)`}
-          required={false}
-          value={sent["domain"] ?? ""}
+          name="to"
+          label={labels.to}
+          type="email"
+          value={sent["to"] ?? visit.session.account.email}
           faults={faults}
-          hint="The domain of the sender unless set."
+          hint="10 messages in an hour and 30 in a day. Addresses on the suppression list get none."
         />
-        <Field
-          name="selector"
-          label={`${labels.selector} (optional)`}
-          required={false}
-          value={sent["selector"] ?? ""}
+        <SelectField
+          name="template_id"
+          label={labels.template_id}
+          value={sent["template_id"] ?? ""}
           faults={faults}
-          hint="The name of the key below the domain. One is chosen unless set."
-        />
-        <Field
-          name="private_key"
-          type="password"
-          autocomplete="new-password"
-          label={`${labels.private_key} (optional)`}
-          required={false}
-          faults={faults}
-          hint="RSA in PEM form, to import a key. It is stored encrypted and never shown again. A new key is made unless set."
+          hint="The first variant of a template that is switched on, without values for its placeholders."
+          options={[
+            ["", "A short text about the test"],
+            ...templates.slice(0, maxTemplates).map(({ id }) => [id, id] as const),
+          ]}
         />
         <div>
-          <Submit>Make key</Submit>
+          <Submit>Send test message</Submit>
         </div>
       </Form>
     </Card>
   )
+}
 
-  const show = Effect.fnUntraced(function* (
+const NewKey = ({ at, faults, sent, visit }: {
+  readonly visit: Visit
+  readonly at: string
+  readonly sent: Fields
+  readonly faults: ReadonlyArray<Fault>
+}) => (
+  <Card
+    title="New DKIM key"
+    lead="With a signature, receivers can tell that a message is yours. The key signs once its record is published."
+  >
+    <Form action={`${at}/dkim`} csrf={visit.session.csrfToken}>
+      <Field
+        name="domain"
+        label={`${labels.domain} (optional)`}
+        required={false}
+        value={sent["domain"] ?? ""}
+        faults={faults}
+        hint="The domain of the sender unless set."
+      />
+      <Field
+        name="selector"
+        label={`${labels.selector} (optional)`}
+        required={false}
+        value={sent["selector"] ?? ""}
+        faults={faults}
+        hint="The name of the key below the domain. One is chosen unless set."
+      />
+      <Field
+        name="private_key"
+        type="password"
+        autocomplete="new-password"
+        label={`${labels.private_key} (optional)`}
+        required={false}
+        faults={faults}
+        hint="RSA in PEM form, to import a key. It is stored encrypted and never shown again. A new key is made unless set."
+      />
+      <div>
+        <Submit>Make key</Submit>
+      </div>
+    </Form>
+  </Card>
+)
+
+const show = Effect.fnUntraced(
+  function* (
+    services: Services,
     visit: Visit,
     sent: Fields = {},
     faults: ReadonlyArray<Fault> = [],
     result?: TestMessageResult,
   ) {
     const { can, org, session } = visit
-    const { name, platform } = yield* connections.get(org.slug, named(visit, "connection"))
+    const { name, platform } = yield* services.connections.get(org.slug, named(visit, "connection"))
     const at = pathOf(visit, name)
-    const all = yield* keys.list(org.slug, name)
+    const all = yield* services.keys.list(org.slug, name)
     const head = (
       <PageHead
         title="Receivers"
@@ -266,118 +267,145 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           {head}
           <ErrorSummary faults={faults} labels={labels} />
           {result === undefined ? null : <TestResult result={result} />}
-          {can("sendTestMessage") ? <TestForm visit={visit} at={at} sent={sent} faults={faults} /> : null}
+          {can("sendTestMessage")
+            ? <TestForm services={services} visit={visit} at={at} sent={sent} faults={faults} />
+            : null}
           {all.map((one) => (
-            <KeyCard dkimKey={one} at={at} csrf={session.csrfToken} mayChange={can("updateDkimKey")} />
+            <KeyCard
+              dkimKey={one}
+              at={at}
+              csrf={session.csrfToken}
+              mayChange={can("updateDkimKey")}
+            />
           ))}
           {all.length === 0 ? <Note>This connection has no DKIM key: it does not sign messages.</Note> : null}
           {can("createDkimKey") ? <NewKey visit={visit} at={at} sent={sent} faults={faults} /> : null}
         </>
       ),
     }
-  })
+  },
+)
 
-  const given = (sent: Fields, name: string) => {
-    const text = (sent[name] ?? "").trim()
-    return text === "" ? {} : { [name]: text }
+const given = (sent: Fields, name: string) => {
+  const text = (sent[name] ?? "").trim()
+  return text === "" ? {} : { [name]: text }
+}
+
+const testMessageAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const result = yield* services.tests.send(visit.org.slug, named(visit, "connection"), {
+    to: (sent["to"] ?? "").trim(),
+    ...given(sent, "template_id"),
+  }).pipe(
+    Effect.catchTags({
+      TestRecipientSuppressed: ({ message }) => new InvalidInput({ faults: [{ pointer: "/to", detail: message }] }),
+      TooManyTestMessages: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
+      NotRendered: ({ faults }) =>
+        new InvalidInput({
+          faults: faults.map(({ detail, variable }) => ({
+            pointer: "/template_id",
+            detail: `${variable}: ${detail}`,
+          })),
+        }),
+    }),
+  )
+  return yield* show(services, visit, sent, [], result)
+})
+
+const dkimAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const name = named(visit, "connection")
+  const input = { ...given(sent, "domain"), ...given(sent, "selector"), ...given(sent, "private_key") }
+  yield* services.keys.add(visit.org.slug, name, input)
+  return { to: pathOf(visit, name), done: "dkim-key-added" }
+})
+
+const receiversDkimAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const name = named(visit, "connection")
+  const signing = sent["signing"] === "yes"
+  yield* services.keys.change(visit.org.slug, name, named(visit, "selector"), {
+    signing,
+    unchecked: sent["unchecked"] === "yes",
+  }).pipe(
+    Effect.catchTag("DkimKeyNotPublished", ({ detail }) =>
+      new InvalidInput({
+        faults: [{
+          pointer: "",
+          detail: `${detail} Nothing was changed. Publish the record, and try again when name servers have it.`,
+        }],
+      })),
+  )
+  return { to: pathOf(visit, name), done: signing ? "dkim-key-signing" : "dkim-key-stopped" }
+})
+
+const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { name } = yield* services.connections.get(visit.org.slug, named(visit, "connection"))
+  const selector = named(visit, "selector")
+  const at = pathOf(visit, name)
+  return {
+    title: `Remove ${selector}`,
+    body: (
+      <>
+        <PageHead title={`Remove the DKIM key ${selector}?`} back={{ href: at, label: "Receivers" }} />
+        <Confirm
+          action={`${at}/dkim/${encodeURIComponent(selector)}/remove`}
+          csrf={visit.session.csrfToken}
+          back={at}
+          button="Remove the key"
+        >
+          <p>
+            The private key is deleted, and a connection that signs with it sends unsigned. Leave the record in DNS for
+            some days, for messages that are under way.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
+
+const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const name = named(visit, "connection")
+  yield* services.keys.remove(visit.org.slug, name, named(visit, "selector"))
+  return { to: pathOf(visit, name), done: "dkim-key-removed" }
+})
+
+/** The page of a connection with its signatures, and with a test message and its findings. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    connections: yield* Connections,
+    keys: yield* DkimKeys,
+    tests: yield* TestMessages,
+    views: yield* Views,
   }
 
   yield* router.addAll([
-    page("/console/o/:org/connections/:connection/receivers", "listDkimKeys", (visit) => show(visit)),
+    page("/console/o/:org/connections/:connection/receivers", "listDkimKeys", (visit) => show(services, visit)),
     action(
       "/console/o/:org/connections/:connection/receivers/test-message",
       "sendTestMessage",
-      Effect.fnUntraced(function* (visit, sent) {
-        const result = yield* tests.send(visit.org.slug, named(visit, "connection"), {
-          to: (sent["to"] ?? "").trim(),
-          ...given(sent, "template_id"),
-        }).pipe(
-          Effect.catchTags({
-            TestRecipientSuppressed: ({ message }) =>
-              new InvalidInput({ faults: [{ pointer: "/to", detail: message }] }),
-            TooManyTestMessages: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
-            NotRendered: ({ faults }) =>
-              new InvalidInput({
-                faults: faults.map(({ detail, variable }) => ({
-                  pointer: "/template_id",
-                  detail: `${variable}: ${detail}`,
-                })),
-              }),
-          }),
-        )
-        return yield* show(visit, sent, [], result)
-      }),
-      show,
+      (visit, fields) => testMessageAction(services, visit, fields),
+      (visit, sent, faults) => show(services, visit, sent, faults),
     ),
     action(
       "/console/o/:org/connections/:connection/receivers/dkim",
       "createDkimKey",
-      Effect.fnUntraced(function* (visit, sent) {
-        const name = named(visit, "connection")
-        const input = { ...given(sent, "domain"), ...given(sent, "selector"), ...given(sent, "private_key") }
-        yield* keys.add(visit.org.slug, name, input)
-        return { to: pathOf(visit, name), done: "dkim-key-added" }
-      }),
-      show,
+      (visit, fields) => dkimAction(services, visit, fields),
+      (visit, sent, faults) => show(services, visit, sent, faults),
     ),
     action(
       "/console/o/:org/connections/:connection/receivers/dkim/:selector",
       "updateDkimKey",
-      Effect.fnUntraced(function* (visit, sent) {
-        const name = named(visit, "connection")
-        const signing = sent["signing"] === "yes"
-        yield* keys.change(visit.org.slug, name, named(visit, "selector"), {
-          signing,
-          unchecked: sent["unchecked"] === "yes",
-        }).pipe(
-          Effect.catchTag("DkimKeyNotPublished", ({ detail }) =>
-            new InvalidInput({
-              faults: [{
-                pointer: "",
-                detail: `${detail} Nothing was changed. Publish the record, and try again when name servers have it.`,
-              }],
-            })),
-        )
-        return { to: pathOf(visit, name), done: signing ? "dkim-key-signing" : "dkim-key-stopped" }
-      }),
-      show,
+      (visit, fields) => receiversDkimAction(services, visit, fields),
+      (visit, sent, faults) => show(services, visit, sent, faults),
     ),
     page(
       "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
       "deleteDkimKey",
-      Effect.fnUntraced(function* (visit) {
-        const { name } = yield* connections.get(visit.org.slug, named(visit, "connection"))
-        const selector = named(visit, "selector")
-        const at = pathOf(visit, name)
-        return {
-          title: `Remove ${selector}`,
-          body: (
-            <>
-              <PageHead title={`Remove the DKIM key ${selector}?`} back={{ href: at, label: "Receivers" }} />
-              <Confirm
-                action={`${at}/dkim/${encodeURIComponent(selector)}/remove`}
-                csrf={visit.session.csrfToken}
-                back={at}
-                button="Remove the key"
-              >
-                <p>
-                  The private key is deleted, and a connection that signs with it sends unsigned. Leave the record in
-                  DNS for some days, for messages that are under way.
-                </p>
-              </Confirm>
-            </>
-          ),
-        }
-      }),
+      (visit) => removePage(services, visit),
     ),
     action(
       "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
       "deleteDkimKey",
-      Effect.fnUntraced(function* (visit) {
-        const name = named(visit, "connection")
-        yield* keys.remove(visit.org.slug, name, named(visit, "selector"))
-        return { to: pathOf(visit, name), done: "dkim-key-removed" }
-      }),
+      (visit) => removeAction(services, visit),
     ),
   ])
 }))

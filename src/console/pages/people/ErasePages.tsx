@@ -24,190 +24,201 @@ const personIn = (sent: Fields) => {
   return { ...(user === "" ? {} : { user_id: user }), ...(email === "" ? {} : { email }) }
 }
 
-/** Forgetting a person: who, are you sure, and what was erased. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const erasures = yield* Erasures
+/** Services of these pages. */
+interface Services {
+  readonly erasures: Erasures["Service"]
+}
 
-  const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
-  const back = (visit: Visit) => ({ href: pathOf(visit), label: "People and messages" })
+const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
 
-  const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed({
-      title: "Erase a person",
-      body: (
-        <>
-          <PageHead
-            title="Erase a person"
-            back={back(visit)}
-            lead="For somebody who asks to be erased. The profile tells the other name of the same person."
-          />
-          <ErrorSummary
-            faults={faults.map((fault) =>
-              fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is needed" } : fault
-            )}
-            labels={labels}
-          />
-          <Card>
-            {/* Nothing is changed by asking who it is, hence no form that posts. */}
-            <form method="get" action={`${pathOf(visit)}/erase`} class="fields" noValidate>
-              <input type="hidden" name="check" value="yes" />
-              <Field
-                name="user_id"
-                label={labels.user_id}
-                value={sent["user_id"] ?? ""}
-                required={false}
-                faults={faults}
-                hint="As your systems send it."
-              />
-              <Field
-                name="email"
-                type="email"
-                label={labels.email}
-                value={sent["email"] ?? ""}
-                required={false}
-                faults={faults}
-                hint="One of the two is enough."
-              />
-              <div>
-                <Submit kind="plain">Go on</Submit>
-              </div>
-            </form>
-          </Card>
-        </>
-      ),
-    })
+const back = (visit: Visit) => ({ href: pathOf(visit), label: "People and messages" })
 
-  const confirm = (visit: Visit, person: { readonly user_id?: string; readonly email?: string }) => ({
-    title: "Erase this person?",
+const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed({
+    title: "Erase a person",
     body: (
       <>
-        <PageHead title="Erase this person?" back={back(visit)} />
-        <Card kind="danger">
-          <div class="stack">
-            <dl class="facts">
-              {person.user_id === undefined ? null : (
-                <>
-                  <dt>{labels.user_id}</dt>
-                  <dd>
-                    <b>{person.user_id}</b>
-                  </dd>
-                </>
-              )}
-              {person.email === undefined ? null : (
-                <>
-                  <dt>{labels.email}</dt>
-                  <dd>
-                    <b>{person.email}</b>
-                  </dd>
-                </>
-              )}
-            </dl>
-            <p>
-              Deletes the profile, sticky choices and send times. Takes the name out of decisions, events and
-              deliveries. Cancels queued messages. Empties received bodies that contain the name. Counts stay: they name
-              nobody.
-            </p>
-            <p>
-              <b>It cannot be undone.</b>
-            </p>
-            <Form action={`${pathOf(visit)}/erase`} csrf={visit.session.csrfToken}>
-              {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-              <div class="buttons">
-                <Submit kind="danger">Erase the person</Submit>
-                <a class="button" href={pathOf(visit)}>Keep the person</a>
-              </div>
-            </Form>
-          </div>
+        <PageHead
+          title="Erase a person"
+          back={back(visit)}
+          lead="For somebody who asks to be erased. The profile tells the other name of the same person."
+        />
+        <ErrorSummary
+          faults={faults.map((fault) =>
+            fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is needed" } : fault
+          )}
+          labels={labels}
+        />
+        <Card>
+          {/* Nothing is changed by asking who it is, hence no form that posts. */}
+          <form method="get" action={`${pathOf(visit)}/erase`} class="fields" noValidate>
+            <input type="hidden" name="check" value="yes" />
+            <Field
+              name="user_id"
+              label={labels.user_id}
+              value={sent["user_id"] ?? ""}
+              required={false}
+              faults={faults}
+              hint="As your systems send it."
+            />
+            <Field
+              name="email"
+              type="email"
+              label={labels.email}
+              value={sent["email"] ?? ""}
+              required={false}
+              faults={faults}
+              hint="One of the two is enough."
+            />
+            <div>
+              <Submit kind="plain">Go on</Submit>
+            </div>
+          </form>
         </Card>
       </>
     ),
   })
 
-  const outcome = (visit: Visit, erasure: Erasure) => {
-    if (erasure.state === "running") {
-      return (
-        <Note kind="warn" live>
-          The person is being erased, which takes minutes where much was received.{" "}
-          <a href={`${pathOf(visit)}/erase/${erasure.id}`}>See whether it is done</a>
-        </Note>
-      )
-    }
-    if (erasure.state === "failed") {
-      return (
-        <Note kind="bad" live>
-          The person was not erased completely: {erasure.reason ?? "unknown"}. Erase the person again.
-        </Note>
-      )
-    }
-    return erasedKinds.every((kind) => erasure[kind] === 0)
-      ? (
-        <Note kind="warn" live>
-          Nothing was known under that name, so nothing was erased. Check how your systems write it.
-        </Note>
-      )
-      : <Note kind="good" live>The person has been erased.</Note>
-  }
-
-  const titles = { running: "The person is being erased", done: "Erasure report", failed: "The erasure failed" }
-
-  const done = (visit: Visit, erasure: Erasure) => ({
-    title: titles[erasure.state],
-    body: (
-      <>
-        <PageHead title={titles[erasure.state]} back={back(visit)} />
-        {outcome(visit, erasure)}
-        <Card title="Erased">
+const confirm = (visit: Visit, person: { readonly user_id?: string; readonly email?: string }) => ({
+  title: "Erase this person?",
+  body: (
+    <>
+      <PageHead title="Erase this person?" back={back(visit)} />
+      <Card kind="danger">
+        <div class="stack">
           <dl class="facts">
-            {erasedKinds.map((kind) => (
+            {person.user_id === undefined ? null : (
               <>
-                <dt>{erasedLabels[kind]}</dt>
-                <dd>{erasure[kind]}</dd>
+                <dt>{labels.user_id}</dt>
+                <dd>
+                  <b>{person.user_id}</b>
+                </dd>
+              </>
+            )}
+            {person.email === undefined ? null : (
+              <>
+                <dt>{labels.email}</dt>
+                <dd>
+                  <b>{person.email}</b>
+                </dd>
+              </>
+            )}
+          </dl>
+          <p>
+            Deletes the profile, sticky choices and send times. Takes the name out of decisions, events and deliveries.
+            Cancels queued messages. Empties received bodies that contain the name. Counts stay: they name nobody.
+          </p>
+          <p>
+            <b>It cannot be undone.</b>
+          </p>
+          <Form action={`${pathOf(visit)}/erase`} csrf={visit.session.csrfToken}>
+            {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+            <div class="buttons">
+              <Submit kind="danger">Erase the person</Submit>
+              <a class="button" href={pathOf(visit)}>Keep the person</a>
+            </div>
+          </Form>
+        </div>
+      </Card>
+    </>
+  ),
+})
+
+const outcome = (visit: Visit, erasure: Erasure) => {
+  if (erasure.state === "running") {
+    return (
+      <Note kind="warn" live>
+        The person is being erased, which takes minutes where much was received.{" "}
+        <a href={`${pathOf(visit)}/erase/${erasure.id}`}>See whether it is done</a>
+      </Note>
+    )
+  }
+  if (erasure.state === "failed") {
+    return (
+      <Note kind="bad" live>
+        The person was not erased completely: {erasure.reason ?? "unknown"}. Erase the person again.
+      </Note>
+    )
+  }
+  return erasedKinds.every((kind) => erasure[kind] === 0)
+    ? (
+      <Note kind="warn" live>
+        Nothing was known under that name, so nothing was erased. Check how your systems write it.
+      </Note>
+    )
+    : <Note kind="good" live>The person has been erased.</Note>
+}
+
+const titles = { running: "The person is being erased", done: "Erasure report", failed: "The erasure failed" }
+
+const done = (visit: Visit, erasure: Erasure) => ({
+  title: titles[erasure.state],
+  body: (
+    <>
+      <PageHead title={titles[erasure.state]} back={back(visit)} />
+      {outcome(visit, erasure)}
+      <Card title="Erased">
+        <dl class="facts">
+          {erasedKinds.map((kind) => (
+            <>
+              <dt>{erasedLabels[kind]}</dt>
+              <dd>{erasure[kind]}</dd>
+            </>
+          ))}
+        </dl>
+      </Card>
+      {erasure.kept.length === 0 ? null : (
+        <Card title="Kept">
+          <dl class="facts">
+            {erasure.kept.map(({ count, kind, reason }) => (
+              <>
+                <dt>{keptLabels[kind]}</dt>
+                <dd>{count === null ? reason : `${count}. ${reason}`}</dd>
               </>
             ))}
           </dl>
         </Card>
-        {erasure.kept.length === 0 ? null : (
-          <Card title="Kept">
-            <dl class="facts">
-              {erasure.kept.map(({ count, kind, reason }) => (
-                <>
-                  <dt>{keptLabels[kind]}</dt>
-                  <dd>{count === null ? reason : `${count}. ${reason}`}</dd>
-                </>
-              ))}
-            </dl>
-          </Card>
-        )}
-        <p class="muted">Counts of variants are as they were. The audit log tells that a person was erased, not who.</p>
-      </>
-    ),
-  })
+      )}
+      <p class="muted">Counts of variants are as they were. The audit log tells that a person was erased, not who.</p>
+    </>
+  ),
+})
+
+const erasePage = (visit: Visit) => {
+  const asked = { user_id: visit.query.get("user_id") ?? "", email: visit.query.get("email") ?? "" }
+  if (visit.query.get("check") === null) return ask(visit, asked)
+  const person = decodePerson(personIn(asked))
+  return Result.isSuccess(person)
+    ? Effect.succeed(confirm(visit, person.success))
+    : Effect.map(ask(visit, asked, person.failure), (view) => ({ ...view, status: 400 }))
+}
+
+const peopleErasePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const id = visit.params["id"] ?? ""
+  const found = /^\d{1,15}$/.test(id) ? yield* services.erasures.find(visit.org.slug, Number(id)) : undefined
+  return found === undefined ? yield* new ErasureNotFound({ id: id.slice(0, 100) }) : done(visit, found)
+})
+
+/** Forgetting a person: who, are you sure, and what was erased. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    erasures: yield* Erasures,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/people/erase", "erasePerson", (visit) => {
-      const asked = { user_id: visit.query.get("user_id") ?? "", email: visit.query.get("email") ?? "" }
-      if (visit.query.get("check") === null) return ask(visit, asked)
-      const person = decodePerson(personIn(asked))
-      return Result.isSuccess(person)
-        ? Effect.succeed(confirm(visit, person.success))
-        : Effect.map(ask(visit, asked, person.failure), (view) => ({ ...view, status: 400 }))
-    }),
+    page("/console/o/:org/people/erase", "erasePerson", erasePage),
     page(
       "/console/o/:org/people/erase/:id",
       "getErasure",
-      Effect.fnUntraced(function* (visit) {
-        const id = visit.params["id"] ?? ""
-        const found = /^\d{1,15}$/.test(id) ? yield* erasures.find(visit.org.slug, Number(id)) : undefined
-        return found === undefined ? yield* new ErasureNotFound({ id: id.slice(0, 100) }) : done(visit, found)
-      }),
+      (visit) => peopleErasePage(services, visit),
     ),
     action(
       "/console/o/:org/people/erase",
       "erasePerson",
       Effect.fnUntraced(function* (visit, sent) {
         const { email, user_id } = yield* decoded(decodePerson(personIn(sent)))
-        return done(visit, yield* erasures.eraseNow({ org: visit.org.slug, user: user_id, email }))
+        return done(visit, yield* services.erasures.eraseNow({ org: visit.org.slug, user: user_id, email }))
       }),
       ask,
     ),

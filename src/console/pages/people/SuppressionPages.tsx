@@ -91,29 +91,29 @@ const AddCard = ({ faults, fields, visit }: {
   </Card>
 )
 
-/** The addresses that nothing is sent to. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const { route } = yield* RawRoutes
-  const list = yield* Suppressions
-  const imports = yield* SuppressionImports
+/** Services of these pages. */
+interface Services {
+  readonly list: Suppressions["Service"]
+  readonly imports: SuppressionImports["Service"]
+}
 
-  const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
-    const address = (query.get("address") ?? "").trim()
-    const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
-    const cursor = query.get("cursor") ?? ""
-    const before = /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
-    if (address !== "") {
-      const entries = isStorable(address) ? yield* list.find(org.slug, address) : []
-      return { address, reason: undefined, before: undefined, entries, next: undefined }
-    }
-    const entries = yield* list.list(org.slug, { reason, before, limit: pageSize + 1 })
-    const shown = entries.slice(0, pageSize)
-    return { address, reason, before, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
-  })
+const found = Effect.fnUntraced(function* (services: Services, { org, query }: Visit) {
+  const address = (query.get("address") ?? "").trim()
+  const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
+  const cursor = query.get("cursor") ?? ""
+  const before = /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+  if (address !== "") {
+    const entries = isStorable(address) ? yield* services.list.find(org.slug, address) : []
+    return { address, reason: undefined, before: undefined, entries, next: undefined }
+  }
+  const entries = yield* services.list.list(org.slug, { reason, before, limit: pageSize + 1 })
+  const shown = entries.slice(0, pageSize)
+  return { address, reason, before, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
+})
 
-  const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { address, before, entries, next, reason } = yield* found(visit)
+const show = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { address, before, entries, next, reason } = yield* found(services, visit)
     const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
     return {
       title: "Suppressions",
@@ -177,103 +177,118 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
+  },
+)
+
+const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed({
+    title: "Import suppressions",
+    body: (
+      <>
+        <PageHead
+          title="Import suppressions"
+          back={{ href: pathOf(visit), label: "Suppressions" }}
+          lead="All rows are added, or none. A header names the column address or email, and perhaps reason, source and suppressed_at."
+        />
+        {faults.length === 0 ? null : (
+          <Card kind="flush">
+            <Table
+              caption="Nothing was imported: correct these lines"
+              headings={["Line", "What is wrong"]}
+              rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
+            />
+          </Card>
+        )}
+        <Card>
+          <Form action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
+            <div class="field" data-upload hidden>
+              <label for="file">A file from this computer</label>
+              <input type="file" id="file" accept=".csv,.txt" data-into="text" />
+            </div>
+            <div class="field">
+              <label for="text">{labels.text}</label>
+              <p class="hint" id="text-hint">
+                Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
+              </p>
+              <textarea
+                id="text"
+                name="text"
+                class="mono source"
+                rows={14}
+                spellcheck={false}
+                placeholder={example}
+                aria-describedby="text-hint"
+                {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
+              >
+                {fields["text"] ?? ""}
+              </textarea>
+            </div>
+            <div>
+              <Submit>Import</Submit>
+            </div>
+          </Form>
+        </Card>
+        <script type="module" src={assets.templates}></script>
+      </>
+    ),
   })
 
-  const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed({
-      title: "Import suppressions",
-      body: (
-        <>
-          <PageHead
-            title="Import suppressions"
-            back={{ href: pathOf(visit), label: "Suppressions" }}
-            lead="All rows are added, or none. A header names the column address or email, and perhaps reason, source and suppressed_at."
-          />
-          {faults.length === 0 ? null : (
-            <Card kind="flush">
-              <Table
-                caption="Nothing was imported: correct these lines"
-                headings={["Line", "What is wrong"]}
-                rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
-              />
-            </Card>
-          )}
-          <Card>
-            <Form action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
-              <div class="field" data-upload hidden>
-                <label for="file">A file from this computer</label>
-                <input type="file" id="file" accept=".csv,.txt" data-into="text" />
-              </div>
-              <div class="field">
-                <label for="text">{labels.text}</label>
-                <p class="hint" id="text-hint">
-                  Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
-                </p>
-                <textarea
-                  id="text"
-                  name="text"
-                  class="mono source"
-                  rows={14}
-                  spellcheck={false}
-                  placeholder={example}
-                  aria-describedby="text-hint"
-                  {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
-                >
-                  {fields["text"] ?? ""}
-                </textarea>
-              </div>
-              <div>
-                <Submit>Import</Submit>
-              </div>
-            </Form>
-          </Card>
-          <script type="module" src={assets.templates}></script>
-        </>
-      ),
-    })
+const suppressionsAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const { address, reason = "manual" } = yield* decoded(decodeInput({
+    address: fields["address"] ?? "",
+    ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
+  }))
+  const at = yield* Clock.currentTimeMillis
+  yield* Effect.orDie(services.list.add([{ org: visit.org.slug, address, reason, source: "console", at }]))
+  return { to: pathOf(visit), done: "suppression-added" }
+})
+
+const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
+  const address = fields["address"] ?? ""
+  if (reason === undefined || !isStorable(address)) {
+    return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "names no reason of the list" }] })
+  }
+  yield* services.list.remove(visit.org.slug, address, reason)
+  return { to: pathOf(visit), done: "suppression-removed" }
+})
+
+/** The addresses that nothing is sent to. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    list: yield* Suppressions,
+    imports: yield* SuppressionImports,
+  }
+
+  const { route } = yield* RawRoutes
 
   yield* router.addAll([
-    page("/console/o/:org/suppressions", "listSuppressions", (visit) => show(visit)),
+    page("/console/o/:org/suppressions", "listSuppressions", (visit) => show(services, visit)),
     action(
       "/console/o/:org/suppressions",
       "addSuppression",
-      Effect.fnUntraced(function* (visit, fields) {
-        const { address, reason = "manual" } = yield* decoded(decodeInput({
-          address: fields["address"] ?? "",
-          ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
-        }))
-        const at = yield* Clock.currentTimeMillis
-        yield* Effect.orDie(list.add([{ org: visit.org.slug, address, reason, source: "console", at }]))
-        return { to: pathOf(visit), done: "suppression-added" }
-      }),
-      show,
+      (visit, fields) => suppressionsAction(services, visit, fields),
+      (visit, fields, faults) => show(services, visit, fields, faults),
     ),
     action(
       "/console/o/:org/suppressions/remove",
       "removeSuppression",
-      Effect.fnUntraced(function* (visit, fields) {
-        const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
-        const address = fields["address"] ?? ""
-        if (reason === undefined || !isStorable(address)) {
-          return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "names no reason of the list" }] })
-        }
-        yield* list.remove(visit.org.slug, address, reason)
-        return { to: pathOf(visit), done: "suppression-removed" }
-      }),
+      (visit, fields) => removeAction(services, visit, fields),
     ),
     page("/console/o/:org/suppressions/import", "importSuppressions", (visit) => importForm(visit)),
     action(
       "/console/o/:org/suppressions/import",
       "importSuppressions",
       Effect.fnUntraced(function* (visit, fields) {
-        yield* imports.importCsv(visit.org.slug, fields["text"] ?? "")
+        yield* services.imports.importCsv(visit.org.slug, fields["text"] ?? "")
         return { to: pathOf(visit), done: "suppressions-imported" }
       }),
       importForm,
     ),
     route("GET", "/console/o/:org/suppressions/export", "exportSuppressions", ({ org }) =>
       Effect.succeed(
-        HttpServerResponse.stream(exported(list, org.slug), {
+        HttpServerResponse.stream(exported(services.list, org.slug), {
           contentType: "text/csv; charset=utf-8",
           headers: {
             "cache-control": "no-store",

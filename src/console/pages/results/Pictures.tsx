@@ -7,7 +7,7 @@ import { count, percent, rateFormat, signedCount, signedPercent } from "../../ch
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, objectiveText, rateName, segmentText } from "./Words.ts"
 
-interface Shown {
+export interface Shown {
   readonly results: TimedTemplateResults
   readonly series: TemplateSeries
   /** Colour and dash of the variants that are drawn. */

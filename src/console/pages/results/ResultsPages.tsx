@@ -22,7 +22,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
-import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime } from "./Pictures.tsx"
+import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime, type Shown } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
@@ -70,16 +70,9 @@ const Incomplete = ({ points, step, zone }: {
   )
 }
 
-/** How the variants of a template do. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const learning = yield* Learning
-  const results = yield* Results
-  const series = yield* Series
-  const templates = yield* Templates
-
-  // Everybody who looks at a page has it renewed every few seconds: together they cost one answer.
-  const kept = yield* Cache.makeWith(
+/** Results of the last few seconds: viewers whose pages renew at once share one query. */
+const keepResults = (results: Results["Service"], series: Series["Service"]) =>
+  Cache.makeWith(
     ({ org, segment, template, ...days }: Asked) => {
       const options = { ...days, segment: new Map<string, string>(JSON.parse(segment)) }
       return Effect.all({
@@ -93,187 +86,230 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     },
   )
 
-  const show = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, params, query } = visit
-    const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
-    const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
-    const path = `${base}/results`
-    // An empty field of the form asks for nothing.
-    const asked = new URLSearchParams([...query].filter(([, value]) => value !== ""))
-    const options = resultsQuery(asked)
-    const faults: ReadonlyArray<Fault> = Result.isFailure(options) ? pointed(options.failure) : []
-    const chosen = Result.isSuccess(options)
-      ? options.success
-      : { lookbackDays: undefined, offsetDays: undefined, segment: new Map<string, string>() }
-    const { found, over } = yield* Cache.get(kept, {
-      org: org.slug,
-      template: template.id,
-      lookbackDays: chosen.lookbackDays,
-      offsetDays: chosen.offsetDays,
-      segment: JSON.stringify([...chosen.segment ?? []]),
-    })
-    const verdict = verdictOf(found)
-    const stop = (yield* learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
-    const shown = {
-      results: found,
-      series: over,
-      places: placesOf(found),
-      names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
-      zone: org.time_zone,
-    }
-    const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
-    const anything = found.decisions > 0
-    const view: View = {
-      title: `Results of ${template.name}`,
-      ...(faults.length > 0 ? { status: 400 } : {}),
-      live: true,
-      body: (
+type ResultsAnswer = Effect.Success<ReturnType<typeof keepResults>> extends
+  Cache.Cache<infer _K, infer A, infer _E, infer _R> ? A : never
+
+/** Services of these pages. */
+interface Services {
+  readonly learning: Learning["Service"]
+  readonly kept: Effect.Success<ReturnType<typeof keepResults>>
+  readonly templates: Templates["Service"]
+}
+
+/** Says that learning has stopped and why. */
+const StoppedNote = ({ org, path, stop, visit }: {
+  readonly org: Visit["org"]
+  readonly path: string
+  readonly stop: Effect.Success<ReturnType<Learning["Service"]["stopped"]>>[number]
+  readonly visit: Visit
+}) => (
+  <Note kind="bad">
+    <p>
+      <b>Learning has stopped</b>{" "}
+      <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: new counts could not be folded in three attempts.
+      The last one failed with:{" "}
+      {stop.reason}. The template is served by its last model. Decisions and events are kept, and counted once learning
+      is resumed.
+    </p>
+    {visit.can("resumeLearning")
+      ? (
+        <Form action={`${path}/resume-learning`} csrf={visit.session.csrfToken}>
+          <Submit>Resume learning</Submit>
+        </Form>
+      )
+      : null}
+  </Note>
+)
+
+/** Which variant wins, or what is missing until that is known. */
+const VerdictCard = ({ verdict }: {
+  readonly verdict: ReturnType<typeof verdictOf>
+}) => (
+  <section class="card verdict" aria-label="Who wins">
+    <div class="stack" role="status" data-live="verdict">
+      <p>
+        <Badge kind={verdict.kind}>{verdict.badge}</Badge>
+      </p>
+      <p class="headline">{verdict.headline}</p>
+      <p>{verdict.detail}</p>
+      {verdict.steps.length === 0 ? null : (
         <>
-          <PageHead
-            title={`Results of ${template.name}`}
-            back={{ href: base, label: template.name }}
-            lead={
-              <span data-live="window">
-                {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
-                {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} />
-                {" "}
-                to <Time at={found.window.to} zone={org.time_zone} />
-                {found.window.half_life_days === null
-                  ? "."
-                  : `; an outcome counts half after ${Math.round(found.window.half_life_days)} days.`}
-              </span>
-            }
-            actions={<Live />}
-          />
-          <ErrorSummary faults={faults} labels={labels} />
-          {stop === undefined ? null : (
-            <Note kind="bad">
-              <p>
-                <b>Learning has stopped</b>{" "}
-                <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: new counts could not be folded in three
-                attempts. The last one failed with:{" "}
-                {stop.reason}. The template is served by its last model. Decisions and events are kept, and counted once
-                learning is resumed.
-              </p>
-              {visit.can("resumeLearning")
-                ? (
-                  <Form action={`${path}/resume-learning`} csrf={visit.session.csrfToken}>
-                    <Submit>Resume learning</Submit>
-                  </Form>
-                )
-                : null}
-            </Note>
-          )}
-          <Choosing path={path} query={query} faults={faults} segments={found.segments} />
-          <section class="card verdict" aria-label="Who wins">
-            <div class="stack" role="status" data-live="verdict">
-              <p>
-                <Badge kind={verdict.kind}>{verdict.badge}</Badge>
-              </p>
-              <p class="headline">{verdict.headline}</p>
-              <p>{verdict.detail}</p>
-              {verdict.steps.length === 0 ? null : (
-                <>
-                  <p class="small muted">A winner is named with</p>
-                  <ul class="steps">
-                    {verdict.steps.map(({ done, now, what }) => (
-                      <li class={done ? "done" : ""}>
-                        <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
-                        <span>
-                          {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
-                        </span>
-                      </li>
-                    ))}
-                  </ul>
-                </>
-              )}
-            </div>
-          </section>
-          {found.variants.length === 0
-            ? (
-              <Card kind="flush">
-                <Empty
-                  title="This template has no variants yet"
-                  action={visit.can("createVariant")
-                    ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
-                    : undefined}
-                >
-                  With two of them, what does well gets more of the traffic and is shown here.
-                </Empty>
-              </Card>
-            )
-            : (
-              <div class="card flush">
-                <div class="standings" data-live="variants">
-                  <Variants results={found} series={shown.places} />
-                </div>
-              </div>
-            )}
-          {!anything || over.points.length === 0
-            ? (
-              <Card kind="flush">
-                <Empty
-                  title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
-                  action={segment === undefined
-                    ? <a class="button" href={`/console/o/${org.slug}`}>See what is set up</a>
-                    : <a class="button" href={path}>Show everybody</a>}
-                >
-                  {segment === undefined
-                    ? "Pictures come up here as soon as variants are generated and events come in."
-                    : "Nobody with these attributes was decided for in this window."}
-                </Empty>
-              </Card>
-            )
-            : (
-              <>
-                <div data-live="incomplete">
-                  <Incomplete points={over.points} step={over.step} zone={org.time_zone} />
-                </div>
-                <div class="charts">
-                  <RateOverTime {...shown} />
-                  <ShareOverTime {...shown} />
-                  <BestOverTime {...shown} />
-                  <GainOverTime {...shown} />
-                </div>
-                {over.left_out + Math.max(0, over.variants.length - shown.places.size) > 0
-                  ? (
-                    <p class="small muted">
-                      The pictures show the {shown.places.size}{" "}
-                      variants with most decisions; the table of variants has all of them.
-                    </p>
-                  )
-                  : null}
-                {found.segments.length === 0 ? null : <Segments {...shown} />}
-                {over.hours.length === 0 ? null : <Hours {...shown} />}
-              </>
-            )}
-          <div data-live="holdout">
-            <Components components={found.components} />
-            <Holdout holdout={found.holdout} />
-          </div>
-          <div data-live="timing">
-            <Timing timing={found.timing} more={`${base}/send-times`} />
-          </div>
-          <LiveScript />
+          <p class="small muted">A winner is named with</p>
+          <ul class="steps">
+            {verdict.steps.map(({ done, now, what }) => (
+              <li class={done ? "done" : ""}>
+                <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
+                <span>
+                  {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
+                </span>
+              </li>
+            ))}
+          </ul>
         </>
-      ),
-    }
-    return view
+      )}
+    </div>
+  </section>
+)
+
+/** Charts over time, by segment and by hour. */
+const Charts = ({ found, org, over, shown }: {
+  readonly found: ResultsAnswer["found"]
+  readonly org: Visit["org"]
+  readonly over: ResultsAnswer["over"]
+  readonly shown: Shown
+}) => (
+  <>
+    <div data-live="incomplete">
+      <Incomplete points={over.points} step={over.step} zone={org.time_zone} />
+    </div>
+    <div class="charts">
+      <RateOverTime {...shown} />
+      <ShareOverTime {...shown} />
+      <BestOverTime {...shown} />
+      <GainOverTime {...shown} />
+    </div>
+    {over.left_out + Math.max(0, over.variants.length - shown.places.size) > 0
+      ? (
+        <p class="small muted">
+          The pictures show the {shown.places.size} variants with most decisions; the table of variants has all of them.
+        </p>
+      )
+      : null}
+    {found.segments.length === 0 ? null : <Segments {...shown} />}
+    {over.hours.length === 0 ? null : <Hours {...shown} />}
+  </>
+)
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, params, query } = visit
+  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+  const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
+  const path = `${base}/results`
+  // An empty field of the form asks for nothing.
+  const asked = new URLSearchParams([...query].filter(([, value]) => value !== ""))
+  const options = resultsQuery(asked)
+  const faults: ReadonlyArray<Fault> = Result.isFailure(options) ? pointed(options.failure) : []
+  const chosen = Result.isSuccess(options)
+    ? options.success
+    : { lookbackDays: undefined, offsetDays: undefined, segment: new Map<string, string>() }
+  const { found, over } = yield* Cache.get(services.kept, {
+    org: org.slug,
+    template: template.id,
+    lookbackDays: chosen.lookbackDays,
+    offsetDays: chosen.offsetDays,
+    segment: JSON.stringify([...chosen.segment ?? []]),
   })
+  const verdict = verdictOf(found)
+  const stop = (yield* services.learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
+  const shown = {
+    results: found,
+    series: over,
+    places: placesOf(found),
+    names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
+    zone: org.time_zone,
+  }
+  const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
+  const anything = found.decisions > 0
+  const view: View = {
+    title: `Results of ${template.name}`,
+    ...(faults.length > 0 ? { status: 400 } : {}),
+    live: true,
+    body: (
+      <>
+        <PageHead
+          title={`Results of ${template.name}`}
+          back={{ href: base, label: template.name }}
+          lead={
+            <span data-live="window">
+              {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
+              {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} />
+              {" "}
+              to <Time at={found.window.to} zone={org.time_zone} />
+              {found.window.half_life_days === null
+                ? "."
+                : `; an outcome counts half after ${Math.round(found.window.half_life_days)} days.`}
+            </span>
+          }
+          actions={<Live />}
+        />
+        <ErrorSummary faults={faults} labels={labels} />
+        {stop === undefined ? null : <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
+        <Choosing path={path} query={query} faults={faults} segments={found.segments} />
+        <VerdictCard verdict={verdict} />
+        {found.variants.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty
+                title="This template has no variants yet"
+                action={visit.can("createVariant")
+                  ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
+                  : undefined}
+              >
+                With two of them, what does well gets more of the traffic and is shown here.
+              </Empty>
+            </Card>
+          )
+          : (
+            <div class="card flush">
+              <div class="standings" data-live="variants">
+                <Variants results={found} series={shown.places} />
+              </div>
+            </div>
+          )}
+        {!anything || over.points.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty
+                title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
+                action={segment === undefined
+                  ? <a class="button" href={`/console/o/${org.slug}`}>See what is set up</a>
+                  : <a class="button" href={path}>Show everybody</a>}
+              >
+                {segment === undefined
+                  ? "Pictures come up here as soon as variants are generated and events come in."
+                  : "Nobody with these attributes was decided for in this window."}
+              </Empty>
+            </Card>
+          )
+          : <Charts found={found} org={org} over={over} shown={shown} />}
+        <div data-live="holdout">
+          <Components components={found.components} />
+          <Holdout holdout={found.holdout} />
+        </div>
+        <div data-live="timing">
+          <Timing timing={found.timing} more={`${base}/send-times`} />
+        </div>
+        <LiveScript />
+      </>
+    ),
+  }
+  return view
+})
+
+const resumeLearningAction = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+  yield* services.learning.resume(org.slug, template.id)
+  return {
+    to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`,
+    done: "learning-resumed",
+  }
+})
+
+/** How the variants of a template do. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    learning: yield* Learning,
+    kept: yield* keepResults(yield* Results, yield* Series),
+    templates: yield* Templates,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/templates/:template/results", "templateResults", show),
+    page("/console/o/:org/templates/:template/results", "templateResults", (visit) => show(services, visit)),
     action(
       "/console/o/:org/templates/:template/results/resume-learning",
       "resumeLearning",
-      Effect.fnUntraced(function* ({ org, params }) {
-        const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
-        yield* learning.resume(org.slug, template.id)
-        return {
-          to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`,
-          done: "learning-resumed",
-        }
-      }),
+      (visit) => resumeLearningAction(services, visit),
     ),
   ])
 }))

@@ -196,65 +196,75 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
   )
 }
 
+/** Services of these pages. */
+interface Services {
+  readonly sendTimes: SendTimes["Service"]
+  readonly templates: Templates["Service"]
+}
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, params } = visit
+  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+  const found = yield* services.sendTimes.of(org.slug, template.id, patience)
+  const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
+  const title = `Send times of ${template.name}`
+  return {
+    title,
+    live: true,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={{ href: `${base}/results`, label: `Results of ${template.name}` }}
+          lead="When the people who get this template look at it, and which hour of the week is worth most."
+          actions={<Live />}
+        />
+        {found.hours.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty
+                title={found.basis === "learning" ? "People are being counted" : "There is nothing to see yet"}
+                {...(found.basis === "learning"
+                  ? {}
+                  : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>See what comes in</a> })}
+              >
+                {found.basis === "learning"
+                  ? "Up to 20,000 of them, which takes a few seconds after a start. The week comes up here when that is done."
+                  : "The week comes up once messages are known to have been sent: those that an event reports as sent, " +
+                    "delivered or engaged with at once, all others four days after they were decided."}
+              </Empty>
+            </Card>
+          )
+          : (
+            <div class="charts">
+              <Week found={found} settings={`/console/o/${org.slug}/settings`} />
+              <Day hours={found.hours} />
+            </div>
+          )}
+        {found.hours.length === 0 ? null : <Learned {...found} />}
+        <div data-live="timing">
+          <Timing timing={found.timing} title="What it gains" />
+        </div>
+        <p class="small muted">
+          Times come from Delay, and from Deliver where it is asked to choose them. {Math.round(100 * explorationShare)}
+          {" "}
+          % are drawn evenly from all that are allowed, so that a gain can be told and a change is noticed.
+        </p>
+        <LiveScript />
+      </>
+    ),
+  }
+})
+
 /** When the people who get a template look at it. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
-  const sendTimes = yield* SendTimes
-  const templates = yield* Templates
+  const services: Services = {
+    sendTimes: yield* SendTimes,
+    templates: yield* Templates,
+  }
 
-  const show = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, params } = visit
-    const template = yield* templates.get(org.slug, lookedUp(params["template"] ?? ""))
-    const found = yield* sendTimes.of(org.slug, template.id, patience)
-    const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
-    const title = `Send times of ${template.name}`
-    return {
-      title,
-      live: true,
-      body: (
-        <>
-          <PageHead
-            title={title}
-            back={{ href: `${base}/results`, label: `Results of ${template.name}` }}
-            lead="When the people who get this template look at it, and which hour of the week is worth most."
-            actions={<Live />}
-          />
-          {found.hours.length === 0
-            ? (
-              <Card kind="flush">
-                <Empty
-                  title={found.basis === "learning" ? "People are being counted" : "There is nothing to see yet"}
-                  {...(found.basis === "learning"
-                    ? {}
-                    : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>See what comes in</a> })}
-                >
-                  {found.basis === "learning"
-                    ? "Up to 20,000 of them, which takes a few seconds after a start. The week comes up here when that is done."
-                    : "The week comes up once messages are known to have been sent: those that an event reports as sent, " +
-                      "delivered or engaged with at once, all others four days after they were decided."}
-                </Empty>
-              </Card>
-            )
-            : (
-              <div class="charts">
-                <Week found={found} settings={`/console/o/${org.slug}/settings`} />
-                <Day hours={found.hours} />
-              </div>
-            )}
-          {found.hours.length === 0 ? null : <Learned {...found} />}
-          <div data-live="timing">
-            <Timing timing={found.timing} title="What it gains" />
-          </div>
-          <p class="small muted">
-            Times come from Delay, and from Deliver where it is asked to choose them.{" "}
-            {Math.round(100 * explorationShare)}{" "}
-            % are drawn evenly from all that are allowed, so that a gain can be told and a change is noticed.
-          </p>
-          <LiveScript />
-        </>
-      ),
-    }
-  })
-
-  yield* router.addAll([page("/console/o/:org/templates/:template/send-times", "templateSendTimes", show)])
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/send-times", "templateSendTimes", (visit) => show(services, visit)),
+  ])
 }))

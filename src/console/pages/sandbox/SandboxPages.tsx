@@ -69,175 +69,185 @@ const Messages = ({ messages, visit: { org } }: {
   />
 )
 
-/** Sandbox: messages that were taken and not sent. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const { route } = yield* RawRoutes
-  const organizations = yield* Organizations
-  const sink = yield* SinkMessages
+/** Services of these pages. */
+interface Services {
+  readonly organizations: Organizations["Service"]
+  readonly sink: SinkMessages["Service"]
+}
 
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const { can, org, session } = visit
-    const messages = yield* sink.list(org.slug)
-    const hasSandbox = yield* organizations.get(sandboxOf(org.slug)).pipe(
-      Effect.as(true),
-      Effect.catchTag("OrganizationNotFound", () => Effect.succeed(false)),
-    )
-    const inSandbox = `/console/o/${sandboxOf(org.slug)}`
-    return {
-      title: "Sandbox",
-      body: (
-        <>
-          <PageHead
-            title="Sandbox"
-            lead={`Messages that were not sent: those of test keys, and all where the connection is a sink. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
-            actions={messages.length > 0 && can("clearSinkMessages")
-              ? (
-                <Form action={`${pathOf(org.slug)}/clear`} csrf={session.csrfToken} inline>
-                  <Submit kind="danger">Remove all messages</Submit>
-                </Form>
-              )
-              : undefined}
-          />
-          {isSandbox(org.slug) || !hasSandbox ? null : (
-            <Note>
-              What test keys did is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
-              <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a>
-              {" "}
-              and <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
-            </Note>
-          )}
-          <Card kind="flush">
-            {messages.length === 0
-              ? (
-                <Empty title="There are no messages yet">
-                  Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
-                </Empty>
-              )
-              : <Messages messages={messages} visit={visit} />}
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { can, org, session } = visit
+  const messages = yield* services.sink.list(org.slug)
+  const hasSandbox = yield* services.organizations.get(sandboxOf(org.slug)).pipe(
+    Effect.as(true),
+    Effect.catchTag("OrganizationNotFound", () => Effect.succeed(false)),
+  )
+  const inSandbox = `/console/o/${sandboxOf(org.slug)}`
+  return {
+    title: "Sandbox",
+    body: (
+      <>
+        <PageHead
+          title="Sandbox"
+          lead={`Messages that were not sent: those of test keys, and all where the connection is a sink. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
+          actions={messages.length > 0 && can("clearSinkMessages")
+            ? (
+              <Form action={`${pathOf(org.slug)}/clear`} csrf={session.csrfToken} inline>
+                <Submit kind="danger">Remove all messages</Submit>
+              </Form>
+            )
+            : undefined}
+        />
+        {isSandbox(org.slug) || !hasSandbox ? null : (
+          <Note>
+            What test keys did is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
+            <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a>
+            {" "}
+            and <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
+          </Note>
+        )}
+        <Card kind="flush">
+          {messages.length === 0
+            ? (
+              <Empty title="There are no messages yet">
+                Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
+              </Empty>
+            )
+            : <Messages messages={messages} visit={visit} />}
+        </Card>
+        <MagicCard />
+      </>
+    ),
+  }
+})
+
+const existing = Effect.fnUntraced(function* (services: Services, org: OrgSlug, id: string) {
+  return (yield* services.sink.get(org, id)) ?? (yield* new DeliveryNotFound({ id: id.slice(0, 100) }))
+})
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, params } = visit
+  const message = yield* existing(services, org.slug, params["message"] ?? "")
+  const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
+  const title = message.subject ?? "A message of which no e-mail can be made"
+  return {
+    title,
+    body: (
+      <>
+        <PageHead title={title} back={{ href: pathOf(org.slug), label: "Sandbox" }} />
+        {message.fault === null
+          ? null
+          : <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>}
+        <Card>
+          <dl class="found">
+            {([
+              ["From", message.sender],
+              ["To", message.email],
+              ["Kind", <KindBadge isTest={message.isTest} />],
+              ["Received", <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
+              [
+                "Template and variant",
+                <>
+                  <a href={templatePath(liveOf(org.slug), message.templateId)}>{message.templateId}</a>,{" "}
+                  {message.copyId}
+                </>,
+              ],
+              ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
+            ] as const).map(([name, value]) => (
+              <div>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </Card>
+        {message.html === null ? null : (
+          <Card
+            title="HTML"
+            lead="Pictures from elsewhere are not loaded, so that looking at a message counts no open."
+          >
+            <iframe
+              class="message-frame"
+              sandbox=""
+              title="HTML of the message"
+              src={`${pathOf(org.slug)}/${message.id}/html`}
+            />
           </Card>
-          <MagicCard />
-        </>
-      ),
-    }
-  })
-
-  const existing = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
-    return (yield* sink.get(org, id)) ?? (yield* new DeliveryNotFound({ id: id.slice(0, 100) }))
-  })
-
-  const show = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, params } = visit
-    const message = yield* existing(org.slug, params["message"] ?? "")
-    const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
-    const title = message.subject ?? "A message of which no e-mail can be made"
-    return {
-      title,
-      body: (
-        <>
-          <PageHead title={title} back={{ href: pathOf(org.slug), label: "Sandbox" }} />
-          {message.fault === null
-            ? null
-            : <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>}
-          <Card>
+        )}
+        {message.plain === null ? null : (
+          <Card title="Plain text">
+            <p class="message-text">{message.plain}</p>
+          </Card>
+        )}
+        {message.links.length === 0
+          ? null
+          : (
+            <Card title="Links" lead="A tracked link counts a click of the recipient when it is opened.">
+              <ul class="message-links">
+                {message.links.map((link) => (
+                  <li>
+                    <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          )}
+        {message.headers.length === 0 ? null : (
+          <Card title="Headers">
             <dl class="found">
-              {([
-                ["From", message.sender],
-                ["To", message.email],
-                ["Kind", <KindBadge isTest={message.isTest} />],
-                ["Received", <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
-                [
-                  "Template and variant",
-                  <>
-                    <a href={templatePath(liveOf(org.slug), message.templateId)}>{message.templateId}</a>,{" "}
-                    {message.copyId}
-                  </>,
-                ],
-                ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
-              ] as const).map(([name, value]) => (
+              {message.headers.map(({ name, value }) => (
                 <div>
-                  <dt>{name}</dt>
-                  <dd>{value}</dd>
+                  <dt>
+                    <code>{name}</code>
+                  </dt>
+                  <dd class="message-text">{value}</dd>
                 </div>
               ))}
             </dl>
           </Card>
-          {message.html === null ? null : (
-            <Card
-              title="HTML"
-              lead="Pictures from elsewhere are not loaded, so that looking at a message counts no open."
-            >
-              <iframe
-                class="message-frame"
-                sandbox=""
-                title="HTML of the message"
-                src={`${pathOf(org.slug)}/${message.id}/html`}
-              />
-            </Card>
-          )}
-          {message.plain === null ? null : (
-            <Card title="Plain text">
-              <p class="message-text">{message.plain}</p>
-            </Card>
-          )}
-          {message.links.length === 0
-            ? null
-            : (
-              <Card title="Links" lead="A tracked link counts a click of the recipient when it is opened.">
-                <ul class="message-links">
-                  {message.links.map((link) => (
-                    <li>
-                      <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
-                    </li>
-                  ))}
-                </ul>
-              </Card>
-            )}
-          {message.headers.length === 0 ? null : (
-            <Card title="Headers">
-              <dl class="found">
-                {message.headers.map(({ name, value }) => (
-                  <div>
-                    <dt>
-                      <code>{name}</code>
-                    </dt>
-                    <dd class="message-text">{value}</dd>
-                  </div>
-                ))}
-              </dl>
-            </Card>
-          )}
-          {message.fault === null ? null : (
-            <Card title="Variables">
-              <dl class="found">
-                {Object.entries(message.vars).map(([name, value]) => (
-                  <div>
-                    <dt>
-                      <code>{name}</code>
-                    </dt>
-                    <dd class="message-text">{value}</dd>
-                  </div>
-                ))}
-              </dl>
-            </Card>
-          )}
-        </>
-      ),
-    }
-  })
+        )}
+        {message.fault === null ? null : (
+          <Card title="Variables">
+            <dl class="found">
+              {Object.entries(message.vars).map(([name, value]) => (
+                <div>
+                  <dt>
+                    <code>{name}</code>
+                  </dt>
+                  <dd class="message-text">{value}</dd>
+                </div>
+              ))}
+            </dl>
+          </Card>
+        )}
+      </>
+    ),
+  }
+})
+
+/** Sandbox: messages that were taken and not sent. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    organizations: yield* Organizations,
+    sink: yield* SinkMessages,
+  }
+
+  const { route } = yield* RawRoutes
 
   yield* router.addAll([
-    page("/console/o/:org/sandbox", "listSinkMessages", list),
-    page("/console/o/:org/sandbox/:message", "getSinkMessage", show),
+    page("/console/o/:org/sandbox", "listSinkMessages", (visit) => list(services, visit)),
+    page("/console/o/:org/sandbox/:message", "getSinkMessage", (visit) => show(services, visit)),
     route("GET", "/console/o/:org/sandbox/:message/html", "getSinkMessage", ({ org, params, request }) =>
       Effect.map(
-        existing(org.slug, params["message"] ?? ""),
+        existing(services, org.slug, params["message"] ?? ""),
         ({ html }) => html === null ? refused(request, 404, "The message has no HTML.") : isolatedMessage(html),
       )),
     action(
       "/console/o/:org/sandbox/clear",
       "clearSinkMessages",
-      (visit) => Effect.as(sink.clear(visit.org.slug), { to: pathOf(visit.org.slug), done: "sandbox-cleared" }),
+      (visit) =>
+        Effect.as(services.sink.clear(visit.org.slug), { to: pathOf(visit.org.slug), done: "sandbox-cleared" }),
     ),
   ])
 }))

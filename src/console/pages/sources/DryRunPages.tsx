@@ -90,21 +90,17 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
     </Card>
   )
 
-/** Tries a mapping of custom events on a sample. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const mappings = yield* MappingTrials
-  const sources = yield* WebhookSources
+/** Services of these pages. */
+interface Services {
+  readonly mappings: MappingTrials["Service"]
+  readonly sources: WebhookSources["Service"]
+}
 
-  const show = Effect.fnUntraced(function* (
-    visit: Visit,
-    sent?: Fields,
-    faults: ReadonlyArray<Fault> = [],
-    run?: DryRun,
-  ) {
+const show = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, sent?: Fields, faults: ReadonlyArray<Fault> = [], run?: DryRun) {
     const { org, session } = visit
     const at = `/console/o/${org.slug}/sources/events`
-    const setup = (yield* sources.list(org.slug)).find(({ segment }) => segment === "events")
+    const setup = (yield* services.sources.list(org.slug)).find(({ segment }) => segment === "events")
     const values = sent ?? {
       mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
       body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
@@ -149,26 +145,37 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
+
+const dryRunAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const tried = yield* services.mappings.run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
+  if ("faults" in tried) {
+    return yield* new InvalidInput({
+      faults: tried.faults.map(({ detail, pointer }) => ({
+        pointer: "/mapping",
+        detail: pointer === "" ? detail : `at ${pointer} ${detail}`,
+      })),
+    })
+  }
+  return yield* show(services, visit, sent, [], tried.run)
+})
+
+/** Tries a mapping of custom events on a sample. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    mappings: yield* MappingTrials,
+    sources: yield* WebhookSources,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/sources/events/dry-run", "dryRun", (visit) => show(visit)),
+    page("/console/o/:org/sources/events/dry-run", "dryRun", (visit) => show(services, visit)),
     action(
       "/console/o/:org/sources/events/dry-run",
       "dryRun",
-      Effect.fnUntraced(function* (visit, sent) {
-        const tried = yield* mappings.run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
-        if ("faults" in tried) {
-          return yield* new InvalidInput({
-            faults: tried.faults.map(({ detail, pointer }) => ({
-              pointer: "/mapping",
-              detail: pointer === "" ? detail : `at ${pointer} ${detail}`,
-            })),
-          })
-        }
-        return yield* show(visit, sent, [], tried.run)
-      }),
-      show,
+      (visit, fields) => dryRunAction(services, visit, fields),
+      (visit, sent, faults) => show(services, visit, sent, faults),
     ),
   ])
 }))

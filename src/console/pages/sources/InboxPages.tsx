@@ -132,73 +132,82 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
   )
 }
 
+/** Services of these pages. */
+interface Services {
+  readonly inbox: Inbox["Service"]
+}
+
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, query } = visit
+  const segment = yield* inboxOf(visit)
+  const at = `${sourcesPath(visit)}/${segment}/inbox`
+  const all = query.get("all") === "true"
+  const given = Number(query.get("before") ?? "")
+  const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
+  const found = yield* services.inbox.list(org.slug, segment, { before, limit: pageSize + 1, all })
+  const entries = found.slice(0, pageSize)
+  const here = `${at}?all=${all}`
+  const { title } = segment === mailSource ? { title: mailTitle } : sourceForms[segment]
+  const back = isSandbox(org.slug)
+    ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
+    : segment === mailSource
+    ? { href: sourcesPath(visit), label: "Webhook sources" }
+    : { href: `${sourcesPath(visit)}/${segment}`, label: title }
+  return {
+    title: `Inbox: ${title}`,
+    body: (
+      <>
+        <PageHead
+          title={`Inbox: ${title}`}
+          back={back}
+          lead={segment === mailSource
+            ? "Mail servers and mailbox providers report here about messages that were sent by SMTP. The first 256 KiB of each mail are kept."
+            : "Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."}
+          actions={all
+            ? <a class="button" href={at}>Only what was not understood</a>
+            : <a class="button" href={`${at}?all=true`}>Show all bodies</a>}
+        />
+        {entries.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty title={all || before !== undefined ? "There is nothing here" : "Everything was understood"}>
+                {all
+                  ? "What the source sends from now on is listed here."
+                  : "Bodies that were not understood, wholly or in part, would be listed here with the reason."}
+              </Empty>
+            </Card>
+          )
+          : entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}
+        <Pagination
+          label="Pages of the inbox"
+          first={before === undefined ? undefined : here}
+          next={found.length > pageSize ? `${here}&before=${entries.at(-1)!.id}` : undefined}
+        />
+      </>
+    ),
+  }
+})
+
+const replayAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const segment = yield* inboxOf(visit)
+  const id = visit.params["id"] ?? ""
+  yield* services.inbox.replay(visit.org.slug, segment, /^\d{1,15}$/.test(id) ? Number(id) : 0)
+  return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }
+})
+
 /** What a source sent and was not understood, with the reason; each body can be looked at again. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const inbox = yield* Inbox
-
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, query } = visit
-    const segment = yield* inboxOf(visit)
-    const at = `${sourcesPath(visit)}/${segment}/inbox`
-    const all = query.get("all") === "true"
-    const given = Number(query.get("before") ?? "")
-    const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
-    const found = yield* inbox.list(org.slug, segment, { before, limit: pageSize + 1, all })
-    const entries = found.slice(0, pageSize)
-    const here = `${at}?all=${all}`
-    const { title } = segment === mailSource ? { title: mailTitle } : sourceForms[segment]
-    const back = isSandbox(org.slug)
-      ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
-      : segment === mailSource
-      ? { href: sourcesPath(visit), label: "Webhook sources" }
-      : { href: `${sourcesPath(visit)}/${segment}`, label: title }
-    return {
-      title: `Inbox: ${title}`,
-      body: (
-        <>
-          <PageHead
-            title={`Inbox: ${title}`}
-            back={back}
-            lead={segment === mailSource
-              ? "Mail servers and mailbox providers report here about messages that were sent by SMTP. The first 256 KiB of each mail are kept."
-              : "Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."}
-            actions={all
-              ? <a class="button" href={at}>Only what was not understood</a>
-              : <a class="button" href={`${at}?all=true`}>Show all bodies</a>}
-          />
-          {entries.length === 0
-            ? (
-              <Card kind="flush">
-                <Empty title={all || before !== undefined ? "There is nothing here" : "Everything was understood"}>
-                  {all
-                    ? "What the source sends from now on is listed here."
-                    : "Bodies that were not understood, wholly or in part, would be listed here with the reason."}
-                </Empty>
-              </Card>
-            )
-            : entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}
-          <Pagination
-            label="Pages of the inbox"
-            first={before === undefined ? undefined : here}
-            next={found.length > pageSize ? `${here}&before=${entries.at(-1)!.id}` : undefined}
-          />
-        </>
-      ),
-    }
-  })
+  const services: Services = {
+    inbox: yield* Inbox,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/sources/:segment/inbox", "listInbox", list),
+    page("/console/o/:org/sources/:segment/inbox", "listInbox", (visit) => list(services, visit)),
     action(
       "/console/o/:org/sources/:segment/inbox/:id/replay",
       "replayInbox",
-      Effect.fnUntraced(function* (visit) {
-        const segment = yield* inboxOf(visit)
-        const id = visit.params["id"] ?? ""
-        yield* inbox.replay(visit.org.slug, segment, /^\d{1,15}$/.test(id) ? Number(id) : 0)
-        return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }
-      }),
+      (visit) => replayAction(services, visit),
     ),
   ])
 }))

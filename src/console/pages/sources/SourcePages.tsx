@@ -72,129 +72,252 @@ const placed = (segment: Segment, faults: ReadonlyArray<Fault>): ReadonlyArray<F
       : { pointer: `/${own}`, detail: `${inside.join("") === "" ? "" : `at ${inside.join("")} `}${fault.detail}` }
   })
 
-/** Webhook sources: where events come from. */
-const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const cookie = yield* SessionCookie
-  const sources = yield* WebhookSources
-  const history = yield* EventHistory
-  const stories = yield* Stories
+/** Services of these pages. */
+interface Services {
+  readonly cookie: SessionCookie["Service"]
+  readonly sources: WebhookSources["Service"]
+  readonly history: EventHistory["Service"]
+  readonly stories: Stories["Service"]
+}
 
-  const urlOf = ({ org, request }: Visit, segment: Segment) =>
-    `${cookie.originOf(request)}/api/webhook/${segment}/${org.slug}`
+const urlOf = (services: Services, { org, request }: Visit, segment: Segment) =>
+  `${services.cookie.originOf(request)}/api/webhook/${segment}/${org.slug}`
 
-  const states = Effect.fnUntraced(function* ({ org }: Visit) {
-    const setups = yield* sources.list(org.slug)
-    const activities = yield* history.activity(org.slug)
-    return segments.map((segment): SourceState => ({
-      segment,
-      setup: setups.find((one) => one.segment === segment),
-      activity: activities.find(({ source }) => source === segment),
-    }))
-  })
+const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) {
+  const setups = yield* services.sources.list(org.slug)
+  const activities = yield* services.history.activity(org.slug)
+  return segments.map((segment): SourceState => ({
+    segment,
+    setup: setups.find((one) => one.segment === segment),
+    activity: activities.find(({ source }) => source === segment),
+  }))
+})
 
-  const stateOf = (visit: Visit, segment: Segment) =>
-    Effect.map(states(visit), (all) => all.find((one) => one.segment === segment)!)
+const stateOf = (services: Services, visit: Visit, segment: Segment) =>
+  Effect.map(states(services, visit), (all) => all.find((one) => one.segment === segment)!)
 
-  const list = Effect.fnUntraced(function* (visit: Visit) {
-    const at = sourcesPath(visit)
-    const all = yield* states(visit)
-    return {
-      title: "Webhook sources",
-      body: (
-        <>
-          <PageHead
-            title="Webhook sources"
-            lead="Platforms and your own code report here what became of messages. From that the service learns which variant works."
-            actions={<a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>}
-          />
-          <div class="source-list">
-            {all.map((state) => {
-              const { segment } = state
-              const { title } = sourceForms[segment]
-              return (
-                <Card>
-                  <div class="stack">
-                    <div class="source-head">
-                      <h2>
-                        <a href={`${at}/${segment}`}>{title}</a>
-                      </h2>
-                      <SourceBadge {...state} />
-                      <code>{segment}</code>
-                      <span class="buttons push">
-                        <a class="button compact" href={`${at}/${segment}/inbox`} aria-label={`Inbox of ${title}`}>
-                          Inbox
-                        </a>
-                        <a class="button compact" href={`${at}/${segment}`}>
-                          {state.setup === undefined && visit.can("putSource") && segment !== "provider_e"
-                            ? "Set up"
-                            : "Open"}
-                          <span class="visually-hidden">{` ${title}`}</span>
-                        </a>
-                      </span>
-                    </div>
-                    <div class="source-body">
-                      <SourceUrl segment={segment} url={urlOf(visit, segment)} label={`Address for ${title}`} />
-                      {state.setup === undefined && state.activity === undefined
-                        ? (
-                          <p class="muted small">
-                            {segment === "events"
-                              ? "Nothing in the last 24 hours. Post an event with an API key that may report events."
-                              : segment === "provider_e"
-                              ? "Set up on the command line."
-                              : "Not set up: what is sent there is refused."}
-                          </p>
-                        )
-                        : (
-                          <div>
-                            <SourceStats activity={state.activity} zone={visit.org.time_zone} />
-                          </div>
-                        )}
-                    </div>
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const at = sourcesPath(visit)
+  const all = yield* states(services, visit)
+  return {
+    title: "Webhook sources",
+    body: (
+      <>
+        <PageHead
+          title="Webhook sources"
+          lead="Platforms and your own code report here what became of messages. From that the service learns which variant works."
+          actions={<a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>}
+        />
+        <div class="source-list">
+          {all.map((state) => {
+            const { segment } = state
+            const { title } = sourceForms[segment]
+            return (
+              <Card>
+                <div class="stack">
+                  <div class="source-head">
+                    <h2>
+                      <a href={`${at}/${segment}`}>{title}</a>
+                    </h2>
+                    <SourceBadge {...state} />
+                    <code>{segment}</code>
+                    <span class="buttons push">
+                      <a class="button compact" href={`${at}/${segment}/inbox`} aria-label={`Inbox of ${title}`}>
+                        Inbox
+                      </a>
+                      <a class="button compact" href={`${at}/${segment}`}>
+                        {state.setup === undefined && visit.can("putSource") && segment !== "provider_e"
+                          ? "Set up"
+                          : "Open"}
+                        <span class="visually-hidden">{` ${title}`}</span>
+                      </a>
+                    </span>
                   </div>
-                </Card>
-              )
-            })}
-            <Card>
-              <div class="stack">
-                <div class="source-head">
-                  <h2>{mailTitle}</h2>
-                  <code>{mailSource}</code>
-                  <span class="buttons push">
-                    <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
-                      Inbox
-                    </a>
-                  </span>
+                  <div class="source-body">
+                    <SourceUrl segment={segment} url={urlOf(services, visit, segment)} label={`Address for ${title}`} />
+                    {state.setup === undefined && state.activity === undefined
+                      ? (
+                        <p class="muted small">
+                          {segment === "events"
+                            ? "Nothing in the last 24 hours. Post an event with an API key that may report events."
+                            : segment === "provider_e"
+                            ? "Set up on the command line."
+                            : "Not set up: what is sent there is refused."}
+                        </p>
+                      )
+                      : (
+                        <div>
+                          <SourceStats activity={state.activity} zone={visit.org.time_zone} />
+                        </div>
+                      )}
+                  </div>
                 </div>
-                <p class="muted small">
-                  Mail servers report here about messages of SMTP connections that have a domain for bounces.
-                </p>
+              </Card>
+            )
+          })}
+          <Card>
+            <div class="stack">
+              <div class="source-head">
+                <h2>{mailTitle}</h2>
+                <code>{mailSource}</code>
+                <span class="buttons push">
+                  <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
+                    Inbox
+                  </a>
+                </span>
               </div>
-            </Card>
-          </div>
-        </>
-      ),
-    }
-  })
-
-  const valuesOf = ({ segment, setup }: SourceState): Fields => {
-    const settings = setup?.settings ?? {}
-    const { conversions, mapping } = settings as { readonly conversions?: unknown; readonly mapping?: unknown }
-    return {
-      ...Object.fromEntries(sourceForms[segment].settings.map((field) => [field.name, textIn(field, settings)])),
-      conversions: Array.isArray(conversions) ? conversions.join("\n") : "",
-      mapping: mapping === undefined ? "" : JSON.stringify(mapping, null, 2),
-    }
+              <p class="muted small">
+                Mail servers report here about messages of SMTP connections that have a domain for bounces.
+              </p>
+            </div>
+          </Card>
+        </div>
+      </>
+    ),
   }
+})
 
-  const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
+const valuesOf = ({ segment, setup }: SourceState): Fields => {
+  const settings = setup?.settings ?? {}
+  const { conversions, mapping } = settings as { readonly conversions?: unknown; readonly mapping?: unknown }
+  return {
+    ...Object.fromEntries(sourceForms[segment].settings.map((field) => [field.name, textIn(field, settings)])),
+    conversions: Array.isArray(conversions) ? conversions.join("\n") : "",
+    mapping: mapping === undefined ? "" : JSON.stringify(mapping, null, 2),
+  }
+}
+
+/** How to set up a source whose key the platform issues only after the first request. */
+const CommandLineSetup = ({ at, org }: {
+  readonly at: string
+  readonly org: Visit["org"]
+}) => (
+  <Card title="Set up on the command line">
+    <div class="stack">
+      <p>
+        This source needs somebody who runs the service. Its key exists only after Salesforce has tried the address, so
+        there are two steps. First:
+      </p>
+      <pre
+        tabIndex={0}
+        aria-label="First command"
+      >{`parlance --org ${org.slug} webhook set provider_e`}</pre>
+      <p>
+        Then create the callback at Salesforce, with the address above. Its handshake comes into the{" "}
+        <a href={`${at}/inbox?all=true`}>inbox</a>: compare its <code>callbackId</code>{" "}
+        with the one that Salesforce showed, and verify the callback there with its{" "}
+        <code>verificationKey</code>. Last, with the signature key that Salesforce shows once:
+      </p>
+      <pre tabIndex={0} aria-label="Second command">
+                    {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
+      </pre>
+      <p class="muted small">
+        <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
+        <code>parlance webhook remove provider_e</code> forgets it.
+      </p>
+    </div>
+  </Card>
+)
+
+const SetupForm = ({ at, faults, form, hasSecret, segment, session, setup, values }: {
+  readonly at: string
+  readonly faults: ReadonlyArray<Fault>
+  readonly form: (typeof sourceForms)[Segment]
+  readonly hasSecret: boolean
+  readonly segment: Segment
+  readonly session: Visit["session"]
+  readonly setup: SourceState["setup"]
+  readonly values: Fields
+}) => (
+  <Card title={setup === undefined ? "Set up" : "Change"}>
+    <Form action={at} csrf={session.csrfToken}>
+      <Field
+        name="secret"
+        type="password"
+        autocomplete="new-password"
+        label={form.secret.label}
+        required={!hasSecret && segment !== "events"}
+        faults={faults}
+        hint={hasSecret
+          ? "Set, and never shown again. Leave it empty to keep it; a new one leaves it valid for 24 hours more."
+          : form.secret.hint ?? "It is stored encrypted and never shown again."}
+      />
+      <SchemaFields fields={form.settings} values={values} faults={faults} />
+      {form.conversions
+        ? (
+          <TextAreaField
+            name="conversions"
+            {...conversionsWords}
+            rows={3}
+            required={false}
+            value={values["conversions"] ?? ""}
+            faults={faults}
+          />
+        )
+        : null}
+      {form.mapping
+        ? (
+          <TextAreaField
+            name="mapping"
+            label={mappingWords.label}
+            hint={
+              <>
+                {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
+              </>
+            }
+            rows={10}
+            required={false}
+            code
+            value={values["mapping"] ?? ""}
+            faults={faults}
+          />
+        )
+        : null}
+      <div>
+        <Submit>{setup === undefined ? "Set up" : setup.enabled ? "Save" : "Save and enable"}</Submit>
+      </div>
+    </Form>
+  </Card>
+)
+
+const StopCard = ({ at, session, setup }: {
+  readonly at: string
+  readonly session: Visit["session"]
+  readonly setup: NonNullable<SourceState["setup"]>
+}) => (
+  <Card title="Stop">
+    <div class="stack">
+      <div class="buttons">
+        {setup.enabled
+          ? (
+            <Form action={`${at}/disable`} csrf={session.csrfToken} inline>
+              <Submit kind="plain">Disable</Submit>
+            </Form>
+          )
+          : (
+            <Form action={`${at}/enable`} csrf={session.csrfToken} inline>
+              <Submit kind="plain">Enable</Submit>
+            </Form>
+          )}
+        <a class="button danger" href={`${at}/remove`}>Remove</a>
+      </div>
+      <p class="muted small">
+        A disabled source keeps its secrets and settings; what it sends is refused, and most platforms send it again
+        later.
+      </p>
+    </div>
+  </Card>
+)
+
+const show = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
     const segment = yield* sourceOf(visit)
     const at = `${sourcesPath(visit)}/${segment}`
     const form = sourceForms[segment]
-    const state = yield* stateOf(visit, segment)
+    const state = yield* stateOf(services, visit, segment)
     const { activity, setup } = state
-    const events = yield* stories.recent(org.slug, segment, shownEvents)
+    const events = yield* services.stories.recent(org.slug, segment, shownEvents)
     const faults = placed(segment, found)
     const values = sent ?? valuesOf(state)
     const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
@@ -223,7 +346,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
                 <SourceBadge {...state} />
                 <code>{segment}</code>
               </div>
-              <SourceUrl segment={segment} url={urlOf(visit, segment)} label={`Address for ${form.title}`} />
+              <SourceUrl segment={segment} url={urlOf(services, visit, segment)} label={`Address for ${form.title}`} />
               <SourceStats activity={activity} zone={org.time_zone} />
               {old === undefined ? null : (
                 <Note>
@@ -233,85 +356,18 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
               )}
             </div>
           </Card>
-          {segment === "provider_e"
+          {segment === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
             ? (
-              <Card title="Set up on the command line">
-                <div class="stack">
-                  <p>
-                    This source needs somebody who runs the service. Its key exists only after Salesforce has tried the
-                    address, so there are two steps. First:
-                  </p>
-                  <pre
-                    tabIndex={0}
-                    aria-label="First command"
-                  >{`parlance --org ${org.slug} webhook set provider_e`}</pre>
-                  <p>
-                    Then create the callback at Salesforce, with the address above. Its handshake comes into the{" "}
-                    <a href={`${at}/inbox?all=true`}>inbox</a>: compare its <code>callbackId</code>{" "}
-                    with the one that Salesforce showed, and verify the callback there with its{" "}
-                    <code>verificationKey</code>. Last, with the signature key that Salesforce shows once:
-                  </p>
-                  <pre tabIndex={0} aria-label="Second command">
-                    {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
-                  </pre>
-                  <p class="muted small">
-                    <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
-                    <code>parlance webhook remove provider_e</code> forgets it.
-                  </p>
-                </div>
-              </Card>
-            )
-            : mayChange
-            ? (
-              <Card title={setup === undefined ? "Set up" : "Change"}>
-                <Form action={at} csrf={session.csrfToken}>
-                  <Field
-                    name="secret"
-                    type="password"
-                    autocomplete="new-password"
-                    label={form.secret.label}
-                    required={!hasSecret && segment !== "events"}
-                    faults={faults}
-                    hint={hasSecret
-                      ? "Set, and never shown again. Leave it empty to keep it; a new one leaves it valid for 24 hours more."
-                      : form.secret.hint ?? "It is stored encrypted and never shown again."}
-                  />
-                  <SchemaFields fields={form.settings} values={values} faults={faults} />
-                  {form.conversions
-                    ? (
-                      <TextAreaField
-                        name="conversions"
-                        {...conversionsWords}
-                        rows={3}
-                        required={false}
-                        value={values["conversions"] ?? ""}
-                        faults={faults}
-                      />
-                    )
-                    : null}
-                  {form.mapping
-                    ? (
-                      <TextAreaField
-                        name="mapping"
-                        label={mappingWords.label}
-                        hint={
-                          <>
-                            {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
-                          </>
-                        }
-                        rows={10}
-                        required={false}
-                        code
-                        value={values["mapping"] ?? ""}
-                        faults={faults}
-                      />
-                    )
-                    : null}
-                  <div>
-                    <Submit>{setup === undefined ? "Set up" : setup.enabled ? "Save" : "Save and enable"}</Submit>
-                  </div>
-                </Form>
-              </Card>
+              <SetupForm
+                at={at}
+                faults={faults}
+                form={form}
+                hasSecret={hasSecret}
+                segment={segment}
+                session={session}
+                setup={setup}
+                values={values}
+              />
             )
             : setup === undefined
             ? <Note>An admin of the organization can set this source up.</Note>
@@ -320,89 +376,83 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
             <RecentEvents events={events} org={org} />
           </Card>
           {setup !== undefined && segment !== "provider_e" && (can("putSource") || can("deleteSource"))
-            ? (
-              <Card title="Stop">
-                <div class="stack">
-                  <div class="buttons">
-                    {setup.enabled
-                      ? (
-                        <Form action={`${at}/disable`} csrf={session.csrfToken} inline>
-                          <Submit kind="plain">Disable</Submit>
-                        </Form>
-                      )
-                      : (
-                        <Form action={`${at}/enable`} csrf={session.csrfToken} inline>
-                          <Submit kind="plain">Enable</Submit>
-                        </Form>
-                      )}
-                    <a class="button danger" href={`${at}/remove`}>Remove</a>
-                  </div>
-                  <p class="muted small">
-                    A disabled source keeps its secrets and settings; what it sends is refused, and most platforms send
-                    it again later.
-                  </p>
-                </div>
-              </Card>
-            )
+            ? <StopCard at={at} session={session} setup={setup} />
             : null}
         </>
       ),
     }
+  },
+)
+
+const switched = (services: Services, enabled: boolean) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    const segment = yield* sourceOf(visit)
+    // Only what is set up can be switched; putting would set up what is not.
+    if ((yield* stateOf(services, visit, segment)).setup === undefined) {
+      return yield* new SourceNotFound({ id: segment })
+    }
+    yield* services.sources.put(visit.org.slug, segment, { enabled })
+    return { to: `${sourcesPath(visit)}/${segment}`, done: enabled ? "source-enabled" : "source-disabled" }
   })
 
-  const switched = (enabled: boolean) =>
-    Effect.fnUntraced(function* (visit: Visit) {
-      const segment = yield* sourceOf(visit)
-      // Only what is set up can be switched; putting would set up what is not.
-      if ((yield* stateOf(visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
-      yield* sources.put(visit.org.slug, segment, { enabled })
-      return { to: `${sourcesPath(visit)}/${segment}`, done: enabled ? "source-enabled" : "source-disabled" }
-    })
+const sourceAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+  const segment = yield* sourceOf(visit)
+  yield* services.sources.put(visit.org.slug, segment, yield* inputOf(segment, sent))
+  return { to: `${sourcesPath(visit)}/${segment}`, done: "source-saved" }
+})
+
+const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const segment = yield* sourceOf(visit)
+  if ((yield* stateOf(services, visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
+  const at = `${sourcesPath(visit)}/${segment}`
+  const { title } = sourceForms[segment]
+  return {
+    title: `Remove ${title}`,
+    body: (
+      <>
+        <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
+        <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
+          <p>
+            Its secrets and settings are forgotten, and what it sends is refused from now on. What came in stays, with
+            all that was learned from it.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
+
+/** Webhook sources: where events come from. */
+const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    cookie: yield* SessionCookie,
+    sources: yield* WebhookSources,
+    history: yield* EventHistory,
+    stories: yield* Stories,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/sources", "listSources", list),
-    page("/console/o/:org/sources/:segment", "listSources", (visit) => show(visit)),
+    page("/console/o/:org/sources", "listSources", (visit) => list(services, visit)),
+    page("/console/o/:org/sources/:segment", "listSources", (visit) => show(services, visit)),
     action(
       "/console/o/:org/sources/:segment",
       "putSource",
-      Effect.fnUntraced(function* (visit, sent) {
-        const segment = yield* sourceOf(visit)
-        yield* sources.put(visit.org.slug, segment, yield* inputOf(segment, sent))
-        return { to: `${sourcesPath(visit)}/${segment}`, done: "source-saved" }
-      }),
-      show,
+      (visit, fields) => sourceAction(services, visit, fields),
+      (visit, sent, found) => show(services, visit, sent, found),
     ),
-    action("/console/o/:org/sources/:segment/disable", "putSource", switched(false)),
-    action("/console/o/:org/sources/:segment/enable", "putSource", switched(true)),
+    action("/console/o/:org/sources/:segment/disable", "putSource", switched(services, false)),
+    action("/console/o/:org/sources/:segment/enable", "putSource", switched(services, true)),
     page(
       "/console/o/:org/sources/:segment/remove",
       "deleteSource",
-      Effect.fnUntraced(function* (visit) {
-        const segment = yield* sourceOf(visit)
-        if ((yield* stateOf(visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
-        const at = `${sourcesPath(visit)}/${segment}`
-        const { title } = sourceForms[segment]
-        return {
-          title: `Remove ${title}`,
-          body: (
-            <>
-              <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
-              <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
-                <p>
-                  Its secrets and settings are forgotten, and what it sends is refused from now on. What came in stays,
-                  with all that was learned from it.
-                </p>
-              </Confirm>
-            </>
-          ),
-        }
-      }),
+      (visit) => removePage(services, visit),
     ),
     action(
       "/console/o/:org/sources/:segment/remove",
       "deleteSource",
       Effect.fnUntraced(function* (visit) {
-        yield* sources.remove(visit.org.slug, yield* sourceOf(visit))
+        yield* services.sources.remove(visit.org.slug, yield* sourceOf(visit))
         return { to: sourcesPath(visit), done: "source-removed" }
       }),
     ),

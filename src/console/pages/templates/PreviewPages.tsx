@@ -29,8 +29,8 @@ import {
 } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
 import { draftWarning } from "./SendNote.tsx"
-import { labelsOf } from "./VariantEditor.tsx"
 import { seasonText } from "./Words.ts"
+import { labelsOf } from "./VariantEditor.tsx"
 
 // What a variant would look like and who would get it, shown in frames.
 
@@ -92,15 +92,18 @@ const Audience = ({ attrs, now, org, variant }: {
 /** A JSON text for the sample where nothing was given. */
 export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { route } = yield* RawRoutes
-  const connections = yield* Connections
-  const previews = yield* Previews
-  const templates = yield* Templates
-  const views = yield* Views
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly previews: Previews["Service"]
+  readonly templates: Templates["Service"]
+  readonly views: Views["Service"]
+}
 
-  /** What can be rendered, and the faults of what cannot, at their controls. */
-  const rendered = Effect.fnUntraced(function* (
+/** What can be rendered, and the faults of what cannot, at their controls. */
+const rendered = Effect.fnUntraced(
+  function* (
+    services: Services,
     org: Organization,
     template: string,
     draft: Draft,
@@ -109,7 +112,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const { formats, vars } = sourcesOf(draft)
     const show = (ask: PreviewAsk) =>
       Effect.map(
-        previews.preview(org.slug, template, ask),
+        services.previews.preview(org.slug, template, ask),
         (preview): { readonly preview: Preview | undefined; readonly faults: ReadonlyArray<Fault> } => ({
           preview,
           faults: [],
@@ -138,14 +141,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const kept = Object.fromEntries(Object.entries(formats).filter(([name]) => !faulty.has(name)))
     const second = yield* show({ ...ask, vars: rest, formats: kept })
     return { vars: second.preview?.vars ?? {}, faults: placed(draft, first.faults) }
-  })
+  },
+)
 
-  const preview = Effect.fnUntraced(function* (org: Organization, template: string, draft: Draft, sample: Sample) {
+const preview = Effect.fnUntraced(
+  function* (services: Services, org: Organization, template: string, draft: Draft, sample: Sample) {
     const given = readSample(sample)
     const { attrs, at, fields } = Result.isSuccess(given)
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
-    const { faults, vars } = yield* rendered(org, template, draft, { fields, attrs })
+    const { faults, vars } = yield* rendered(services, org, template, draft, { fields, attrs })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
@@ -159,7 +164,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       at: "Sample time",
     }
     return (
-      <main class="preview" data-warning={draftWarning(connections, org.slug, draft)}>
+      <main class="preview" data-warning={draftWarning(services.connections, org.slug, draft)}>
         <h1 class="visually-hidden">Preview</h1>
         {all.length === 0 ? null : (
           <div class="note bad">
@@ -191,14 +196,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           : <p class="muted">Who matches is shown once the form is in order.</p>}
       </main>
     )
-  })
+  },
+)
 
-  const stored = Effect.fnUntraced(function* (
-    org: Organization,
-    params: Readonly<Record<string, string | undefined>>,
-  ) {
-    return yield* templates.getVariant(org.slug, lookedUp(params["template"] ?? ""), lookedUp(params["variant"] ?? ""))
-  })
+const stored = Effect.fnUntraced(
+  function* (services: Services, org: Organization, params: Readonly<Record<string, string | undefined>>) {
+    return yield* services.templates.getVariant(
+      org.slug,
+      lookedUp(params["template"] ?? ""),
+      lookedUp(params["variant"] ?? ""),
+    )
+  },
+)
+
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { route } = yield* RawRoutes
+  const services: Services = {
+    connections: yield* Connections,
+    previews: yield* Previews,
+    templates: yield* Templates,
+    views: yield* Views,
+  }
 
   yield* router.addAll([
     route(
@@ -208,16 +226,20 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (ask) =>
         Effect.gen(function* () {
           const { org, params, query, request } = ask
-          const draft = ofVariant(yield* stored(org, params))
+          const draft = ofVariant(yield* stored(services, org, params))
           const sample = sampleOf((name) => query.get(name), noSample)
-          return framed(request, "Preview", yield* preview(org, lookedUp(params["template"] ?? ""), draft, sample))
+          return framed(
+            request,
+            "Preview",
+            yield* preview(services, org, lookedUp(params["template"] ?? ""), draft, sample),
+          )
         }),
     ),
     route("POST", "/console/o/:org/templates/:template/preview", "preview", (ask) =>
       Effect.gen(function* () {
         const { fields, org, params, request } = ask
         const sample = sampleOf((name) => fields[name], noSample)
-        const body = yield* preview(org, lookedUp(params["template"] ?? ""), ofFields(fields), sample)
+        const body = yield* preview(services, org, lookedUp(params["template"] ?? ""), ofFields(fields), sample)
         return framed(request, "Preview", body)
       })),
     // One html variable of a stored variant, as a recipient sees it.
@@ -228,12 +250,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (ask) =>
         Effect.gen(function* () {
           const { org, params, query } = ask
-          const { formats, id, vars } = yield* stored(org, params)
+          const { formats, id, vars } = yield* stored(services, org, params)
           const name = query.get("name") ?? ""
           if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
-          const [shown] = yield* previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
+          const [shown] = yield* services.previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
             fields: JSON.stringify(objectOf(query.get("fields"))),
-            strict: views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+            strict: services.views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
             timeZone: org.time_zone,
           })
           return message(

@@ -132,6 +132,137 @@ export const settingsOf = (template: Template): Fields => {
   }
 }
 
+const WeightFields = ({ faults, fields }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <fieldset class="quarters weights">
+    <legend class="small muted">
+      Weights of the mix; empty counts nothing, what costs (unsubscribes, complaints) is below zero
+    </legend>
+    {weights.map((name) => (
+      <Field
+        name={name}
+        label={weightNames[name]}
+        type="number"
+        required={false}
+        value={fields[name] ?? ""}
+        faults={faults}
+      />
+    ))}
+  </fieldset>
+)
+
+const HoldoutFields = ({ faults, fields }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <fieldset class="quarters">
+    <legend class="small muted">Only for a holdout of its own</legend>
+    <Field
+      name="holdout_share"
+      label={settingsLabels.holdout_share}
+      type="number"
+      required={false}
+      value={fields["holdout_share"] ?? ""}
+      faults={faults}
+      hint="From 0 (nobody) to 0.5."
+    />
+    <Field
+      name="holdout_copy_id"
+      label={settingsLabels.holdout_copy_id}
+      required={false}
+      value={fields["holdout_copy_id"] ?? ""}
+      faults={faults}
+      hint="The id of the variant."
+    />
+  </fieldset>
+)
+
+const UnsubscribeChoice = ({ faults, fields }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <Choices
+    name="list_unsubscribe"
+    label={settingsLabels.list_unsubscribe}
+    type="checkbox"
+    values={"list_unsubscribe" in fields ? ["list_unsubscribe"] : []}
+    faults={faults}
+    options={[[
+      "list_unsubscribe",
+      "Offer to unsubscribe beside the sender",
+      "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, which mail programs show as a link of their own.",
+    ]]}
+  />
+)
+
+const StrictChoice = ({ faults, fields }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <Choices
+    name="strict"
+    label={settingsLabels.strict}
+    type="checkbox"
+    values={"strict" in fields ? ["strict"] : []}
+    faults={faults}
+    options={[[
+      "strict",
+      "Refuse to render what is not known",
+      "A Liquid variable that was not sent is an error, instead of nothing.",
+    ]]}
+  />
+)
+
+const TransactionalChoice = ({ faults, fields }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <Choices
+    name="ignore_unsubscribes"
+    label={settingsLabels.ignore_unsubscribes}
+    type="checkbox"
+    values={"ignore_unsubscribes" in fields ? ["ignore"] : []}
+    faults={faults}
+    options={[[
+      "ignore",
+      "Also send to people who unsubscribed",
+      "For transactional messages such as receipts. Spam complaints and bounces still keep a message from leaving.",
+    ]]}
+  />
+)
+
+const LinkDomains = ({ domains, fields }: {
+  readonly domains: ReadonlyArray<Fault>
+  readonly fields: Fields
+}) => (
+  <div class="field">
+    <label for="link_domains">{settingsLabels.link_domains}</label>
+    <p class="hint" id="link_domains-hint">
+      Links to these hosts and their subdomains carry the tracking id, one host a line, such as shop.example.
+    </p>
+    <textarea
+      id="link_domains"
+      name="link_domains"
+      rows={3}
+      spellcheck={false}
+      aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
+      {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
+    >
+      {fields["link_domains"] ?? ""}
+    </textarea>
+    {domains.length === 0 ? null : (
+      <p class="error" id="link_domains-error">
+        {domains.map(({ detail, pointer }) => {
+          const at = Number(pointer.split("/")[2] ?? "NaN")
+          return Number.isNaN(at) ? detail : `Host ${at + 1} ${detail}`
+        }).join("; ")}
+      </p>
+    )}
+  </div>
+)
+
 export const SettingsFields = ({ faults, fields }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
@@ -153,21 +284,7 @@ export const SettingsFields = ({ faults, fields }: {
           ["mix", "A mix, weighted below"],
         ]}
       />
-      <fieldset class="quarters weights">
-        <legend class="small muted">
-          Weights of the mix; empty counts nothing, what costs (unsubscribes, complaints) is below zero
-        </legend>
-        {weights.map((name) => (
-          <Field
-            name={name}
-            label={weightNames[name]}
-            type="number"
-            required={false}
-            value={fields[name] ?? ""}
-            faults={faults}
-          />
-        ))}
-      </fieldset>
+      <WeightFields faults={faults} fields={fields} />
       <Field
         name="sticky_hours"
         label={settingsLabels.sticky_hours}
@@ -189,26 +306,7 @@ export const SettingsFields = ({ faults, fields }: {
           ["no_message", "Own: no message"],
         ]}
       />
-      <fieldset class="quarters">
-        <legend class="small muted">Only for a holdout of its own</legend>
-        <Field
-          name="holdout_share"
-          label={settingsLabels.holdout_share}
-          type="number"
-          required={false}
-          value={fields["holdout_share"] ?? ""}
-          faults={faults}
-          hint="From 0 (nobody) to 0.5."
-        />
-        <Field
-          name="holdout_copy_id"
-          label={settingsLabels.holdout_copy_id}
-          required={false}
-          value={fields["holdout_copy_id"] ?? ""}
-          faults={faults}
-          hint="The id of the variant."
-        />
-      </fieldset>
+      <HoldoutFields faults={faults} fields={fields} />
       <SelectField
         name="tracking"
         label={settingsLabels.tracking}
@@ -223,66 +321,10 @@ export const SettingsFields = ({ faults, fields }: {
           ["none", "Nothing"],
         ]}
       />
-      <Choices
-        name="list_unsubscribe"
-        label={settingsLabels.list_unsubscribe}
-        type="checkbox"
-        values={"list_unsubscribe" in fields ? ["list_unsubscribe"] : []}
-        faults={faults}
-        options={[[
-          "list_unsubscribe",
-          "Offer to unsubscribe beside the sender",
-          "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, which mail programs show as a link of their own.",
-        ]]}
-      />
-      <Choices
-        name="strict"
-        label={settingsLabels.strict}
-        type="checkbox"
-        values={"strict" in fields ? ["strict"] : []}
-        faults={faults}
-        options={[[
-          "strict",
-          "Refuse to render what is not known",
-          "A Liquid variable that was not sent is an error, instead of nothing.",
-        ]]}
-      />
-      <Choices
-        name="ignore_unsubscribes"
-        label={settingsLabels.ignore_unsubscribes}
-        type="checkbox"
-        values={"ignore_unsubscribes" in fields ? ["ignore"] : []}
-        faults={faults}
-        options={[[
-          "ignore",
-          "Also send to people who unsubscribed",
-          "For transactional messages such as receipts. Spam complaints and bounces still keep a message from leaving.",
-        ]]}
-      />
-      <div class="field">
-        <label for="link_domains">{settingsLabels.link_domains}</label>
-        <p class="hint" id="link_domains-hint">
-          Links to these hosts and their subdomains carry the tracking id, one host a line, such as shop.example.
-        </p>
-        <textarea
-          id="link_domains"
-          name="link_domains"
-          rows={3}
-          spellcheck={false}
-          aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
-          {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
-        >
-          {fields["link_domains"] ?? ""}
-        </textarea>
-        {domains.length === 0 ? null : (
-          <p class="error" id="link_domains-error">
-            {domains.map(({ detail, pointer }) => {
-              const at = Number(pointer.split("/")[2] ?? "NaN")
-              return Number.isNaN(at) ? detail : `Host ${at + 1} ${detail}`
-            }).join("; ")}
-          </p>
-        )}
-      </div>
+      <UnsubscribeChoice faults={faults} fields={fields} />
+      <StrictChoice faults={faults} fields={fields} />
+      <TransactionalChoice faults={faults} fields={fields} />
+      <LinkDomains domains={domains} fields={fields} />
       <TextAreaField
         name="conversion_events"
         label={settingsLabels.conversion_events}

@@ -68,151 +68,165 @@ const example = `templates:
           body: <p>Hello</p>
         formats: {body: html}`
 
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const { route } = yield* RawRoutes
-  const learning = yield* Learning
-  const checking = yield* Checking
-  const imports = yield* TemplateImports
-  const templates = yield* Templates
+/** Services of these pages. */
+interface Services {
+  readonly learning: Learning["Service"]
+  readonly checking: Checking["Service"]
+  readonly imports: TemplateImports["Service"]
+  readonly templates: Templates["Service"]
+}
 
-  const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
-    const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-    const lines = text.split("\n")
-    return Effect.succeed({
-      title: "Import templates",
-      body: (
-        <>
-          <PageHead
-            title="Import templates"
-            back={{ href: listPath(visit.org.slug), label: "Templates" }}
-            lead="A file in YAML or JSON brings templates to the state it describes, all or none. Variants that it does not name stay as they are."
-          />
-          {faults.length === 0 ? null : (
-            <div class="note bad" role="alert" tabIndex={-1} data-focus>
-              <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
-            </div>
-          )}
-          {faults.length === 0 ? null : (
-            <Card kind="flush">
-              <Table
-                caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
-                headings={["Place", "What is wrong", "The line"]}
-                rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
-                  const [, , line = "1", column = "1"] = pointer.split("/")
-                  return [
-                    `line ${line}, column ${column}`,
-                    detail,
-                    <code>{(lines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
-                  ]
-                })}
-              />
-            </Card>
-          )}
-          <Card>
-            <Form action={importPath(visit.org.slug)} csrf={visit.session.csrfToken}>
-              <div class="field" data-upload hidden>
-                <label for="file">A file from this computer</label>
-                <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
-              </div>
-              <div class="field">
-                <label for="text">Content of the file</label>
-                <p class="hint" id="text-hint">
-                  Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
-                  takes up to 1 MiB.
-                </p>
-                <textarea
-                  id="text"
-                  name="text"
-                  class="mono source"
-                  rows={Math.min(30, Math.max(14, lines.length))}
-                  spellcheck={false}
-                  placeholder={example}
-                  aria-describedby="text-hint"
-                  {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
-                >
-                  {text.startsWith("\n") ? `\n${text}` : text}
-                </textarea>
-              </div>
-              <div>
-                <Submit>Import</Submit>
-              </div>
-            </Form>
+const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
+  const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
+  const lines = text.split("\n")
+  return Effect.succeed({
+    title: "Import templates",
+    body: (
+      <>
+        <PageHead
+          title="Import templates"
+          back={{ href: listPath(visit.org.slug), label: "Templates" }}
+          lead="A file in YAML or JSON brings templates to the state it describes, all or none. Variants that it does not name stay as they are."
+        />
+        {faults.length === 0 ? null : (
+          <div class="note bad" role="alert" tabIndex={-1} data-focus>
+            <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
+          </div>
+        )}
+        {faults.length === 0 ? null : (
+          <Card kind="flush">
+            <Table
+              caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
+              headings={["Place", "What is wrong", "The line"]}
+              rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
+                const [, , line = "1", column = "1"] = pointer.split("/")
+                return [
+                  `line ${line}, column ${column}`,
+                  detail,
+                  <code>{(lines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
+                ]
+              })}
+            />
           </Card>
-          <script type="module" src={assets.templates}></script>
-        </>
-      ),
-    })
-  }
-
-  const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const { org } = visit
-    const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-    const done = yield* imports.importFile(org.slug, text).pipe(
-      Effect.catchTag("FileRefused", ({ faults }) =>
-        new InvalidInput({
-          faults: faults.map(({ column, line, message, path }) => ({
-            pointer: pointerAt(line, column),
-            detail: path === "" ? message : `${path}: ${message}`,
-          })),
-        })),
-    )
-    const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
-    for (const id of done.relearned) yield* learning.wake(org.slug, id, true)
-    const part = (title: string, ids: ReadonlyArray<string>) =>
-      ids.length === 0 ? null : (
-        <Card title={`${title}: ${ids.length}`}>
-          <ul class="plain-list">
-            {ids.map((id) => (
-              <li>
-                <a href={templatePath(org.slug, id)}>{id}</a>
-              </li>
-            ))}
-          </ul>
+        )}
+        <Card>
+          <Form action={importPath(visit.org.slug)} csrf={visit.session.csrfToken}>
+            <div class="field" data-upload hidden>
+              <label for="file">A file from this computer</label>
+              <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
+            </div>
+            <div class="field">
+              <label for="text">Content of the file</label>
+              <p class="hint" id="text-hint">
+                Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
+                takes up to 1 MiB.
+              </p>
+              <textarea
+                id="text"
+                name="text"
+                class="mono source"
+                rows={Math.min(30, Math.max(14, lines.length))}
+                spellcheck={false}
+                placeholder={example}
+                aria-describedby="text-hint"
+                {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
+              >
+                {text.startsWith("\n") ? `\n${text}` : text}
+              </textarea>
+            </div>
+            <div>
+              <Submit>Import</Submit>
+            </div>
+          </Form>
         </Card>
-      )
-    return {
-      title: "Imported",
-      body: (
-        <>
-          <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
-          {isEmpty ? <Note>It names no template.</Note> : null}
-          {part("Created", done.created)}
-          {part("Changed", done.updated)}
-          {part("Unchanged", done.unchanged)}
-        </>
-      ),
-    }
+        <script type="module" src={assets.templates}></script>
+      </>
+    ),
   })
+}
 
-  /** Templates as a file. Written in the checking process, in parts of at most 1,000 variants. */
-  const file = Effect.fnUntraced(function* (
-    org: OrgSlug,
-    all: ReadonlyArray<Template>,
-    format: string | null,
-    name: string,
-  ) {
+const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const { org } = visit
+  const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
+  const done = yield* services.imports.importFile(org.slug, text).pipe(
+    Effect.catchTag("FileRefused", ({ faults }) =>
+      new InvalidInput({
+        faults: faults.map(({ column, line, message, path }) => ({
+          pointer: pointerAt(line, column),
+          detail: path === "" ? message : `${path}: ${message}`,
+        })),
+      })),
+  )
+  const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
+  for (const id of done.relearned) yield* services.learning.wake(org.slug, id, true)
+  const part = (title: string, ids: ReadonlyArray<string>) =>
+    ids.length === 0 ? null : (
+      <Card title={`${title}: ${ids.length}`}>
+        <ul class="plain-list">
+          {ids.map((id) => (
+            <li>
+              <a href={templatePath(org.slug, id)}>{id}</a>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    )
+  return {
+    title: "Imported",
+    body: (
+      <>
+        <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
+        {isEmpty ? <Note>It names no template.</Note> : null}
+        {part("Created", done.created)}
+        {part("Changed", done.updated)}
+        {part("Unchanged", done.unchanged)}
+      </>
+    ),
+  }
+})
+
+/** Templates as a file. Written in the checking process, in parts of at most 1,000 variants. */
+const file = Effect.fnUntraced(
+  function* (services: Services, org: OrgSlug, all: ReadonlyArray<Template>, format: string | null, name: string) {
     const as = format === "json" ? "json" : "yaml"
     const write = (part: ReadonlyArray<Template>) =>
-      checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
+      services.checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
     const text = TemplateFile.joined(yield* Effect.forEach(partsOf(all), write), as)
     return download(text, `${name}.${as}`, as === "json" ? "application/json" : "application/yaml; charset=utf-8")
-  }, Effect.catchTag("WorkFailed", () => new ExportTooLarge()))
+  },
+  Effect.catchTag("WorkFailed", () => new ExportTooLarge()),
+)
+
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    learning: yield* Learning,
+    checking: yield* Checking,
+    imports: yield* TemplateImports,
+    templates: yield* Templates,
+  }
+
+  const { route } = yield* RawRoutes
 
   yield* router.addAll([
     page("/console/o/:org/templates/-/import", "importTemplates", (visit) => form(visit)),
-    action("/console/o/:org/templates/-/import", "importTemplates", take, form),
+    action(
+      "/console/o/:org/templates/-/import",
+      "importTemplates",
+      (visit, fields) => take(services, visit, fields),
+      form,
+    ),
     route("GET", "/console/o/:org/templates/-/export", "listTemplates", ({ org, query }) =>
       Effect.gen(function* () {
         const all: Array<Template> = []
         let after: string | undefined
         while (true) {
-          const page = yield* templates.list(org.slug, { after, limit: batch, which: "all" })
+          const page = yield* services.templates.list(org.slug, { after, limit: batch, which: "all" })
           all.push(...page)
           after = page.at(-1)?.id
           if (page.length < batch) break
         }
-        return yield* file(org.slug, all, query.get("format"), `${org.slug}-templates`)
+        return yield* file(services, org.slug, all, query.get("format"), `${org.slug}-templates`)
       })),
     route(
       "GET",
@@ -220,9 +234,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "getTemplate",
       ({ org, params, query }) =>
         Effect.flatMap(
-          templates.get(org.slug, lookedUp(params["template"] ?? "")),
+          services.templates.get(org.slug, lookedUp(params["template"] ?? "")),
           (template) =>
-            file(org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
+            file(services, org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
         ),
     ),
   ])

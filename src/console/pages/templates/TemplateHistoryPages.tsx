@@ -26,70 +26,79 @@ export const variantOf = (template: Template) => {
   }
 }
 
+/** Services of these pages. */
+interface Services {
+  readonly history: ChangeHistory["Service"]
+  readonly templates: Templates["Service"]
+}
+
+const get = (services: Services, { org, params }: Visit) =>
+  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+
+const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, query } = visit
+  const template = yield* get(services, visit)
+  const here = templatePath(org.slug, template.id)
+  const before = entryId(query.get("before"))
+  const entries = yield* services.history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage + 1 })
+  const shown = entries.slice(0, changesPerPage)
+  return {
+    title: `Changes of ${template.name}`,
+    body: (
+      <>
+        <PageHead
+          title={`Changes of ${template.name}`}
+          back={{ href: here, label: template.name }}
+          lead="Every change of the template and its variants, by whichever way it came in: what was there before, and what is there since."
+        />
+        <Card kind="flush">
+          {shown.length === 0
+            ? <Empty title="No change is on record">Changes are listed from the first one on.</Empty>
+            : (
+              <ChangeList
+                caption="Changes, newest first"
+                entries={shown}
+                pathOf={(id) => `${here}/history/${id}`}
+                subjectOf={variantOf(template)}
+                zone={org.time_zone}
+              />
+            )}
+          <Pagination
+            label="Pages of the changes"
+            first={before === undefined ? undefined : `${here}/history`}
+            next={entries.length > shown.length ? `${here}/history?before=${shown.at(-1)!.id}` : undefined}
+          />
+        </Card>
+      </>
+    ),
+  }
+})
+
+const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, params } = visit
+  const template = yield* get(services, visit)
+  const id = entryId(params["entry"])
+  const [entry] = id === undefined
+    ? []
+    : yield* services.history.ofTemplate(org.slug, template.id, { before: id + 1, limit: 1 })
+  const found = entry?.id === id ? entry : undefined
+  return entryView(found, {
+    back: { href: `${templatePath(org.slug, template.id)}/history`, label: `Changes of ${template.name}` },
+    subject: found === undefined ? "" : variantOf(template)(found) || template.name,
+    zone: org.time_zone,
+  })
+})
+
 /** What was changed of a template, field by field, by whom and when. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
-  const history = yield* ChangeHistory
-  const templates = yield* Templates
-
-  const get = ({ org, params }: Visit) => templates.get(org.slug, lookedUp(params["template"] ?? ""))
-
-  const changes = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, query } = visit
-    const template = yield* get(visit)
-    const here = templatePath(org.slug, template.id)
-    const before = entryId(query.get("before"))
-    const entries = yield* history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage + 1 })
-    const shown = entries.slice(0, changesPerPage)
-    return {
-      title: `Changes of ${template.name}`,
-      body: (
-        <>
-          <PageHead
-            title={`Changes of ${template.name}`}
-            back={{ href: here, label: template.name }}
-            lead="Every change of the template and its variants, by whichever way it came in: what was there before, and what is there since."
-          />
-          <Card kind="flush">
-            {shown.length === 0
-              ? <Empty title="No change is on record">Changes are listed from the first one on.</Empty>
-              : (
-                <ChangeList
-                  caption="Changes, newest first"
-                  entries={shown}
-                  pathOf={(id) => `${here}/history/${id}`}
-                  subjectOf={variantOf(template)}
-                  zone={org.time_zone}
-                />
-              )}
-            <Pagination
-              label="Pages of the changes"
-              first={before === undefined ? undefined : `${here}/history`}
-              next={entries.length > shown.length ? `${here}/history?before=${shown.at(-1)!.id}` : undefined}
-            />
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const one = Effect.fnUntraced(function* (visit: Visit) {
-    const { org, params } = visit
-    const template = yield* get(visit)
-    const id = entryId(params["entry"])
-    const [entry] = id === undefined
-      ? []
-      : yield* history.ofTemplate(org.slug, template.id, { before: id + 1, limit: 1 })
-    const found = entry?.id === id ? entry : undefined
-    return entryView(found, {
-      back: { href: `${templatePath(org.slug, template.id)}/history`, label: `Changes of ${template.name}` },
-      subject: found === undefined ? "" : variantOf(template)(found) || template.name,
-      zone: org.time_zone,
-    })
-  })
+  const services: Services = {
+    history: yield* ChangeHistory,
+    templates: yield* Templates,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/templates/:template/history", "templateHistory", changes),
-    page("/console/o/:org/templates/:template/history/:entry", "templateHistory", one),
+    page("/console/o/:org/templates/:template/history", "templateHistory", (visit) => changes(services, visit)),
+    page("/console/o/:org/templates/:template/history/:entry", "templateHistory", (visit) => one(services, visit)),
   ])
 }))

@@ -29,208 +29,222 @@ const pageSize = 25
 
 const decodeInput = decoder(TemplateInput)
 
+/** Services of these pages. */
+interface Services {
+  readonly index: TemplateIndex["Service"]
+  readonly templates: Templates["Service"]
+  readonly traffic: Traffic["Service"]
+  readonly views: Views["Service"]
+}
+
+const State = ({ org, services, template, now }: {
+  readonly services: Services
+  readonly org: string
+  readonly template: IndexedTemplate
+  readonly now: number
+}) => {
+  const { active, archivedAt, id, variants } = template
+  if (archivedAt !== null) return <Badge>archived</Badge>
+  if (variants === 0) return <Badge kind="warn">no variants</Badge>
+  if (active === 0) return <Badge kind="warn">no active variant</Badge>
+  // A view is some seconds behind another node at most.
+  const inSeason = services.views.template(org, id)?.variants
+    .filter((variant) => variant.active && variant.calendar.holds(now)).length ?? active
+  return inSeason === 0
+    ? <Badge kind="warn">out of season</Badge>
+    : <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>
+}
+
+const list = Effect.fnUntraced(function* (services: Services, { can, org, query }: Visit) {
+  const text = (name: string) => {
+    const value = (query.get(name) ?? "").trim().slice(0, 200)
+    return isStorable(value) ? value : ""
+  }
+  const search = text("q")
+  const after = text("after")
+  const which = query.get("archived") === "true" ? "archived" : "in-use"
+  const { all, archived, found } = yield* services.index.count(org.slug, search, which)
+  const rows = yield* services.index.list(org.slug, { search, after, which, limit: pageSize + 1 })
+  const shown = rows.slice(0, pageSize)
+  const days = yield* services.traffic.daily(org.slug, shown.map(({ id }) => id))
+  const now = yield* Clock.currentTimeMillis
+  const here = listPath(org.slug)
+  const filter: Record<string, string> = which === "archived" ? { archived: "true" } : {}
+  const start = which === "archived" ? `${here}?archived=true` : here
+  const link = (more: Record<string, string>) =>
+    `${here}?${new URLSearchParams({ ...filter, ...(search === "" ? {} : { q: search }), ...more })}`
+  const total = which === "archived" ? archived : all - archived
+  const kind = which === "archived" ? "archived template" : "template"
+  const create = can("createTemplate")
+    ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
+    : null
+  return {
+    title: "Templates",
+    body: (
+      <>
+        <PageHead
+          title="Templates"
+          lead="A template is one message. Its variants are the ways to say it; for every reader Parlance chooses one and learns which does best."
+          actions={all === 0 ? undefined : (
+            <>
+              {create}
+              {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import</a> : null}
+              <a class="button" href={exportPath(org.slug)}>Export all</a>
+            </>
+          )}
+        />
+        {all === 0 ? null : (
+          <form method="get" action={here} role="search" class="search">
+            {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
+            <label for="q" class="visually-hidden">Search by name or id</label>
+            <input type="search" id="q" name="q" value={search} placeholder="Name or id" autocomplete="off" />
+            <button type="submit" class="button">Search</button>
+            {search === "" ? null : <a href={start}>Show all</a>}
+          </form>
+        )}
+        {archived === 0 && which === "in-use" ? null : (
+          <nav aria-label="Which templates">
+            <ul class="pills">
+              {([["In use", here, all - archived], ["Archived", `${here}?archived=true`, archived]] as const).map((
+                [label, href, count],
+              ) => (
+                <li>
+                  <a href={href} {...(href === start ? { "aria-current": "page" as const } : {})}>
+                    {label}: {count}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+        )}
+        <Card kind="flush">
+          {all === 0
+            ? (
+              <Empty
+                title="There is no template yet"
+                action={
+                  <div class="buttons">
+                    {create}
+                    {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import a file</a> : null}
+                  </div>
+                }
+              >
+                {can("createTemplate")
+                  ? "Create the first one and give it a few variants, or bring a file with both."
+                  : "An editor of the organization can create one."}
+              </Empty>
+            )
+            : total === 0
+            ? which === "archived"
+              ? (
+                <Empty title="Nothing is archived" action={<a class="button" href={here}>Templates in use</a>}>
+                  What is archived is listed here, with its results, until it is restored or deleted.
+                </Empty>
+              )
+              : (
+                <Empty title="Every template is archived" action={create}>
+                  None is served. Restore one of those that are archived, or create another.
+                </Empty>
+              )
+            : shown.length === 0
+            ? (
+              <Empty title="Nothing is called that" action={<a class="button" href={start}>Show all</a>}>
+                No name and no id contains “{search}”.
+              </Empty>
+            )
+            : (
+              <Table
+                caption={search === "" ? counted(total, kind) : `${counted(found, kind)} with “${search}”`}
+                headings={["Template", "State", `Decisions, ${trafficDays} days`, "Learns from", "Changed"]}
+                rows={shown.map((template) => [
+                  <>
+                    <a href={templatePath(org.slug, template.id)}>{template.name}</a>
+                    <span class="sub mono">{template.id}</span>
+                  </>,
+                  {
+                    kind: "nowrap",
+                    content: <State services={services} org={org.slug} template={template} now={now} />,
+                  },
+                  { kind: "nowrap", content: <Sparkline days={days.get(template.id) ?? []} what="decision" /> },
+                  objectiveText(template.objective),
+                  { kind: "nowrap", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
+                ])}
+              />
+            )}
+          {after === "" && rows.length <= pageSize ? null : (
+            <nav class="pagination" aria-label="Pages of the templates">
+              {after === "" ? null : <a class="button compact" href={link({})}>First page</a>}
+              {rows.length <= pageSize
+                ? null
+                : <a class="button compact" href={link({ after: shown.at(-1)!.id })} rel="next">Next page</a>}
+            </nav>
+          )}
+        </Card>
+      </>
+    ),
+  }
+})
+
+const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed({
+    title: "Create a template",
+    body: (
+      <>
+        <PageHead
+          title="Create a template"
+          back={{ href: listPath(visit.org.slug), label: "Templates" }}
+          lead="Variants come next."
+        />
+        <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
+        <Card>
+          <Form action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
+            <Field
+              name="id"
+              label="Id"
+              value={fields["id"] ?? ""}
+              faults={faults}
+              hint="Your systems ask for the message by it, as template_id. Such as cart-reminder; it cannot be changed."
+            />
+            <SettingsFields fields={fields} faults={faults} />
+            <div>
+              <Submit>Create template</Submit>
+            </div>
+          </Form>
+        </Card>
+      </>
+    ),
+  })
+
+const newAction = Effect.fnUntraced(function* (services: Services, { org }: Visit, fields: Fields) {
+  const input = yield* decoded(decodeInput({ id: (fields["id"] ?? "").trim(), ...settingsInput(fields) })).pipe(
+    Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
+  )
+  const made = yield* services.templates.create(org.slug, input).pipe(
+    Effect.catchTag(
+      "AlreadyExists",
+      () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
+    ),
+  )
+  return { to: templatePath(org.slug, made.id), done: "template-created" }
+})
+
 /** The list of templates, and making one. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const index = yield* TemplateIndex
-  const templates = yield* Templates
-  const traffic = yield* Traffic
-  const views = yield* Views
-
-  const State = ({ org, template, now }: {
-    readonly org: string
-    readonly template: IndexedTemplate
-    readonly now: number
-  }) => {
-    const { active, archivedAt, id, variants } = template
-    if (archivedAt !== null) return <Badge>archived</Badge>
-    if (variants === 0) return <Badge kind="warn">no variants</Badge>
-    if (active === 0) return <Badge kind="warn">no active variant</Badge>
-    // A view is some seconds behind another node at most.
-    const inSeason = views.template(org, id)?.variants
-      .filter((variant) => variant.active && variant.calendar.holds(now)).length ?? active
-    return inSeason === 0
-      ? <Badge kind="warn">out of season</Badge>
-      : <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>
+  const services: Services = {
+    index: yield* TemplateIndex,
+    templates: yield* Templates,
+    traffic: yield* Traffic,
+    views: yield* Views,
   }
 
-  const list = Effect.fnUntraced(function* ({ can, org, query }: Visit) {
-    const text = (name: string) => {
-      const value = (query.get(name) ?? "").trim().slice(0, 200)
-      return isStorable(value) ? value : ""
-    }
-    const search = text("q")
-    const after = text("after")
-    const which = query.get("archived") === "true" ? "archived" : "in-use"
-    const { all, archived, found } = yield* index.count(org.slug, search, which)
-    const rows = yield* index.list(org.slug, { search, after, which, limit: pageSize + 1 })
-    const shown = rows.slice(0, pageSize)
-    const days = yield* traffic.daily(org.slug, shown.map(({ id }) => id))
-    const now = yield* Clock.currentTimeMillis
-    const here = listPath(org.slug)
-    const filter: Record<string, string> = which === "archived" ? { archived: "true" } : {}
-    const start = which === "archived" ? `${here}?archived=true` : here
-    const link = (more: Record<string, string>) =>
-      `${here}?${new URLSearchParams({ ...filter, ...(search === "" ? {} : { q: search }), ...more })}`
-    const total = which === "archived" ? archived : all - archived
-    const kind = which === "archived" ? "archived template" : "template"
-    const create = can("createTemplate")
-      ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
-      : null
-    return {
-      title: "Templates",
-      body: (
-        <>
-          <PageHead
-            title="Templates"
-            lead="A template is one message. Its variants are the ways to say it; for every reader Parlance chooses one and learns which does best."
-            actions={all === 0 ? undefined : (
-              <>
-                {create}
-                {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import</a> : null}
-                <a class="button" href={exportPath(org.slug)}>Export all</a>
-              </>
-            )}
-          />
-          {all === 0 ? null : (
-            <form method="get" action={here} role="search" class="search">
-              {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
-              <label for="q" class="visually-hidden">Search by name or id</label>
-              <input type="search" id="q" name="q" value={search} placeholder="Name or id" autocomplete="off" />
-              <button type="submit" class="button">Search</button>
-              {search === "" ? null : <a href={start}>Show all</a>}
-            </form>
-          )}
-          {archived === 0 && which === "in-use" ? null : (
-            <nav aria-label="Which templates">
-              <ul class="pills">
-                {([["In use", here, all - archived], ["Archived", `${here}?archived=true`, archived]] as const).map((
-                  [label, href, count],
-                ) => (
-                  <li>
-                    <a href={href} {...(href === start ? { "aria-current": "page" as const } : {})}>
-                      {label}: {count}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            </nav>
-          )}
-          <Card kind="flush">
-            {all === 0
-              ? (
-                <Empty
-                  title="There is no template yet"
-                  action={
-                    <div class="buttons">
-                      {create}
-                      {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import a file</a> : null}
-                    </div>
-                  }
-                >
-                  {can("createTemplate")
-                    ? "Create the first one and give it a few variants, or bring a file with both."
-                    : "An editor of the organization can create one."}
-                </Empty>
-              )
-              : total === 0
-              ? which === "archived"
-                ? (
-                  <Empty title="Nothing is archived" action={<a class="button" href={here}>Templates in use</a>}>
-                    What is archived is listed here, with its results, until it is restored or deleted.
-                  </Empty>
-                )
-                : (
-                  <Empty title="Every template is archived" action={create}>
-                    None is served. Restore one of those that are archived, or create another.
-                  </Empty>
-                )
-              : shown.length === 0
-              ? (
-                <Empty title="Nothing is called that" action={<a class="button" href={start}>Show all</a>}>
-                  No name and no id contains “{search}”.
-                </Empty>
-              )
-              : (
-                <Table
-                  caption={search === "" ? counted(total, kind) : `${counted(found, kind)} with “${search}”`}
-                  headings={["Template", "State", `Decisions, ${trafficDays} days`, "Learns from", "Changed"]}
-                  rows={shown.map((template) => [
-                    <>
-                      <a href={templatePath(org.slug, template.id)}>{template.name}</a>
-                      <span class="sub mono">{template.id}</span>
-                    </>,
-                    { kind: "nowrap", content: <State org={org.slug} template={template} now={now} /> },
-                    { kind: "nowrap", content: <Sparkline days={days.get(template.id) ?? []} what="decision" /> },
-                    objectiveText(template.objective),
-                    { kind: "nowrap", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
-                  ])}
-                />
-              )}
-            {after === "" && rows.length <= pageSize
-              ? null
-              : (
-                <nav class="pagination" aria-label="Pages of the templates">
-                  {after === "" ? null : <a class="button compact" href={link({})}>First page</a>}
-                  {rows.length <= pageSize
-                    ? null
-                    : <a class="button compact" href={link({ after: shown.at(-1)!.id })} rel="next">Next page</a>}
-                </nav>
-              )}
-          </Card>
-        </>
-      ),
-    }
-  })
-
-  const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
-    Effect.succeed({
-      title: "Create a template",
-      body: (
-        <>
-          <PageHead
-            title="Create a template"
-            back={{ href: listPath(visit.org.slug), label: "Templates" }}
-            lead="Variants come next."
-          />
-          <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
-          <Card>
-            <Form action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
-              <Field
-                name="id"
-                label="Id"
-                value={fields["id"] ?? ""}
-                faults={faults}
-                hint="Your systems ask for the message by it, as template_id. Such as cart-reminder; it cannot be changed."
-              />
-              <SettingsFields fields={fields} faults={faults} />
-              <div>
-                <Submit>Create template</Submit>
-              </div>
-            </Form>
-          </Card>
-        </>
-      ),
-    })
-
   yield* router.addAll([
-    page("/console/o/:org/templates", "findTemplates", list),
+    page("/console/o/:org/templates", "findTemplates", (visit) => list(services, visit)),
     page("/console/o/:org/templates/-/new", "createTemplate", (visit) => create(visit)),
     action(
       "/console/o/:org/templates/-/new",
       "createTemplate",
-      Effect.fnUntraced(function* ({ org }, fields) {
-        const input = yield* decoded(decodeInput({ id: (fields["id"] ?? "").trim(), ...settingsInput(fields) })).pipe(
-          Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
-        )
-        const made = yield* templates.create(org.slug, input).pipe(
-          Effect.catchTag(
-            "AlreadyExists",
-            () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
-          ),
-        )
-        return { to: templatePath(org.slug, made.id), done: "template-created" }
-      }),
+      (visit, fields) => newAction(services, visit, fields),
       create,
     ),
   ])

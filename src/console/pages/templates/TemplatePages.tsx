@@ -72,61 +72,64 @@ const given = (
   }
 }
 
-/** One template: its variants side by side, and what was changed of it of late. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const connections = yield* Connections
-  const history = yield* ChangeHistory
-  const previews = yield* Previews
-  const templates = yield* Templates
-  const traffic = yield* Traffic
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly history: ChangeHistory["Service"]
+  readonly previews: Previews["Service"]
+  readonly templates: Templates["Service"]
+  readonly traffic: Traffic["Service"]
+}
 
-  const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
-  const get = (visit: Visit) => templates.get(visit.org.slug, idOf(visit))
+const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
 
-  const actions = (visit: Visit, template: Template, at: number) => {
-    const variant = template.variants[at]!
-    const base = variantPath(visit.org.slug, template.id, variant.id)
-    const { can, session: { csrfToken } } = visit
-    const { active, name } = variant
-    return (
-      <div class="buttons">
-        <a class="button compact" href={base} aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${name}`}>
-          {can("updateVariant") ? "Edit" : "Open"}
-        </a>
-        {can("updateVariant")
-          ? (
-            <Form action={`${base}/state`} csrf={csrfToken} inline>
-              <input type="hidden" name="active" value={active ? "false" : "true"} />
-              <Submit kind="compact" label={`Switch ${active ? "off" : "on"} ${name}`}>
-                Switch {active ? "off" : "on"}
-              </Submit>
-            </Form>
-          )
-          : null}
-        {can("createVariant")
-          ? (
-            <Form action={`${base}/duplicate`} csrf={csrfToken} inline>
-              <Submit kind="compact" label={`Duplicate ${name}`}>Duplicate</Submit>
-            </Form>
-          )
-          : null}
-        {can("deleteVariant")
-          ? <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
-          : null}
-      </div>
-    )
-  }
+const get = (services: Services, visit: Visit) => services.templates.get(visit.org.slug, idOf(visit))
 
-  /** The texts of each card, rendered together. */
-  const textsOf = Effect.fnUntraced(function* (
+const actions = (visit: Visit, template: Template, at: number) => {
+  const variant = template.variants[at]!
+  const base = variantPath(visit.org.slug, template.id, variant.id)
+  const { can, session: { csrfToken } } = visit
+  const { active, name } = variant
+  return (
+    <div class="buttons">
+      <a class="button compact" href={base} aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${name}`}>
+        {can("updateVariant") ? "Edit" : "Open"}
+      </a>
+      {can("updateVariant")
+        ? (
+          <Form action={`${base}/state`} csrf={csrfToken} inline>
+            <input type="hidden" name="active" value={active ? "false" : "true"} />
+            <Submit kind="compact" label={`Switch ${active ? "off" : "on"} ${name}`}>
+              Switch {active ? "off" : "on"}
+            </Submit>
+          </Form>
+        )
+        : null}
+      {can("createVariant")
+        ? (
+          <Form action={`${base}/duplicate`} csrf={csrfToken} inline>
+            <Submit kind="compact" label={`Duplicate ${name}`}>Duplicate</Submit>
+          </Form>
+        )
+        : null}
+      {can("deleteVariant")
+        ? <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
+        : null}
+    </div>
+  )
+}
+
+/** The texts of each card, rendered together. */
+const textsOf = Effect.fnUntraced(
+  function* (
+    services: Services,
     org: Organization,
     template: Template,
     variants: ReadonlyArray<Variant>,
     fields: string,
   ) {
     const sources = variants.map(cardSources)
-    const rendered = yield* previews.render(org.slug, sources.flat(), {
+    const rendered = yield* services.previews.render(org.slug, sources.flat(), {
       fields,
       strict: template.strict,
       timeZone: org.time_zone,
@@ -134,219 +137,275 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     })
     let at = 0
     return sources.map(({ length }) => rendered.slice(at, at += length))
-  })
+  },
+)
 
-  const show = Effect.fnUntraced(function* (visit: Visit) {
-    const { can, org, query } = visit
-    const template = yield* get(visit)
-    const here = templatePath(org.slug, template.id)
-    const now = yield* Clock.currentTimeMillis
-    const entries = yield* history.ofTemplate(org.slug, template.id, { limit: changesShown + 1 })
-    const shares = yield* traffic.byVariant(org.slug, template.id)
-    const days = (yield* traffic.daily(org.slug, [template.id])).get(template.id) ?? []
-    const all = [...shares.values()].reduce((sum, count) => sum + count, 0)
+/** Settings and traffic of the template. */
+const Facts = ({ days, org, template }: {
+  readonly days: readonly number[]
+  readonly org: Organization
+  readonly template: Template
+}) => (
+  <dl class="template-facts">
+    <div>
+      <dt>Learns from</dt>
+      <dd>{objectiveText(template.objective)}</dd>
+    </div>
+    <div>
+      <dt>Decisions, {trafficDays} days</dt>
+      <dd>
+        <Sparkline days={days} what="decision" />
+      </dd>
+    </div>
+    <div>
+      <dt>Same variant again</dt>
+      <dd>
+        {template.sticky_hours === 0 ? "chosen anew" : `kept for ${counted(template.sticky_hours, "hour")}`}
+      </dd>
+    </div>
+    <div>
+      <dt>Holdout</dt>
+      <dd>{holdoutWords(template.holdout)}</dd>
+      <dt>Tracking</dt>
+      <dd>{trackingWords(template.tracking)}</dd>
+      <dt>Unsubscribe header</dt>
+      <dd>{template.list_unsubscribe ? "yes" : "no"}</dd>
+    </div>
+    <div>
+      <dt>Unknown variables</dt>
+      <dd>{template.strict ? "an error (strict)" : "render as nothing"}</dd>
+    </div>
+    <div>
+      <dt>People who unsubscribed</dt>
+      <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
+    </div>
+    <div>
+      <dt>Links tracked</dt>
+      <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
+    </div>
+    <div>
+      <dt>Names of conversions</dt>
+      <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
+    </div>
+    <div>
+      <dt>Changed</dt>
+      <dd>
+        <Time at={template.updated_at} zone={org.time_zone} />
+      </dd>
+    </div>
+  </dl>
+)
 
-    const asked = query.get("fields")
-    const fromQuery = given(asked)
-    const fields = fromQuery?.fields ?? sampleFields(template.variants.map(({ vars }) => vars))
-    const fieldsText = fromQuery?.text ?? JSON.stringify(fields, null, 2)
-    const isFaulty = asked !== null && fromQuery === undefined
+/** The form for the fields that the variants are rendered with. */
+const SampleForm = ({ asked, fieldsText, here, isFaulty }: {
+  readonly asked: string | null
+  readonly fieldsText: string
+  readonly here: string
+  readonly isFaulty: boolean
+}) => (
+  <details class="samples" open={isFaulty}>
+    <summary>Sample fields</summary>
+    <form method="get" action={here} class="stack">
+      <div class="field">
+        <label for="fields">Sample fields</label>
+        <p class="hint" id="fields-hint">
+          A JSON object. Made up from the names that the variants use, until you write your own.
+        </p>
+        <textarea
+          id="fields"
+          name="fields"
+          class="mono"
+          rows={8}
+          spellcheck={false}
+          aria-describedby={isFaulty ? "fields-hint fields-error" : "fields-hint"}
+          {...(isFaulty ? { "aria-invalid": "true" as const } : {})}
+        >
+          {isFaulty ? asked : fieldsText}
+        </textarea>
+        {isFaulty ? <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p> : null}
+      </div>
+      <div>
+        <button type="submit" class="button compact">Show with these</button>
+      </div>
+    </form>
+  </details>
+)
 
-    const pages = Math.max(1, Math.ceil(template.variants.length / variantsPerPage))
-    const at = template.variants.findIndex(({ id }) => id === query.get("at"))
-    const wanted = at >= 0 ? Math.floor(at / variantsPerPage) + 1 : Number(query.get("page") ?? "1")
-    const number = Number.isInteger(wanted) && wanted >= 1 && wanted <= pages ? wanted : 1
-    const first = (number - 1) * variantsPerPage
-    const shown = template.variants.slice(first, first + variantsPerPage)
-    const rendered = yield* textsOf(org, template, shown, JSON.stringify(fields))
-    const link = (page: number) =>
-      `${here}?${new URLSearchParams({
-        ...(fromQuery === undefined ? {} : { fields: fromQuery.text }),
-        page: `${page}`,
-      })}`
+/** Says that the template is archived, with a button that restores it. */
+const ArchivedNote = ({ can, here, org, template, visit }: {
+  readonly can: (endpoint: string) => boolean
+  readonly here: string
+  readonly org: Organization
+  readonly template: Template
+  readonly visit: Visit
+}) => (
+  <Note kind="warn">
+    <div class="note-row">
+      <p>
+        <b>Archived</b> since{" "}
+        <Time at={template.archived_at} zone={org.time_zone} />: nobody gets it, whatever its variants say. Its results
+        stay.
+      </p>
+      {can("updateTemplate")
+        ? (
+          <Form action={`${here}/restore`} csrf={visit.session.csrfToken} inline>
+            <input type="hidden" name="archived" value="false" />
+            <Submit kind="compact">Restore the template</Submit>
+          </Form>
+        )
+        : null}
+    </div>
+  </Note>
+)
 
-    const warning = templateWarning(connections, org.slug, template)
-    const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
-    return {
-      title: template.name,
-      body: (
-        <>
-          <PageHead
-            title={template.name}
-            back={{ href: listPath(org.slug), label: "Templates" }}
-            lead={
-              <>
-                Your systems ask for it as <code>{template.id}</code>.
-              </>
-            }
-            actions={
-              <>
-                {template.variants.length === 0 ? null : create}
-                <a class="button" href={`${here}/results`}>Results</a>
-                {can("updateTemplate") ? <a class="button" href={`${here}/settings`}>Settings</a> : null}
-                <a class="button" href={`${here}/export`}>Export</a>
-              </>
-            }
-          />
-          {template.archived_at === null ? null : (
-            <Note kind="warn">
-              <div class="note-row">
-                <p>
-                  <b>Archived</b> since{" "}
-                  <Time at={template.archived_at} zone={org.time_zone} />: nobody gets it, whatever its variants say.
-                  Its results stay.
-                </p>
-                {can("updateTemplate")
-                  ? (
-                    <Form action={`${here}/restore`} csrf={visit.session.csrfToken} inline>
-                      <input type="hidden" name="archived" value="false" />
-                      <Submit kind="compact">Restore the template</Submit>
-                    </Form>
-                  )
-                  : null}
-              </div>
-            </Note>
-          )}
-          {warning === "" ? null : <Note kind="warn">{warning}</Note>}
-          <Card>
-            <dl class="template-facts">
-              <div>
-                <dt>Learns from</dt>
-                <dd>{objectiveText(template.objective)}</dd>
-              </div>
-              <div>
-                <dt>Decisions, {trafficDays} days</dt>
-                <dd>
-                  <Sparkline days={days} what="decision" />
-                </dd>
-              </div>
-              <div>
-                <dt>Same variant again</dt>
-                <dd>
-                  {template.sticky_hours === 0 ? "chosen anew" : `kept for ${counted(template.sticky_hours, "hour")}`}
-                </dd>
-              </div>
-              <div>
-                <dt>Holdout</dt>
-                <dd>{holdoutWords(template.holdout)}</dd>
-                <dt>Tracking</dt>
-                <dd>{trackingWords(template.tracking)}</dd>
-                <dt>Unsubscribe header</dt>
-                <dd>{template.list_unsubscribe ? "yes" : "no"}</dd>
-              </div>
-              <div>
-                <dt>Unknown variables</dt>
-                <dd>{template.strict ? "an error (strict)" : "render as nothing"}</dd>
-              </div>
-              <div>
-                <dt>People who unsubscribed</dt>
-                <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
-              </div>
-              <div>
-                <dt>Links tracked</dt>
-                <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
-              </div>
-              <div>
-                <dt>Names of conversions</dt>
-                <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
-              </div>
-              <div>
-                <dt>Changed</dt>
-                <dd>
-                  <Time at={template.updated_at} zone={org.time_zone} />
-                </dd>
-              </div>
-            </dl>
-          </Card>
-          <section class="stack" aria-label="Variants">
-            <div class="section-head">
-              <h2>{counted(template.variants.length, "variant")}</h2>
-              {template.variants.length === 0 ? null : (
-                <details class="samples" open={isFaulty}>
-                  <summary>Sample fields</summary>
-                  <form method="get" action={here} class="stack">
-                    <div class="field">
-                      <label for="fields">Sample fields</label>
-                      <p class="hint" id="fields-hint">
-                        A JSON object. Made up from the names that the variants use, until you write your own.
-                      </p>
-                      <textarea
-                        id="fields"
-                        name="fields"
-                        class="mono"
-                        rows={8}
-                        spellcheck={false}
-                        aria-describedby={isFaulty ? "fields-hint fields-error" : "fields-hint"}
-                        {...(isFaulty ? { "aria-invalid": "true" as const } : {})}
-                      >
-                        {isFaulty ? asked : fieldsText}
-                      </textarea>
-                      {isFaulty
-                        ? <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p>
-                        : null}
-                    </div>
-                    <div>
-                      <button type="submit" class="button compact">Show with these</button>
-                    </div>
-                  </form>
-                </details>
-              )}
-            </div>
+const VariantPagination = ({ link, number, pages }: {
+  readonly link: (page: number) => string
+  readonly number: number
+  readonly pages: number
+}) => (
+  <nav class="pagination" aria-label="Pages of the variants">
+    {number === 1 ? null : <a class="button compact" href={link(number - 1)} rel="prev">Previous</a>}
+    <span class="small muted">Page {number} of {pages}</span>
+    {number === pages ? null : <a class="button compact" href={link(number + 1)} rel="next">Next</a>}
+  </nav>
+)
+
+/** The latest changes of the template and its variants. */
+const RecentChanges = ({ entries, here, org, template }: {
+  readonly entries: ReadonlyArray<AuditEntry>
+  readonly here: string
+  readonly org: Organization
+  readonly template: Template
+}) => (
+  <Card kind="flush">
+    {entries.length === 0
+      ? <Empty title="No change is on record">From now on every change is listed here, with who made it.</Empty>
+      : (
+        <Changes
+          entries={entries.slice(0, changesShown)}
+          here={here}
+          template={template}
+          zone={org.time_zone}
+        />
+      )}
+    {entries.length === 0 ? null : (
+      <nav class="pagination" aria-label="More changes">
+        <a class="button compact" href={`${here}/history`}>All changes, before and after</a>
+      </nav>
+    )}
+  </Card>
+)
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { can, org, query } = visit
+  const template = yield* get(services, visit)
+  const here = templatePath(org.slug, template.id)
+  const now = yield* Clock.currentTimeMillis
+  const entries = yield* services.history.ofTemplate(org.slug, template.id, { limit: changesShown + 1 })
+  const shares = yield* services.traffic.byVariant(org.slug, template.id)
+  const days = (yield* services.traffic.daily(org.slug, [template.id])).get(template.id) ?? []
+  const all = [...shares.values()].reduce((sum, count) => sum + count, 0)
+
+  const asked = query.get("fields")
+  const fromQuery = given(asked)
+  const fields = fromQuery?.fields ?? sampleFields(template.variants.map(({ vars }) => vars))
+  const fieldsText = fromQuery?.text ?? JSON.stringify(fields, null, 2)
+  const isFaulty = asked !== null && fromQuery === undefined
+
+  const pages = Math.max(1, Math.ceil(template.variants.length / variantsPerPage))
+  const at = template.variants.findIndex(({ id }) => id === query.get("at"))
+  const wanted = at >= 0 ? Math.floor(at / variantsPerPage) + 1 : Number(query.get("page") ?? "1")
+  const number = Number.isInteger(wanted) && wanted >= 1 && wanted <= pages ? wanted : 1
+  const first = (number - 1) * variantsPerPage
+  const shown = template.variants.slice(first, first + variantsPerPage)
+  const rendered = yield* textsOf(services, org, template, shown, JSON.stringify(fields))
+  const link = (page: number) =>
+    `${here}?${new URLSearchParams({
+      ...(fromQuery === undefined ? {} : { fields: fromQuery.text }),
+      page: `${page}`,
+    })}`
+
+  const warning = templateWarning(services.connections, org.slug, template)
+  const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
+  return {
+    title: template.name,
+    body: (
+      <>
+        <PageHead
+          title={template.name}
+          back={{ href: listPath(org.slug), label: "Templates" }}
+          lead={
+            <>
+              Your systems ask for it as <code>{template.id}</code>.
+            </>
+          }
+          actions={
+            <>
+              {template.variants.length === 0 ? null : create}
+              <a class="button" href={`${here}/results`}>Results</a>
+              {can("updateTemplate") ? <a class="button" href={`${here}/settings`}>Settings</a> : null}
+              <a class="button" href={`${here}/export`}>Export</a>
+            </>
+          }
+        />
+        {template.archived_at === null
+          ? null
+          : <ArchivedNote can={can} here={here} org={org} template={template} visit={visit} />}
+        {warning === "" ? null : <Note kind="warn">{warning}</Note>}
+        <Card>
+          <Facts days={days} org={org} template={template} />
+        </Card>
+        <section class="stack" aria-label="Variants">
+          <div class="section-head">
+            <h2>{counted(template.variants.length, "variant")}</h2>
             {template.variants.length === 0
-              ? (
-                <Card kind="flush">
-                  <Empty title="This template says nothing yet" action={create}>
-                    {can("createVariant")
-                      ? "Write its first variant. With two or more, Parlance finds out which does best for whom."
-                      : "An editor of the organization can write its variants."}
-                  </Empty>
-                </Card>
-              )
-              : (
-                <ul class="variants">
-                  {shown.map((variant, index) => (
-                    <VariantCard
-                      variant={variant}
-                      rendered={rendered[index]!}
-                      base={variantPath(org.slug, template.id, variant.id)}
-                      inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
-                      fieldsText={fieldsText}
-                      decisions={shares.get(variant.id) ?? 0}
-                      share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
-                      actions={actions(visit, template, first + index)}
-                    />
-                  ))}
-                </ul>
-              )}
-            {pages === 1 ? null : (
-              <nav class="pagination" aria-label="Pages of the variants">
-                {number === 1 ? null : <a class="button compact" href={link(number - 1)} rel="prev">Previous</a>}
-                <span class="small muted">Page {number} of {pages}</span>
-                {number === pages ? null : <a class="button compact" href={link(number + 1)} rel="next">Next</a>}
-              </nav>
+              ? null
+              : <SampleForm asked={asked} fieldsText={fieldsText} here={here} isFaulty={isFaulty} />}
+          </div>
+          {template.variants.length === 0
+            ? (
+              <Card kind="flush">
+                <Empty title="This template says nothing yet" action={create}>
+                  {can("createVariant")
+                    ? "Write its first variant. With two or more, Parlance finds out which does best for whom."
+                    : "An editor of the organization can write its variants."}
+                </Empty>
+              </Card>
+            )
+            : (
+              <ul class="variants">
+                {shown.map((variant, index) => (
+                  <VariantCard
+                    variant={variant}
+                    rendered={rendered[index]!}
+                    base={variantPath(org.slug, template.id, variant.id)}
+                    inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
+                    fieldsText={fieldsText}
+                    decisions={shares.get(variant.id) ?? 0}
+                    share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
+                    actions={actions(visit, template, first + index)}
+                  />
+                ))}
+              </ul>
             )}
-          </section>
-          <Card kind="flush">
-            {entries.length === 0
-              ? <Empty title="No change is on record">From now on every change is listed here, with who made it.</Empty>
-              : (
-                <Changes
-                  entries={entries.slice(0, changesShown)}
-                  here={here}
-                  template={template}
-                  zone={org.time_zone}
-                />
-              )}
-            {entries.length === 0 ? null : (
-              <nav class="pagination" aria-label="More changes">
-                <a class="button compact" href={`${here}/history`}>All changes, before and after</a>
-              </nav>
-            )}
-          </Card>
-        </>
-      ),
-    }
-  })
+          {pages === 1 ? null : <VariantPagination link={link} number={number} pages={pages} />}
+        </section>
+        <RecentChanges entries={entries} here={here} org={org} template={template} />
+      </>
+    ),
+  }
+})
 
-  yield* router.addAll([page("/console/o/:org/templates/:template", "getTemplate", show)])
+/** One template: its variants side by side, and what was changed of it of late. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const services: Services = {
+    connections: yield* Connections,
+    history: yield* ChangeHistory,
+    previews: yield* Previews,
+    templates: yield* Templates,
+    traffic: yield* Traffic,
+  }
+
+  yield* router.addAll([page("/console/o/:org/templates/:template", "getTemplate", (visit) => show(services, visit))])
 }))

@@ -31,18 +31,21 @@ const maxCopies = 50
 
 const decodePatch = decoder(TemplatePatch)
 
-/** The settings of a template; copying, archiving, restoring and deleting it. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const learning = yield* Learning
-  const templates = yield* Templates
+/** Services of these pages. */
+interface Services {
+  readonly learning: Learning["Service"]
+  readonly templates: Templates["Service"]
+}
 
-  const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
-  const get = (visit: Visit) => templates.get(visit.org.slug, idOf(visit))
-  const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
+const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
 
-  const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const template = yield* get(visit)
+const get = (services: Services, visit: Visit) => services.templates.get(visit.org.slug, idOf(visit))
+
+const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
+
+const settings = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+    const template = yield* get(services, visit)
     return {
       title: `Settings of ${template.name}`,
       body: (
@@ -98,126 +101,140 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         </>
       ),
     }
-  })
+  },
+)
 
-  const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(
-      Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
+const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(
+    Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
+  )
+  const before = yield* get(services, visit)
+  const after = yield* services.templates.update(visit.org.slug, before.id, patch)
+  // What is learned from has changed: the model follows without waiting for new events.
+  if (JSON.stringify(after.objective) !== JSON.stringify(before.objective)) {
+    yield* services.learning.wake(visit.org.slug, before.id, true)
+  }
+  return { to: home(visit), done: "template-saved" }
+})
+
+/** A template like this one under an id that is free. */
+const duplicate = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org } = visit
+  const { archived: _, id, name, ...input } = TemplateFile.inputOf(yield* get(services, visit))
+  const copy = (
+    number: number,
+  ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy> =>
+    Effect.gen(function* () {
+      const end = number === 1 ? "-copy" : `-copy-${number}`
+      const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
+      return yield* services.templates.create(org.slug, { ...input, id: wanted, name: `Copy of ${name}`.slice(0, 200) })
+    }).pipe(
+      Effect.catchTag("SchemaError", Effect.die),
+      Effect.catchTag("AlreadyExists", (error) => number < maxCopies ? copy(number + 1) : Effect.fail(error)),
     )
-    const before = yield* get(visit)
-    const after = yield* templates.update(visit.org.slug, before.id, patch)
-    // What is learned from has changed: the model follows without waiting for new events.
-    if (JSON.stringify(after.objective) !== JSON.stringify(before.objective)) {
-      yield* learning.wake(visit.org.slug, before.id, true)
-    }
-    return { to: home(visit), done: "template-saved" }
+  // The history of the copy names where it comes from.
+  yield* tellApart({ copy_of: id ?? "" })
+  const made = yield* copy(1)
+  return { to: templatePath(org.slug, made.id), done: "template-duplicated" }
+})
+
+const setArchived = (services: Services, archived: boolean) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    yield* services.templates.update(visit.org.slug, idOf(visit), { archived })
+    return { to: home(visit), done: archived ? "template-archived" : "template-restored" }
   })
 
-  /** A template like this one under an id that is free. */
-  const duplicate = Effect.fnUntraced(function* (visit: Visit) {
-    const { org } = visit
-    const { archived: _, id, name, ...input } = TemplateFile.inputOf(yield* get(visit))
-    const copy = (
-      number: number,
-    ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy> =>
-      Effect.gen(function* () {
-        const end = number === 1 ? "-copy" : `-copy-${number}`
-        const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
-        return yield* templates.create(org.slug, { ...input, id: wanted, name: `Copy of ${name}`.slice(0, 200) })
-      }).pipe(
-        Effect.catchTag("SchemaError", Effect.die),
-        Effect.catchTag("AlreadyExists", (error) => number < maxCopies ? copy(number + 1) : Effect.fail(error)),
-      )
-    // The history of the copy names where it comes from.
-    yield* tellApart({ copy_of: id ?? "" })
-    const made = yield* copy(1)
-    return { to: templatePath(org.slug, made.id), done: "template-duplicated" }
-  })
+const confirmArchive = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { id, name } = yield* get(services, visit)
+  return {
+    title: "Archive a template",
+    body: (
+      <>
+        <PageHead title={`Archive ${name}?`} back={{ href: home(visit), label: name }} />
+        <Confirm
+          action={`${home(visit)}/archive`}
+          csrf={visit.session.csrfToken}
+          back={home(visit)}
+          button="Archive the template"
+        >
+          <p>
+            Within 5 seconds nobody gets it any more: systems that ask for <code>{id}</code>{" "}
+            are told that it is archived (404), and messages with it are refused. What is queued already still leaves;
+            cancel it under Deliveries.
+          </p>
+          <p class="muted">
+            Its variants, its results and its history stay, and what comes in for messages that were sent is still
+            counted. You can restore it at any time.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
 
-  const setArchived = (archived: boolean) =>
-    Effect.fnUntraced(function* (visit: Visit) {
-      yield* templates.update(visit.org.slug, idOf(visit), { archived })
-      return { to: home(visit), done: archived ? "template-archived" : "template-restored" }
-    })
+const confirm = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { archived_at: archivedAt, name, variants } = yield* get(services, visit)
+  const active = variants.filter(({ active }) => active).length
+  return {
+    title: "Delete a template",
+    body: (
+      <>
+        <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: name }} />
+        <Confirm
+          action={`${home(visit)}/delete`}
+          csrf={visit.session.csrfToken}
+          back={home(visit)}
+          button="Delete the template"
+        >
+          <p>
+            The template and its {counted(variants.length, "variant")}{" "}
+            cannot be brought back; systems that ask for it get the answer that it does not exist. Decisions already
+            made stay.
+          </p>
+          {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} switched on.</p>}
+          <p class="muted">
+            <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
+            {archivedAt === null
+              ? (
+                <>
+                  {", or "}
+                  <a href={`${home(visit)}/archive`}>archive it</a> instead
+                </>
+              )
+              : null}.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
 
-  const confirmArchive = Effect.fnUntraced(function* (visit: Visit) {
-    const { id, name } = yield* get(visit)
-    return {
-      title: "Archive a template",
-      body: (
-        <>
-          <PageHead title={`Archive ${name}?`} back={{ href: home(visit), label: name }} />
-          <Confirm
-            action={`${home(visit)}/archive`}
-            csrf={visit.session.csrfToken}
-            back={home(visit)}
-            button="Archive the template"
-          >
-            <p>
-              Within 5 seconds nobody gets it any more: systems that ask for <code>{id}</code>{" "}
-              are told that it is archived (404), and messages with it are refused. What is queued already still leaves;
-              cancel it under Deliveries.
-            </p>
-            <p class="muted">
-              Its variants, its results and its history stay, and what comes in for messages that were sent is still
-              counted. You can restore it at any time.
-            </p>
-          </Confirm>
-        </>
-      ),
-    }
-  })
-
-  const confirm = Effect.fnUntraced(function* (visit: Visit) {
-    const { archived_at: archivedAt, name, variants } = yield* get(visit)
-    const active = variants.filter(({ active }) => active).length
-    return {
-      title: "Delete a template",
-      body: (
-        <>
-          <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: name }} />
-          <Confirm
-            action={`${home(visit)}/delete`}
-            csrf={visit.session.csrfToken}
-            back={home(visit)}
-            button="Delete the template"
-          >
-            <p>
-              The template and its {counted(variants.length, "variant")}{" "}
-              cannot be brought back; systems that ask for it get the answer that it does not exist. Decisions already
-              made stay.
-            </p>
-            {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} switched on.</p>}
-            <p class="muted">
-              <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
-              {archivedAt === null
-                ? (
-                  <>
-                    {", or "}
-                    <a href={`${home(visit)}/archive`}>archive it</a> instead
-                  </>
-                )
-                : null}.
-            </p>
-          </Confirm>
-        </>
-      ),
-    }
-  })
+/** The settings of a template; copying, archiving, restoring and deleting it. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    learning: yield* Learning,
+    templates: yield* Templates,
+  }
 
   yield* router.addAll([
-    page("/console/o/:org/templates/:template/settings", "updateTemplate", (visit) => settings(visit)),
-    action("/console/o/:org/templates/:template/settings", "updateTemplate", save, settings),
-    action("/console/o/:org/templates/:template/duplicate", "createTemplate", duplicate),
-    page("/console/o/:org/templates/:template/archive", "updateTemplate", confirmArchive),
-    action("/console/o/:org/templates/:template/archive", "updateTemplate", setArchived(true)),
-    action("/console/o/:org/templates/:template/restore", "updateTemplate", setArchived(false)),
-    page("/console/o/:org/templates/:template/delete", "deleteTemplate", confirm),
+    page("/console/o/:org/templates/:template/settings", "updateTemplate", (visit) => settings(services, visit)),
+    action(
+      "/console/o/:org/templates/:template/settings",
+      "updateTemplate",
+      (visit, fields) => save(services, visit, fields),
+      (visit, fields, faults) => settings(services, visit, fields, faults),
+    ),
+    action("/console/o/:org/templates/:template/duplicate", "createTemplate", (visit) => duplicate(services, visit)),
+    page("/console/o/:org/templates/:template/archive", "updateTemplate", (visit) => confirmArchive(services, visit)),
+    action("/console/o/:org/templates/:template/archive", "updateTemplate", setArchived(services, true)),
+    action("/console/o/:org/templates/:template/restore", "updateTemplate", setArchived(services, false)),
+    page("/console/o/:org/templates/:template/delete", "deleteTemplate", (visit) => confirm(services, visit)),
     action(
       "/console/o/:org/templates/:template/delete",
       "deleteTemplate",
       Effect.fnUntraced(function* (visit) {
-        yield* templates.remove(visit.org.slug, idOf(visit))
+        yield* services.templates.remove(visit.org.slug, idOf(visit))
         return { to: listPath(visit.org.slug), done: "template-deleted" }
       }),
     ),

@@ -1,214 +1,15 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import type { ComponentChildren } from "preact"
+import type { VNode } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Submit } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import {
-  type ConditionDraft,
-  type Draft,
-  operatorWords,
-  type Sample,
-  type SeasonDraft,
-  type VariableDraft,
-} from "./Draft.ts"
-import { Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
-import { dayNames } from "./Words.ts"
+import { type Draft, type Sample } from "./Draft.ts"
+import { Labelled, tied } from "./EditorParts.tsx"
+import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
-
-/** A text area whose text begins with a line break would lose it when it is read. */
-const content = (text: string): string => text.startsWith("\n") ? `\n${text}` : text
-
-const rowsOf = (text: string, least: number, most: number): number =>
-  Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)))
-
-const Variable = ({ at, faults, remove, row }: {
-  readonly at: number
-  readonly row: VariableDraft
-  readonly faults: ReadonlyArray<Fault>
-  readonly remove: ComponentChildren
-}) => {
-  const id = `var_${at}`
-  const shown = row.name.trim() === "" ? `variable ${at + 1}` : row.name.trim()
-  return (
-    <fieldset class="row variable">
-      <legend class="visually-hidden">{shown}</legend>
-      <RowTitle remove={remove}>
-        <span class="mono">{shown}</span>
-      </RowTitle>
-      <div class="row-head">
-        <Labelled id={`${id}_name`} label="Variable" faults={faults}>
-          <input
-            type="text"
-            class="mono"
-            value={row.name}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="subject"
-            {...tied(faults, `${id}_name`)}
-          />
-        </Labelled>
-        <Labelled id={`${id}_format`} label="Format" faults={faults}>
-          <select {...tied(faults, `${id}_format`)}>
-            <option value="text" selected={row.format !== "html"}>text</option>
-            <option value="html" selected={row.format === "html"}>html</option>
-          </select>
-        </Labelled>
-      </div>
-      <Labelled id={`${id}_source`} label={`Liquid of ${shown}`} faults={faults} excerptOf={row.source}>
-        <textarea
-          class="mono source"
-          rows={rowsOf(row.source, row.format === "html" ? 8 : 2, 24)}
-          spellcheck={row.format !== "html"}
-          {...tied(faults, `${id}_source`)}
-        >
-          {content(row.source)}
-        </textarea>
-      </Labelled>
-    </fieldset>
-  )
-}
-
-const Condition = ({ at, faults, remove, row }: {
-  readonly at: number
-  readonly row: ConditionDraft
-  readonly faults: ReadonlyArray<Fault>
-  readonly remove: ComponentChildren
-}) => {
-  const id = `condition_${at}`
-  return (
-    <fieldset class="row">
-      <legend class="visually-hidden">Condition {at + 1}</legend>
-      <RowTitle remove={remove}>Condition {at + 1}</RowTitle>
-      <div class="row-head three">
-        <Labelled id={`${id}_attribute`} label="Attribute" faults={faults}>
-          <input
-            type="text"
-            value={row.attribute}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="tier"
-            {...tied(faults, `${id}_attribute`)}
-          />
-        </Labelled>
-        <Labelled id={`${id}_op`} label="Comparison" faults={faults}>
-          <select {...tied(faults, `${id}_op`)}>
-            {Object.entries(operatorWords).map(([op, word]) => (
-              <option value={op} selected={op === row.op}>{word}</option>
-            ))}
-          </select>
-        </Labelled>
-        <Labelled id={`${id}_values`} label="Values, one a line" faults={faults}>
-          <textarea rows={rowsOf(row.values, 1, 10)} spellcheck={false} {...tied(faults, `${id}_values`)}>
-            {content(row.values)}
-          </textarea>
-        </Labelled>
-      </div>
-    </fieldset>
-  )
-}
-
-/** Times as the device's picker writes them; what has an offset of its own stays a text. */
-const Instant = ({ faults, id, label, value }: {
-  readonly id: string
-  readonly label: string
-  readonly value: string
-  readonly faults: ReadonlyArray<Fault>
-}) => {
-  const local = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?$/.test(value) || value === ""
-  const attributes: object = {
-    type: local ? "datetime-local" : "text",
-    value: /^\d{4}-\d{2}-\d{2}$/.test(value) ? `${value}T00:00` : value,
-    ...tied(faults, id),
-  }
-  return (
-    <Labelled id={id} label={label} faults={faults}>
-      <input {...attributes} />
-    </Labelled>
-  )
-}
-
-const hourOptions = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => {
-    const hour = from + index
-    return [String(hour), `${String(hour).padStart(2, "0")}:00`] as const
-  })
-
-const HourSelect = ({ faults, from, id, label, to, value }: {
-  readonly id: string
-  readonly label: string
-  readonly value: string
-  readonly from: number
-  readonly to: number
-  readonly faults: ReadonlyArray<Fault>
-}) => (
-  <Labelled id={id} label={label} faults={faults}>
-    <select {...tied(faults, id)}>
-      <option value="">any</option>
-      {hourOptions(from, to).map(([hour, word]) => <option value={hour} selected={hour === value}>{word}</option>)}
-    </select>
-  </Labelled>
-)
-
-const Season = ({ at, faults, remove, row }: {
-  readonly at: number
-  readonly row: SeasonDraft
-  readonly faults: ReadonlyArray<Fault>
-  readonly remove: ComponentChildren
-}) => {
-  const id = `season_${at}`
-  return (
-    <fieldset class="row">
-      <legend class="visually-hidden">Season {at + 1}</legend>
-      <RowTitle remove={remove}>Season {at + 1}</RowTitle>
-      <div class="pair dates">
-        <Instant id={`${id}_starts_at`} label="Starts" value={row.starts_at} faults={faults} />
-        <Instant id={`${id}_ends_at`} label="Ends before" value={row.ends_at} faults={faults} />
-      </div>
-      <div class="pair">
-        <Labelled id={`${id}_annual_from`} label="Every year from" faults={faults}>
-          <input type="text" value={row.annual_from} placeholder="11-15" {...tied(faults, `${id}_annual_from`)} />
-        </Labelled>
-        <Labelled id={`${id}_annual_to`} label="until before" faults={faults}>
-          <input type="text" value={row.annual_to} placeholder="01-06" {...tied(faults, `${id}_annual_to`)} />
-        </Labelled>
-      </div>
-      <div class="pair">
-        <HourSelect
-          id={`${id}_hours_from`}
-          label="Hours from"
-          value={row.hours_from}
-          from={0}
-          to={23}
-          faults={faults}
-        />
-        <HourSelect
-          id={`${id}_hours_to`}
-          label="until before"
-          value={row.hours_to}
-          from={0}
-          to={24}
-          faults={faults}
-        />
-      </div>
-      <fieldset class="days" id={`${id}_days`}>
-        <legend>Days; none ticked means every day</legend>
-        <div class="day-list">
-          {Object.entries(dayNames).map(([day, name]) => (
-            <label>
-              <input type="checkbox" name={`${id}_days`} value={day} checked={row.days.includes(day)} />
-              {name}
-            </label>
-          ))}
-        </div>
-        <Wrong faults={faults} id={`${id}_days`} />
-      </fieldset>
-    </fieldset>
-  )
-}
 
 /** Names of the controls for the summary of what is wrong. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
@@ -254,6 +55,184 @@ export interface EditorProps {
   /** The frame's first content; the preview is asked for where there is none yet. */
   readonly stored?: string
 }
+
+const PreviewCard = ({ preview, stored }: {
+  readonly preview: string
+  readonly stored: string | undefined
+}) => (
+  <Card title="Preview">
+    <div class="stack">
+      <fieldset class="widths">
+        <legend class="visually-hidden">Width of the preview</legend>
+        <label>
+          <input type="radio" name="width" value="desktop" checked form="no-form" /> Desktop
+        </label>
+        <label>
+          <input type="radio" id="width-phone" name="width" value="phone" form="no-form" /> Phone
+        </label>
+      </fieldset>
+      <div class="frame-holder">
+        <iframe
+          name="preview"
+          title="Preview"
+          sandbox="allow-same-origin"
+          {...(stored === undefined ? {} : { src: stored })}
+        >
+        </iframe>
+      </div>
+      <p class="small muted" role="status" data-live-status></p>
+      <div>
+        <button
+          type="submit"
+          class="button"
+          formaction={preview}
+          formtarget="preview"
+          data-preview
+        >
+          Show the preview
+        </button>
+      </div>
+    </div>
+  </Card>
+)
+
+const SampleCard = ({ faults, sample }: {
+  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly sample: Sample
+}) => (
+  <Card title="Samples" lead="What the preview is made with. It is not saved.">
+    <div class="stack">
+      <Labelled id="fields" label="Sample fields" hint="A JSON object: what Liquid can use." faults={faults}>
+        <textarea
+          class="mono"
+          rows={rowsOf(sample.fields, 5, 14) + 1}
+          spellcheck={false}
+          {...tied(faults, "fields", "fields-hint")}
+        >
+          {content(sample.fields)}
+        </textarea>
+      </Labelled>
+      <Labelled
+        id="attrs"
+        label="Sample attributes"
+        hint="A JSON object: what targeting looks at."
+        faults={faults}
+      >
+        <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
+          {content(sample.attrs)}
+        </textarea>
+      </Labelled>
+      <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
+        <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
+      </Labelled>
+    </div>
+  </Card>
+)
+
+const ContentCard = ({ button, draft, faults, remove }: {
+  readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
+  readonly draft: Draft
+  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
+}) => (
+  <Card title="Content" lead="One text per variable, in Liquid: {{ first_name | default: &quot;there&quot; }}.">
+    <div class="stack" id="variables">
+      {draft.variables.map((row, at) => (
+        <Variable
+          at={at}
+          row={row}
+          faults={faults}
+          remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
+        />
+      ))}
+      <div>
+        {button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}
+      </div>
+    </div>
+  </Card>
+)
+
+const ComponentsCard = ({ draft, faults }: {
+  readonly draft: Draft
+  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
+}) => (
+  <Card
+    title="Components"
+    lead="Variants that share a component are learned about together. Optional; useful with many variants."
+  >
+    <Labelled
+      id="components"
+      label="Made of"
+      hint="One a line: a kind, a colon and a value, such as subject: question."
+      faults={faults}
+    >
+      <textarea
+        class="mono"
+        rows={rowsOf(draft.components, 2, 10)}
+        spellcheck={false}
+        {...tied(faults, "components", "components-hint")}
+      >
+        {content(draft.components)}
+      </textarea>
+    </Labelled>
+  </Card>
+)
+
+const AudienceCard = ({ button, draft, faults, remove }: {
+  readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
+  readonly draft: Draft
+  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
+}) => (
+  <Card title="Whom it is for" lead="All conditions must hold; without any, it is for everybody.">
+    <div class="stack" id="conditions">
+      {draft.conditions.map((row, at) => (
+        <Condition
+          at={at}
+          row={row}
+          faults={faults}
+          remove={remove("condition", at, `condition ${at + 1}`, "conditions")}
+        />
+      ))}
+      <div>
+        {button(
+          "add-condition",
+          `condition_${draft.conditions.length}_attribute`,
+          "Add a condition",
+          "Add a condition",
+          "",
+        )}
+      </div>
+    </div>
+  </Card>
+)
+
+const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
+  readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
+  readonly draft: Draft
+  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
+  readonly timeZone: string
+}) => (
+  <Card
+    title="When"
+    lead={`In season while any of these holds; without any, always. Times are those of ${timeZone}.`}
+  >
+    <div class="stack" id="seasons">
+      {draft.seasons.map((row, at) => (
+        <Season
+          at={at}
+          row={row}
+          faults={faults}
+          remove={remove("season", at, `season ${at + 1}`, "seasons")}
+        />
+      ))}
+      <div>
+        {button("add-season", `season_${draft.seasons.length}_starts_at`, "Add a season", "Add a season", "")}
+      </div>
+    </div>
+  </Card>
+)
 
 /** The editor of a variant: what it says, whom it is for, when, and beside it what comes of that. */
 export const VariantEditor = (props: EditorProps) => {
@@ -303,143 +282,14 @@ export const VariantEditor = (props: EditorProps) => {
               </div>
             </div>
           </Card>
-          <Card title="Content" lead="One text per variable, in Liquid: {{ first_name | default: &quot;there&quot; }}.">
-            <div class="stack" id="variables">
-              {draft.variables.map((row, at) => (
-                <Variable
-                  at={at}
-                  row={row}
-                  faults={faults}
-                  remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
-                />
-              ))}
-              <div>
-                {button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}
-              </div>
-            </div>
-          </Card>
-          <Card
-            title="Components"
-            lead="Variants that share a component are learned about together. Optional; useful with many variants."
-          >
-            <Labelled
-              id="components"
-              label="Made of"
-              hint="One a line: a kind, a colon and a value, such as subject: question."
-              faults={faults}
-            >
-              <textarea
-                class="mono"
-                rows={rowsOf(draft.components, 2, 10)}
-                spellcheck={false}
-                {...tied(faults, "components", "components-hint")}
-              >
-                {content(draft.components)}
-              </textarea>
-            </Labelled>
-          </Card>
-          <Card title="Whom it is for" lead="All conditions must hold; without any, it is for everybody.">
-            <div class="stack" id="conditions">
-              {draft.conditions.map((row, at) => (
-                <Condition
-                  at={at}
-                  row={row}
-                  faults={faults}
-                  remove={remove("condition", at, `condition ${at + 1}`, "conditions")}
-                />
-              ))}
-              <div>
-                {button(
-                  "add-condition",
-                  `condition_${draft.conditions.length}_attribute`,
-                  "Add a condition",
-                  "Add a condition",
-                  "",
-                )}
-              </div>
-            </div>
-          </Card>
-          <Card
-            title="When"
-            lead={`In season while any of these holds; without any, always. Times are those of ${timeZone}.`}
-          >
-            <div class="stack" id="seasons">
-              {draft.seasons.map((row, at) => (
-                <Season
-                  at={at}
-                  row={row}
-                  faults={faults}
-                  remove={remove("season", at, `season ${at + 1}`, "seasons")}
-                />
-              ))}
-              <div>
-                {button("add-season", `season_${draft.seasons.length}_starts_at`, "Add a season", "Add a season", "")}
-              </div>
-            </div>
-          </Card>
+          <ContentCard button={button} draft={draft} faults={faults} remove={remove} />
+          <ComponentsCard draft={draft} faults={faults} />
+          <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />
+          <ScheduleCard button={button} draft={draft} faults={faults} remove={remove} timeZone={timeZone} />
         </div>
         <div class="editor-side stack">
-          <Card title="Preview">
-            <div class="stack">
-              <fieldset class="widths">
-                <legend class="visually-hidden">Width of the preview</legend>
-                <label>
-                  <input type="radio" name="width" value="desktop" checked form="no-form" /> Desktop
-                </label>
-                <label>
-                  <input type="radio" id="width-phone" name="width" value="phone" form="no-form" /> Phone
-                </label>
-              </fieldset>
-              <div class="frame-holder">
-                <iframe
-                  name="preview"
-                  title="Preview"
-                  sandbox="allow-same-origin"
-                  {...(stored === undefined ? {} : { src: stored })}
-                >
-                </iframe>
-              </div>
-              <p class="small muted" role="status" data-live-status></p>
-              <div>
-                <button
-                  type="submit"
-                  class="button"
-                  formaction={preview}
-                  formtarget="preview"
-                  data-preview
-                >
-                  Show the preview
-                </button>
-              </div>
-            </div>
-          </Card>
-          <Card title="Samples" lead="What the preview is made with. It is not saved.">
-            <div class="stack">
-              <Labelled id="fields" label="Sample fields" hint="A JSON object: what Liquid can use." faults={faults}>
-                <textarea
-                  class="mono"
-                  rows={rowsOf(sample.fields, 5, 14) + 1}
-                  spellcheck={false}
-                  {...tied(faults, "fields", "fields-hint")}
-                >
-                  {content(sample.fields)}
-                </textarea>
-              </Labelled>
-              <Labelled
-                id="attrs"
-                label="Sample attributes"
-                hint="A JSON object: what targeting looks at."
-                faults={faults}
-              >
-                <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
-                  {content(sample.attrs)}
-                </textarea>
-              </Labelled>
-              <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
-                <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
-              </Labelled>
-            </div>
-          </Card>
+          <PreviewCard preview={preview} stored={stored} />
+          <SampleCard faults={faults} sample={sample} />
         </div>
         <div class="save-bar">
           <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>

@@ -74,138 +74,145 @@ const blankOf = (template: Template): Draft => {
   }
 }
 
-/** Writing, copying, switching and removing variants. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const connections = yield* Connections
-  const sources = yield* SourceCheck
-  const templates = yield* Templates
+/** Services of these pages. */
+interface Services {
+  readonly connections: Connections["Service"]
+  readonly sources: SourceCheck["Service"]
+  readonly templates: Templates["Service"]
+}
 
-  const idOf = ({ params }: Visit, name: "template" | "variant") => lookedUp(params[name] ?? "")
-  const template = (visit: Visit) => templates.get(visit.org.slug, idOf(visit, "template"))
-  const variant = (visit: Visit) =>
-    templates.getVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
-  const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
-  const here = (visit: Visit) => variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+const idOf = ({ params }: Visit, name: "template" | "variant") => lookedUp(params[name] ?? "")
 
-  const editor = (
-    visit: Visit,
-    of: Template,
-    stored: Variant | undefined,
-    { draft, faults = [], sample, unsaved = false }: {
-      readonly draft: Draft
-      readonly sample?: Sample
-      readonly faults?: ReadonlyArray<Fault>
-      readonly unsaved?: boolean
-    },
-  ) => {
-    const used = sample ?? samplesOf(of)
-    const path = stored === undefined ? `${home(visit)}/new-variant` : here(visit)
-    const title = stored === undefined ? "New variant" : stored.name
-    const query = new URLSearchParams({ ...used })
-    return {
-      title,
-      body: (
-        <>
-          <PageHead
-            title={title}
-            back={{ href: home(visit), label: of.name }}
-            lead={stored === undefined ? `Of the template ${of.name}.` : (
-              <>
-                Variant <code>{stored.id}</code> of {of.name}.
-              </>
-            )}
-          />
-          {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
-          <DraftNote warning={draftWarning(connections, visit.org.slug, draft)} />
-          <VariantEditor
-            draft={draft}
-            faults={faults}
-            sample={used}
-            csrf={visit.session.csrfToken}
-            isNew={stored === undefined}
-            save={path}
-            again={`${path}/draft`}
-            preview={`${home(visit)}/preview`}
-            back={home(visit)}
-            timeZone={visit.org.time_zone}
-            {...(stored !== undefined && !unsaved && faults.length === 0
-              ? { stored: `${here(visit)}/preview?${query}` }
-              : {})}
-          />
-          <script type="module" src={assets.templates}></script>
-        </>
-      ),
-    }
-  }
+const template = (services: Services, visit: Visit) => services.templates.get(visit.org.slug, idOf(visit, "template"))
 
-  /** The variant as it is, for those who may not change it. */
-  const shown = (visit: Visit, of: Template, stored: Variant) => ({
-    title: stored.name,
+const variant = (services: Services, visit: Visit) =>
+  services.templates.getVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+
+const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
+
+const here = (visit: Visit) => variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+
+const editor = (
+  services: Services,
+  visit: Visit,
+  of: Template,
+  stored: Variant | undefined,
+  { draft, faults = [], sample, unsaved = false }: {
+    readonly draft: Draft
+    readonly sample?: Sample
+    readonly faults?: ReadonlyArray<Fault>
+    readonly unsaved?: boolean
+  },
+) => {
+  const used = sample ?? samplesOf(of)
+  const path = stored === undefined ? `${home(visit)}/new-variant` : here(visit)
+  const title = stored === undefined ? "New variant" : stored.name
+  const query = new URLSearchParams({ ...used })
+  return {
+    title,
     body: (
       <>
         <PageHead
-          title={stored.name}
+          title={title}
           back={{ href: home(visit), label: of.name }}
-          lead={`You can see this variant; your role ${visit.role} does not change it.`}
+          lead={stored === undefined ? `Of the template ${of.name}.` : (
+            <>
+              Variant <code>{stored.id}</code> of {of.name}.
+            </>
+          )}
         />
-        <Card title="Content">
-          <div class="stack">
-            {Object.entries(stored.vars).map(([name, source]) => (
-              <div class="stack tight">
-                <h3>
-                  {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
-                </h3>
-                <pre tabIndex={0}>{source}</pre>
-              </div>
-            ))}
-          </div>
-        </Card>
-        <Card title="Whom it is for, and when">
-          <ul class="plain-list">
-            <li>{stored.active ? "Switched on." : "Switched off."}</li>
-            {stored.targeting.length === 0 ? <li>For everybody.</li> : null}
-            {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
-            {stored.seasons.length === 0 ? <li>Always.</li> : null}
-            {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
-            {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
-          </ul>
-        </Card>
-        <Card title="Preview">
-          <div class="frame-holder">
-            <iframe
-              title="Preview"
-              sandbox="allow-same-origin"
-              src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
-            >
-            </iframe>
-          </div>
-        </Card>
+        {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+        <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
+        <VariantEditor
+          draft={draft}
+          faults={faults}
+          sample={used}
+          csrf={visit.session.csrfToken}
+          isNew={stored === undefined}
+          save={path}
+          again={`${path}/draft`}
+          preview={`${home(visit)}/preview`}
+          back={home(visit)}
+          timeZone={visit.org.time_zone}
+          {...(stored !== undefined && !unsaved && faults.length === 0
+            ? { stored: `${here(visit)}/preview?${query}` }
+            : {})}
+        />
+        <script type="module" src={assets.templates}></script>
       </>
     ),
+  }
+}
+
+/** The variant as it is, for those who may not change it. */
+const shown = (visit: Visit, of: Template, stored: Variant) => ({
+  title: stored.name,
+  body: (
+    <>
+      <PageHead
+        title={stored.name}
+        back={{ href: home(visit), label: of.name }}
+        lead={`You can see this variant; your role ${visit.role} does not change it.`}
+      />
+      <Card title="Content">
+        <div class="stack">
+          {Object.entries(stored.vars).map(([name, source]) => (
+            <div class="stack tight">
+              <h3>
+                {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
+              </h3>
+              <pre tabIndex={0}>{source}</pre>
+            </div>
+          ))}
+        </div>
+      </Card>
+      <Card title="Whom it is for, and when">
+        <ul class="plain-list">
+          <li>{stored.active ? "Switched on." : "Switched off."}</li>
+          {stored.targeting.length === 0 ? <li>For everybody.</li> : null}
+          {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
+          {stored.seasons.length === 0 ? <li>Always.</li> : null}
+          {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
+          {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
+        </ul>
+      </Card>
+      <Card title="Preview">
+        <div class="frame-holder">
+          <iframe
+            title="Preview"
+            sandbox="allow-same-origin"
+            src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
+          >
+          </iframe>
+        </div>
+      </Card>
+    </>
+  ),
+})
+
+const sent = (
+  services: Services,
+  visit: Visit,
+  of: Template,
+  stored: Variant | undefined,
+  fields: Fields,
+  faults: ReadonlyArray<Fault>,
+) =>
+  editor(services, visit, of, stored, {
+    // Who has been told that somebody else has saved may save over it.
+    draft: faults.some(({ pointer }) => pointer === "")
+      ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
+      : ofFields(fields),
+    sample: sampleOf((name) => fields[name], samplesOf(of)),
+    faults,
+    unsaved: true,
   })
 
-  const sent = (
-    visit: Visit,
-    of: Template,
-    stored: Variant | undefined,
-    fields: Fields,
-    faults: ReadonlyArray<Fault>,
-  ) =>
-    editor(visit, of, stored, {
-      // Who has been told that somebody else has saved may save over it.
-      draft: faults.some(({ pointer }) => pointer === "")
-        ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
-        : ofFields(fields),
-      sample: sampleOf((name) => fields[name], samplesOf(of)),
-      faults,
-      unsaved: true,
-    })
-
-  /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
-  const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
+/** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
+const allFaults = Effect.fnUntraced(
+  function* (services: Services, org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
     const { formats, vars } = sourcesOf(draft)
-    const liquid = yield* sources.check(org, { vars, formats }).pipe(
+    const liquid = yield* services.sources.check(org, { vars, formats }).pipe(
       Effect.as([]),
       Effect.catchTag(
         "LiquidFaults",
@@ -217,166 +224,197 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       ),
     )
     return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })
-  })
+  },
+)
 
-  const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const draft = ofFields(fields)
-    const shaped = read(draft)
-    const input = Result.flatMap(
-      shaped,
-      (patch) => decodeInput({ ...patch, ...(draft.id === "" ? {} : { id: draft.id }) }),
-    )
-    if (Result.isFailure(input)) return yield* yield* allFaults(visit.org.slug, draft, input.failure)
-    const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
-      Effect.catchTags({
-        AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
-        InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
-      }),
-    )
-    return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
-  })
+const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const draft = ofFields(fields)
+  const shaped = read(draft)
+  const input = Result.flatMap(
+    shaped,
+    (patch) => decodeInput({ ...patch, ...(draft.id === "" ? {} : { id: draft.id }) }),
+  )
+  if (Result.isFailure(input)) return yield* yield* allFaults(services, visit.org.slug, draft, input.failure)
+  const made = yield* services.templates.createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
+    Effect.catchTags({
+      AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
+      InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
+    }),
+  )
+  return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
+})
 
-  const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    const draft = ofFields(fields)
-    const patch = read(draft)
-    if (Result.isFailure(patch)) return yield* yield* allFaults(visit.org.slug, draft, patch.failure)
-    const before = yield* variant(visit)
-    if (draft.base !== before.updated_at) {
-      return yield* new InvalidInput({
-        faults: [{
-          pointer: "",
-          detail:
-            "Somebody has saved this variant since you opened it. What you see is yours: save again to put it in " +
-            "the place of theirs, or open the variant anew to see theirs.",
-        }],
-      })
-    }
-    yield* templates.updateVariant(visit.org.slug, idOf(visit, "template"), before.id, patch.success).pipe(
-      Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: placed(draft, faults) })),
-    )
-    return { to: here(visit), done: "variant-saved" }
-  })
+const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const draft = ofFields(fields)
+  const patch = read(draft)
+  if (Result.isFailure(patch)) return yield* yield* allFaults(services, visit.org.slug, draft, patch.failure)
+  const before = yield* variant(services, visit)
+  if (draft.base !== before.updated_at) {
+    return yield* new InvalidInput({
+      faults: [{
+        pointer: "",
+        detail: "Somebody has saved this variant since you opened it. What you see is yours: save again to put it in " +
+          "the place of theirs, or open the variant anew to see theirs.",
+      }],
+    })
+  }
+  yield* services.templates.updateVariant(visit.org.slug, idOf(visit, "template"), before.id, patch.success).pipe(
+    Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: placed(draft, faults) })),
+  )
+  return { to: here(visit), done: "variant-saved" }
+})
 
-  const change = Effect.fnUntraced(function* (visit: Visit) {
-    const of = yield* template(visit)
-    const stored = yield* variant(visit)
-    return visit.can("updateVariant")
-      ? editor(visit, of, stored, { draft: ofVariant(stored) })
-      : shown(visit, of, stored)
+const change = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const of = yield* template(services, visit)
+  const stored = yield* variant(services, visit)
+  return visit.can("updateVariant")
+    ? editor(services, visit, of, stored, { draft: ofVariant(stored) })
+    : shown(visit, of, stored)
+})
+
+const draftAction = (services: Services, visit: Visit, fields: Fields) =>
+  Effect.map(template(services, visit), (of) =>
+    editor(services, visit, of, undefined, {
+      draft: changed(ofFields(fields), fields["do"] ?? ""),
+      sample: sampleOf((name) => fields[name], samplesOf(of)),
+      unsaved: true,
+    }))
+
+const variantsDraftAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const draft = ofFields(fields)
+  return editor(services, visit, yield* template(services, visit), yield* variant(services, visit), {
+    draft: changed(draft, fields["do"] ?? ""),
+    sample: sampleOf((name) => fields[name], { fields: "{}", attrs: "{}", at: "" }),
+    unsaved: true,
   })
+})
+
+const stateAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const active = fields["active"] === "true"
+  const { id } = yield* services.templates.updateVariant(
+    visit.org.slug,
+    idOf(visit, "template"),
+    idOf(visit, "variant"),
+    {
+      active,
+    },
+  )
+  return {
+    to: `${home(visit)}?at=${encodeURIComponent(id)}`,
+    done: active ? "variant-on" : "variant-off",
+  }
+})
+
+const duplicateAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { components, formats, name, seasons, targeting, vars } = yield* variant(services, visit)
+  const made = yield* services.templates.createVariant(visit.org.slug, idOf(visit, "template"), {
+    name: `Copy of ${name}`.slice(0, 200),
+    vars,
+    formats,
+    targeting,
+    seasons,
+    components,
+    active: false,
+  })
+  return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }
+})
+
+const deletePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const of = yield* template(services, visit)
+  const { active, name } = yield* variant(services, visit)
+  return {
+    title: "Delete a variant",
+    body: (
+      <>
+        <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: of.name }} />
+        <Confirm
+          action={`${here(visit)}/delete`}
+          csrf={visit.session.csrfToken}
+          back={home(visit)}
+          button="Delete the variant"
+        >
+          <p>
+            What it says cannot be brought back. Decisions already made for it stay, and so do its results.
+            {active ? " It is switched on: from now on its readers get the other variants." : ""}
+          </p>
+          <p class="muted">To keep it for later, switch it off instead.</p>
+        </Confirm>
+      </>
+    ),
+  }
+})
+
+/** Writing, copying, switching and removing variants. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    connections: yield* Connections,
+    sources: yield* SourceCheck,
+    templates: yield* Templates,
+  }
 
   yield* router.addAll([
     page(
       "/console/o/:org/templates/:template/new-variant",
       "createVariant",
-      (visit) => Effect.map(template(visit), (of) => editor(visit, of, undefined, { draft: blankOf(of) })),
+      (visit) =>
+        Effect.map(template(services, visit), (of) => editor(services, visit, of, undefined, { draft: blankOf(of) })),
     ),
     action(
       "/console/o/:org/templates/:template/new-variant",
       "createVariant",
-      add,
-      (visit, fields, faults) => Effect.map(template(visit), (of) => sent(visit, of, undefined, fields, faults)),
+      (visit, fields) => add(services, visit, fields),
+      (visit, fields, faults) =>
+        Effect.map(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
     ),
     // Shows the form again with a row more or less; nothing is changed, hence the rule of the preview.
     action(
       "/console/o/:org/templates/:template/new-variant/draft",
       "preview",
-      (visit, fields) =>
-        Effect.map(template(visit), (of) =>
-          editor(visit, of, undefined, {
-            draft: changed(ofFields(fields), fields["do"] ?? ""),
-            sample: sampleOf((name) => fields[name], samplesOf(of)),
-            unsaved: true,
-          })),
+      (visit, fields) => draftAction(services, visit, fields),
     ),
-    page("/console/o/:org/templates/:template/variants/:variant", "getVariant", change),
+    page("/console/o/:org/templates/:template/variants/:variant", "getVariant", (visit) => change(services, visit)),
     action(
       "/console/o/:org/templates/:template/variants/:variant",
       "updateVariant",
-      save,
+      (visit, fields) => save(services, visit, fields),
       (visit, fields, faults) =>
         Effect.gen(function* () {
-          return sent(visit, yield* template(visit), yield* variant(visit), fields, faults)
+          return sent(
+            services,
+            visit,
+            yield* template(services, visit),
+            yield* variant(services, visit),
+            fields,
+            faults,
+          )
         }),
     ),
     action(
       "/console/o/:org/templates/:template/variants/:variant/draft",
       "preview",
-      (visit, fields) =>
-        Effect.gen(function* () {
-          const draft = ofFields(fields)
-          return editor(visit, yield* template(visit), yield* variant(visit), {
-            draft: changed(draft, fields["do"] ?? ""),
-            sample: sampleOf((name) => fields[name], { fields: "{}", attrs: "{}", at: "" }),
-            unsaved: true,
-          })
-        }),
+      (visit, fields) => variantsDraftAction(services, visit, fields),
     ),
     action(
       "/console/o/:org/templates/:template/variants/:variant/state",
       "updateVariant",
-      Effect.fnUntraced(function* (visit, fields) {
-        const active = fields["active"] === "true"
-        const { id } = yield* templates.updateVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"), {
-          active,
-        })
-        return {
-          to: `${home(visit)}?at=${encodeURIComponent(id)}`,
-          done: active ? "variant-on" : "variant-off",
-        }
-      }),
+      (visit, fields) => stateAction(services, visit, fields),
     ),
     action(
       "/console/o/:org/templates/:template/variants/:variant/duplicate",
       "createVariant",
-      Effect.fnUntraced(function* (visit) {
-        const { components, formats, name, seasons, targeting, vars } = yield* variant(visit)
-        const made = yield* templates.createVariant(visit.org.slug, idOf(visit, "template"), {
-          name: `Copy of ${name}`.slice(0, 200),
-          vars,
-          formats,
-          targeting,
-          seasons,
-          components,
-          active: false,
-        })
-        return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }
-      }),
+      (visit) => duplicateAction(services, visit),
     ),
     page(
       "/console/o/:org/templates/:template/variants/:variant/delete",
       "deleteVariant",
-      (visit) =>
-        Effect.gen(function* () {
-          const of = yield* template(visit)
-          const { active, name } = yield* variant(visit)
-          return {
-            title: "Delete a variant",
-            body: (
-              <>
-                <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: of.name }} />
-                <Confirm
-                  action={`${here(visit)}/delete`}
-                  csrf={visit.session.csrfToken}
-                  back={home(visit)}
-                  button="Delete the variant"
-                >
-                  <p>
-                    What it says cannot be brought back. Decisions already made for it stay, and so do its results.
-                    {active ? " It is switched on: from now on its readers get the other variants." : ""}
-                  </p>
-                  <p class="muted">To keep it for later, switch it off instead.</p>
-                </Confirm>
-              </>
-            ),
-          }
-        }),
+      (visit) => deletePage(services, visit),
     ),
     action(
       "/console/o/:org/templates/:template/variants/:variant/delete",
       "deleteVariant",
       Effect.fnUntraced(function* (visit) {
-        yield* templates.removeVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+        yield* services.templates.removeVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
         return { to: home(visit), done: "variant-deleted" }
       }),
     ),

@@ -1,0 +1,234 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import type { ComponentChildren } from "preact"
+import { type ConnectionSetup } from "../../delivery/Connections.ts"
+import { Deliveries } from "../../delivery/Deliveries.ts"
+import { type Arrival } from "../../journal/inbox/Arrivals.ts"
+import { trafficDays } from "../../results/Traffic.ts"
+import { type TemplateView } from "../../templates/Views.ts"
+import { count } from "../charts/Numbers.ts"
+import { Badge } from "../components/Badge.tsx"
+import { Card } from "../components/Card.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { Table } from "../components/Table.tsx"
+import { Time } from "../components/Time.tsx"
+import { type Visit } from "../Routes.tsx"
+import { Sparkline } from "./templates/Sparkline.tsx"
+import { ages, nameOf, type Trouble } from "./OverviewTroubles.ts"
+
+/** Things to look after that are listed. */
+export const shownTroubles = 12
+
+/** Problems that somebody has to look at, the worst first. */
+export const Attention = ({ troubles }: {
+  readonly troubles: readonly Trouble[]
+}) => (
+  <Card title="Needs attention">
+    <ul class="attention">
+      {troubles.slice(0, shownTroubles).map(({ detail, href, kind, title, what }) => (
+        <li>
+          <Badge kind={kind}>{what}</Badge>
+          <a href={href}>{title}</a>
+          <p>{detail}</p>
+        </li>
+      ))}
+    </ul>
+    {troubles.length > shownTroubles
+      ? <p class="small muted">And {troubles.length - shownTroubles} more of the kind.</p>
+      : null}
+  </Card>
+)
+
+/** The templates with the most traffic. */
+export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: {
+  readonly base: string
+  readonly daily: ReadonlyMap<string, ReadonlyArray<number>>
+  readonly names: ReadonlyMap<string, string>
+  readonly shown: TemplateView[]
+  readonly templates: TemplateView[]
+  readonly today: (id: string) => number
+}) => (
+  <div class="card flush">
+    <div data-live="templates">
+      {shown.length === 0
+        ? (
+          <Empty title="No templates yet">
+            A template holds the variants of one message; what does well gets more of the traffic.
+          </Empty>
+        )
+        : (
+          <Table
+            caption="Templates in use"
+            headings={[
+              "Template",
+              "Decisions today (UTC)",
+              `Last ${trafficDays} days`,
+              "Variants",
+              "[Results]",
+            ]}
+            rows={shown.map(({ id, variants }) => {
+              const active = variants.filter((one) => one.active).length
+              const href = `${base}/templates/${encodeURIComponent(id)}`
+              return [
+                <span>
+                  <a href={href}>{names.get(id) ?? id}</a>
+                  {(names.get(id) ?? id) === id ? null : <span class="sub">{id}</span>}
+                </span>,
+                { content: <b class="number">{count(today(id))}</b>, kind: "nowrap" as const },
+                <Sparkline days={daily.get(id) ?? []} what="decision" />,
+                { content: `${active} of ${variants.length} active`, kind: "nowrap" as const },
+                {
+                  content: <a href={`${href}/results`} aria-label={`Results of ${names.get(id) ?? id}`}>Results</a>,
+                  kind: "actions" as const,
+                },
+              ]
+            })}
+          />
+        )}
+      {templates.length > shown.length
+        ? (
+          <p class="notes small">
+            <a href={`${base}/templates`}>All {count(templates.length)} templates</a>
+          </p>
+        )
+        : null}
+    </div>
+  </div>
+)
+
+/** Event sources with their recent events. */
+export const IncomingEvents = ({ arriving, base, can, org }: {
+  readonly arriving: readonly Arrival[]
+  readonly base: string
+  readonly can: Visit["can"]
+  readonly org: Visit["org"]
+}) => (
+  <div class="card flush">
+    <div data-live="events">
+      {arriving.length === 0
+        ? (
+          <Empty
+            title="No events yet"
+            action={can("putSource") ? <a class="button" href={`${base}/sources`}>Webhook sources</a> : undefined}
+          >
+            Opens, clicks and conversions tell which variant does better. They come from your platform or your own code.
+          </Empty>
+        )
+        : (
+          <Table
+            caption="Events coming in"
+            headings={["Source", "Last hour", "Last event"]}
+            rows={arriving.map((one) => [
+              <span>
+                <a href={`${base}/sources/${one.source}`}>{nameOf(one.source)}</a>
+                <span class="sub">
+                  {one.pending === 0 ? "nothing waits" : `${count(one.pending)} waiting, for ${ages(one.lagSeconds)}`}
+                </span>
+              </span>,
+              {
+                content: (
+                  <b class="number">
+                    {one.isAtLeast ? "over " : ""}
+                    {count(one.eventsLastHour)}
+                  </b>
+                ),
+                kind: "nowrap" as const,
+              },
+              <Time at={one.lastReceivedAt.toISOString()} zone={org.time_zone} />,
+            ])}
+          />
+        )}
+    </div>
+  </div>
+)
+
+/** Counts of deliveries. */
+export const DeliveryCard = ({ base, can, queue, ways }: {
+  readonly base: string
+  readonly can: Visit["can"]
+  readonly queue: Effect.Success<ReturnType<Deliveries["Service"]["summary"]>>
+  readonly ways: ReadonlyArray<ConnectionSetup>
+}) => (
+  <Card
+    title="Deliveries"
+    actions={<a class="button compact" href={`${base}/deliveries`}>All deliveries</a>}
+  >
+    <div data-live="deliveries">
+      {ways.length === 0
+        ? (
+          <p class="muted">
+            No connection is set up: Parlance decides, your own systems send. {can("putConnection")
+              ? <a href={`${base}/connections`}>Connect a platform</a>
+              : "An admin can connect a platform"} to have it send as well.
+          </p>
+        )
+        : (
+          <dl class="figures">
+            <Fact what="a second now">{queue.sentPerSecond.toFixed(queue.sentPerSecond < 10 ? 1 : 0)}</Fact>
+            <Fact what="due now">{count(queue.queued)}</Fact>
+            <Fact what="oldest due for">{ages(queue.oldestDueSeconds)}</Fact>
+            <Fact what="scheduled">{count(queue.scheduled)}</Fact>
+            <Fact what="sent">{count(queue.sent)}</Fact>
+            <Fact what="failed">{count(queue.failed)}</Fact>
+          </dl>
+        )}
+    </div>
+  </Card>
+)
+
+export const Fact = ({ children, what }: { readonly what: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{what}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** The way from nothing to a message that gets better. */
+export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
+  readonly base: string
+  readonly can: Visit["can"]
+  readonly done: readonly [key: boolean, template: boolean, source: boolean]
+}) => {
+  const steps = [
+    {
+      done: hasKey,
+      title: "Make an API key",
+      text: "Your systems ask for content with it.",
+      button: "Create New API Key",
+      href: `${base}/settings/keys/new`,
+      may: can("createKey"),
+    },
+    {
+      done: hasTemplate,
+      title: "Write a template",
+      text: "One message in two or more variants, with the words that change for each reader.",
+      button: "Create a template",
+      href: `${base}/templates/-/new`,
+      may: can("createTemplate"),
+    },
+    {
+      done: hasSource,
+      title: "Let events come in",
+      text:
+        "Connect your messaging platform, or post events yourself: what people open and click decides what is shown.",
+      button: "Connect a source",
+      href: `${base}/sources`,
+      may: can("putSource"),
+    },
+  ]
+  const next = steps.findIndex(({ done }) => !done)
+  return (
+    <Card title="Next steps">
+      <ol class="start">
+        {steps.map(({ button, done, href, may, text, title }, at) => (
+          <li>
+            <b>{title}</b> {done ? <Badge kind="good">done</Badge> : null}
+            <p>{text}</p>
+            {done || !may ? null : <a class={at === next ? "button primary" : "button"} href={href}>{button}</a>}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}

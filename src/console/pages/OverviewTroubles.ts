@@ -1,0 +1,204 @@
+import { type ConnectionSetup } from "../../delivery/Connections.ts"
+import { type BulkAction } from "../../delivery/BulkActions.ts"
+import { type RecentEnds } from "../../delivery/Deliveries.ts"
+import { formatBytes } from "../../domain/Bytes.ts"
+import { platforms } from "../../domain/Source.ts"
+import type { Usage } from "../../domain/Usage.ts"
+import { type Arrival } from "../../journal/inbox/Arrivals.ts"
+import { Models } from "../../learning/Models.ts"
+import { type TemplateView } from "../../templates/Views.ts"
+import { count } from "../charts/Numbers.ts"
+import { isStopped } from "./delivery/BulkPages.tsx"
+
+/** Bodies that wait for longer are worth a look. Unit: seconds. */
+export const longLag = 60
+
+/** Messages that are due for longer are worth a look. Unit: seconds. */
+export const longQueue = 300
+
+/** Decisions of a template, in 14 days, from which on each of its variants should have had some. */
+export const enoughDecisions = 200
+
+export const troubleTitle = {
+  "slow-down": "is asked to slow down",
+  failing: "does not take messages",
+  broken: "does not take messages",
+  refusing: "refuses messages and is paused",
+} as const
+
+export interface Trouble {
+  readonly kind: "bad" | "warn"
+  readonly what: string
+  readonly href: string
+  readonly title: string
+  readonly detail: string
+}
+
+export const ages = (seconds: number): string =>
+  seconds < 90
+    ? `${Math.round(seconds)} s`
+    : seconds < 5400
+    ? `${Math.round(seconds / 60)} min`
+    : `${Math.round(seconds / 3600)} h`
+
+export const nameOf = (source: Arrival["source"]) =>
+  source === "events" ? "Custom events" : `${source} (${platforms[source]})`
+
+/** Active variants that get nothing although their template is used. */
+export const idleVariants = (
+  models: Models["Service"],
+  org: string,
+  { id, variants }: TemplateView,
+  now: number,
+): ReadonlyArray<string> => {
+  const model = models.latest(org, id)?.model
+  if (model === undefined || model.traffic.reduce((sum, { sends }) => sum + sends, 0) < enoughDecisions) return []
+  const served = new Set(model.variants.flatMap((variant) => variant.sends > 0 ? [variant.id] : []))
+  return variants.filter((variant) => variant.active && variant.calendar.holds(now) && !served.has(variant.id))
+    .map((variant) => variant.id)
+}
+
+/** Share of a quota from which on it is shown. */
+export const nearQuota = 0.8
+
+/** A notice that the organization is near its daily quota of webhook bodies, or has reached it. */
+export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
+  const { webhook_bytes: used, webhook_daily_bytes: quota, webhook_refused: refused } = usage
+  if (quota === null || used < nearQuota * quota) return []
+  const figures = `${formatBytes(used)} of ${formatBytes(quota)} stored today.`
+  const ask = "The quota starts anew at 00:00 UTC; an administrator of the installation can raise it."
+  return used < quota
+    ? [{
+      kind: "warn",
+      what: "quota",
+      href,
+      title: `Webhook quota: ${Math.floor(100 * used / quota)} % used`,
+      detail: `${figures} At 100 %, further webhooks are refused with status 429. ${ask}`,
+    }]
+    : [{
+      kind: "bad",
+      what: "quota",
+      href,
+      title: "Webhook quota reached",
+      detail:
+        `${figures} ${count(refused)} ${refused === 1 ? "request was" : "requests were"} refused with status 429, ` +
+        `which platforms send again later. ${ask}`,
+    }]
+}
+
+/** Failed shares of the messages that ended in the last 24 hours: from the first on they are shown, from the second on as bad. */
+export const failedShares = { warn: 0.01, bad: 0.1 }
+
+/** Failed messages from which on a share is bad: of a few messages one says little. */
+export const manyFailed = 10
+
+/** A notice that many of the messages that ended in the last 24 hours have failed. */
+export const failureTroubles = (
+  { failed, sent, since }: RecentEnds,
+  deliveries: string,
+): ReadonlyArray<Trouble> => {
+  const share = failed / Math.max(1, failed + sent)
+  if (failed === 0 || share < failedShares.warn) return []
+  return [{
+    kind: share >= failedShares.bad && failed >= manyFailed ? "bad" : "warn",
+    what: "delivery",
+    href: `${deliveries}?state=failed&since=${since.toISOString()}`,
+    title: `${count(failed)} of ${count(failed + sent)} messages failed`,
+    detail:
+      `That is ${share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} % of those that ended in the last ` +
+      "24 hours. The list says why. Once the cause is mended, retry all of them there.",
+  }]
+}
+
+/** A notice for each bulk action that has stopped in the last 24 hours. */
+export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number, pathOf: (id: string) => string) =>
+  actions
+    .filter((one) => isStopped(one, now))
+    .map(({ changed, id, kind, matched, reason }): Trouble => ({
+      kind: "bad",
+      what: "delivery",
+      href: pathOf(id),
+      title: `${kind === "retry" ? "Retrying" : "Cancelling"} ${count(matched)} messages has stopped`,
+      detail: `It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
+    }))
+
+export const quoted = (ids: ReadonlyArray<string>) =>
+  ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
+
+/** Notices about connections that fail, refuse or are paused. */
+export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionSetup>): ReadonlyArray<Trouble> =>
+  ways.flatMap(({ enabled, name, paused, trouble }): ReadonlyArray<Trouble> =>
+    !enabled ? [] : trouble !== null
+      ? [{
+        kind: trouble.state === "slow-down" ? "warn" : "bad",
+        what: "connection",
+        href: `${base}/connections/${name}`,
+        title: `${name} ${troubleTitle[trouble.state]}`,
+        detail: trouble.reason,
+      }]
+      : paused
+      ? [{
+        kind: "warn",
+        what: "connection",
+        href: `${base}/connections/${name}`,
+        title: `${name} is paused`,
+        detail: "What is due waits until it goes on.",
+      }]
+      : []
+  )
+
+/** Notices about events that wait too long or cannot be read. */
+export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): ReadonlyArray<Trouble> =>
+  arriving.flatMap(({ lagSeconds, notUnderstood, pending, source }): ReadonlyArray<Trouble> => [
+    ...(lagSeconds > longLag
+      ? [{
+        kind: "bad" as const,
+        what: "events",
+        href: `${base}/sources/${source}`,
+        title: `${nameOf(source)}: events wait`,
+        detail: `${count(pending)} bodies have not been looked at, the oldest for ${ages(lagSeconds)}.`,
+      }]
+      : []),
+    ...(notUnderstood > 0
+      ? [{
+        kind: "warn" as const,
+        what: "events",
+        href: `${base}/sources/${source}/inbox`,
+        title: `${nameOf(source)}: ${count(notUnderstood)} not understood`,
+        detail: "Bodies, wholly or in part, of those received last. They are kept: mend the source and replay them.",
+      }]
+      : []),
+  ])
+
+/** Notices about templates and variants that nobody receives. */
+export const templateTroubles = (
+  base: string,
+  models: Models["Service"],
+  org: string,
+  templates: ReadonlyArray<TemplateView>,
+  now: number,
+): ReadonlyArray<Trouble> =>
+  templates.flatMap((template): ReadonlyArray<Trouble> => {
+    const href = `${base}/templates/${encodeURIComponent(template.id)}`
+    const idle = idleVariants(models, org, template, now)
+    return [
+      ...(!template.variants.some(({ active }) => active)
+        ? [{
+          kind: "warn" as const,
+          what: "template",
+          href,
+          title: `${template.id} has no active variant`,
+          detail: "Nobody gets anything of it.",
+        }]
+        : []),
+      ...(idle.length > 0
+        ? [{
+          kind: "warn" as const,
+          what: "template",
+          href,
+          title: `${template.id}: active variants without traffic`,
+          detail: `${quoted(idle)}. Check whom they are meant for: their targeting may hold for nobody.`,
+        }]
+        : []),
+    ]
+  })

@@ -1,0 +1,171 @@
+/** @jsxImportSource preact */
+import { type Fault } from "../../../domain/Errors.ts"
+import { type ConnectionSetup } from "../../../delivery/Connections.ts"
+import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
+import { Card } from "../../components/Card.tsx"
+import { Choices, Field } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { FurtherFields, type SchemaField, SchemaFields } from "../../components/SchemaFields.tsx"
+import { type Fields, type Visit } from "../../Routes.tsx"
+import { platformForms } from "./ConnectionForms.ts"
+import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
+
+export const SecretFields = ({ faults, platform, set }: {
+  readonly platform: PlatformName
+  readonly set: ReadonlyArray<string>
+  readonly faults: ReadonlyArray<Fault>
+}) => (
+  <>
+    {platformForms[platform].secrets.map(({ hint, label, name, optional, path }) => {
+      const isSet = set.includes(path[0]!)
+      return (
+        <>
+          <Field
+            name={name}
+            type="password"
+            autocomplete="new-password"
+            label={optional ? `${label} (optional)` : label}
+            required={!optional && !isSet}
+            faults={faults}
+            hint={isSet
+              ? "Set, and never shown again. Leave it empty to keep it."
+              : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
+          />
+          {isSet && optional
+            ? (
+              <Choices
+                name={`remove-${name}`}
+                label={`Remove the ${label.toLowerCase()}`}
+                type="checkbox"
+                values={[]}
+                options={[["yes", "Remove it", "Together with the user, where the server needs no login any more."]]}
+              />
+            )
+            : null}
+        </>
+      )
+    })}
+  </>
+)
+
+/** A button that switches the connection at the path `at` to a state. */
+export const Switch = ({ at, children, csrf, kind = "plain", to }: {
+  readonly at: string
+  readonly csrf: string
+  readonly to: string
+  readonly children: string
+  readonly kind?: "plain" | "primary"
+}) => (
+  <Form action={`${at}/switch`} csrf={csrf} inline>
+    <input type="hidden" name="to" value={to} />
+    <Submit kind={kind}>{children}</Submit>
+  </Form>
+)
+
+/** Whether the connection sends, and the buttons that change that. */
+export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }: {
+  readonly at: string
+  readonly complaints: string | null
+  readonly csrf: string
+  readonly inUse: boolean
+  readonly mayChange: boolean
+  readonly org: Visit["org"]
+  readonly setup: ConnectionSetup
+}) => (
+  <Card>
+    <div class="stack">
+      <div class="source-head">
+        <h2>State</h2>
+        <Badges setup={setup} inUse={inUse} />
+      </div>
+      <Trouble setup={setup} zone={org.time_zone} />
+      <p class="muted">
+        {!setup.enabled
+          ? "Disabled: nothing leaves through it, and it does not count as a connection."
+          : setup.paused || isRefusing(setup)
+          ? "Paused: what is due waits until it is resumed."
+          : inUse
+          ? "It carries what is delivered."
+          : "It stands by: another connection carries what is delivered."}
+      </p>
+      {complaints === null ? null : (
+        <p class="muted">
+          Address for complaints, to register with the feedback loops of mailbox providers: <code>{complaints}</code>
+        </p>
+      )}
+      {mayChange
+        ? (
+          <div class="buttons">
+            {setup.enabled && !setup.isDefault
+              ? <Switch at={at} csrf={csrf} to="default">Make it the one in use</Switch>
+              : null}
+            {setup.enabled
+              ? setup.paused || isRefusing(setup)
+                ? <Switch at={at} csrf={csrf} to="resumed" kind="primary">Resume</Switch>
+                : <Switch at={at} csrf={csrf} to="paused">Pause</Switch>
+              : null}
+            {setup.enabled
+              ? <Switch at={at} csrf={csrf} to="disabled">Disable</Switch>
+              : <Switch at={at} csrf={csrf} to="enabled" kind="primary">Enable</Switch>}
+          </div>
+        )
+        : null}
+    </div>
+  </Card>
+)
+
+export const ChangeForm = ({ at, csrf, faults, settings, setup, values }: {
+  readonly at: string
+  readonly csrf: string
+  readonly faults: ReadonlyArray<Fault>
+  readonly settings: ReadonlyArray<SchemaField>
+  readonly setup: ConnectionSetup
+  readonly values: Fields
+}) => (
+  <Card title="Change">
+    <Form action={at} csrf={csrf}>
+      <SchemaFields fields={settings} values={values} faults={faults} />
+      <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
+      <FurtherFields fields={settings} values={values} faults={faults} />
+      <div>
+        <Submit>Save</Submit>
+      </div>
+    </Form>
+  </Card>
+)
+
+/** The settings for people who may not change them. */
+export const SettingsCard = ({ settings, setup, values }: {
+  readonly settings: ReadonlyArray<SchemaField>
+  readonly setup: ConnectionSetup
+  readonly values: Fields
+}) => (
+  <Card title="Settings">
+    <dl class="facts">
+      {settings.filter(({ name }) => (values[name] ?? "") !== "").map(({ label, name }) => (
+        <>
+          <dt>{label}</dt>
+          <dd>{values[name]}</dd>
+        </>
+      ))}
+      <dt>Secrets</dt>
+      <dd>{setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`}</dd>
+    </dl>
+  </Card>
+)
+
+export const ReceiversCard = ({ at }: {
+  readonly at: string
+}) => (
+  <Card title="Receivers">
+    <div class="stack">
+      <p>
+        Sign messages with DKIM, and send a test message that shows what receivers miss: records in DNS, an unsubscribe
+        header, plain text.
+      </p>
+      <div class="buttons">
+        <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
+      </div>
+    </div>
+  </Card>
+)

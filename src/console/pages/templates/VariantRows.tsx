@@ -1,0 +1,198 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Fault } from "../../../domain/Errors.ts"
+import { type ConditionDraft, operatorWords, type SeasonDraft, type VariableDraft } from "./Draft.ts"
+import { Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
+import { dayNames } from "./Words.ts"
+
+/** A text area whose text begins with a line break would lose it when it is read. */
+export const content = (text: string): string => text.startsWith("\n") ? `\n${text}` : text
+
+export const rowsOf = (text: string, least: number, most: number): number =>
+  Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)))
+
+export const Variable = ({ at, faults, remove, row }: {
+  readonly at: number
+  readonly row: VariableDraft
+  readonly faults: ReadonlyArray<Fault>
+  readonly remove: ComponentChildren
+}) => {
+  const id = `var_${at}`
+  const shown = row.name.trim() === "" ? `variable ${at + 1}` : row.name.trim()
+  return (
+    <fieldset class="row variable">
+      <legend class="visually-hidden">{shown}</legend>
+      <RowTitle remove={remove}>
+        <span class="mono">{shown}</span>
+      </RowTitle>
+      <div class="row-head">
+        <Labelled id={`${id}_name`} label="Variable" faults={faults}>
+          <input
+            type="text"
+            class="mono"
+            value={row.name}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="subject"
+            {...tied(faults, `${id}_name`)}
+          />
+        </Labelled>
+        <Labelled id={`${id}_format`} label="Format" faults={faults}>
+          <select {...tied(faults, `${id}_format`)}>
+            <option value="text" selected={row.format !== "html"}>text</option>
+            <option value="html" selected={row.format === "html"}>html</option>
+          </select>
+        </Labelled>
+      </div>
+      <Labelled id={`${id}_source`} label={`Liquid of ${shown}`} faults={faults} excerptOf={row.source}>
+        <textarea
+          class="mono source"
+          rows={rowsOf(row.source, row.format === "html" ? 8 : 2, 24)}
+          spellcheck={row.format !== "html"}
+          {...tied(faults, `${id}_source`)}
+        >
+          {content(row.source)}
+        </textarea>
+      </Labelled>
+    </fieldset>
+  )
+}
+
+export const Condition = ({ at, faults, remove, row }: {
+  readonly at: number
+  readonly row: ConditionDraft
+  readonly faults: ReadonlyArray<Fault>
+  readonly remove: ComponentChildren
+}) => {
+  const id = `condition_${at}`
+  return (
+    <fieldset class="row">
+      <legend class="visually-hidden">Condition {at + 1}</legend>
+      <RowTitle remove={remove}>Condition {at + 1}</RowTitle>
+      <div class="row-head three">
+        <Labelled id={`${id}_attribute`} label="Attribute" faults={faults}>
+          <input
+            type="text"
+            value={row.attribute}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="tier"
+            {...tied(faults, `${id}_attribute`)}
+          />
+        </Labelled>
+        <Labelled id={`${id}_op`} label="Comparison" faults={faults}>
+          <select {...tied(faults, `${id}_op`)}>
+            {Object.entries(operatorWords).map(([op, word]) => (
+              <option value={op} selected={op === row.op}>{word}</option>
+            ))}
+          </select>
+        </Labelled>
+        <Labelled id={`${id}_values`} label="Values, one a line" faults={faults}>
+          <textarea rows={rowsOf(row.values, 1, 10)} spellcheck={false} {...tied(faults, `${id}_values`)}>
+            {content(row.values)}
+          </textarea>
+        </Labelled>
+      </div>
+    </fieldset>
+  )
+}
+
+/** Times as the device's picker writes them; what has an offset of its own stays a text. */
+export const Instant = ({ faults, id, label, value }: {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const local = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?$/.test(value) || value === ""
+  const attributes: object = {
+    type: local ? "datetime-local" : "text",
+    value: /^\d{4}-\d{2}-\d{2}$/.test(value) ? `${value}T00:00` : value,
+    ...tied(faults, id),
+  }
+  return (
+    <Labelled id={id} label={label} faults={faults}>
+      <input {...attributes} />
+    </Labelled>
+  )
+}
+
+export const hourOptions = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => {
+    const hour = from + index
+    return [String(hour), `${String(hour).padStart(2, "0")}:00`] as const
+  })
+
+export const HourSelect = ({ faults, from, id, label, to, value }: {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  readonly from: number
+  readonly to: number
+  readonly faults: ReadonlyArray<Fault>
+}) => (
+  <Labelled id={id} label={label} faults={faults}>
+    <select {...tied(faults, id)}>
+      <option value="">any</option>
+      {hourOptions(from, to).map(([hour, word]) => <option value={hour} selected={hour === value}>{word}</option>)}
+    </select>
+  </Labelled>
+)
+
+export const Season = ({ at, faults, remove, row }: {
+  readonly at: number
+  readonly row: SeasonDraft
+  readonly faults: ReadonlyArray<Fault>
+  readonly remove: ComponentChildren
+}) => {
+  const id = `season_${at}`
+  return (
+    <fieldset class="row">
+      <legend class="visually-hidden">Season {at + 1}</legend>
+      <RowTitle remove={remove}>Season {at + 1}</RowTitle>
+      <div class="pair dates">
+        <Instant id={`${id}_starts_at`} label="Starts" value={row.starts_at} faults={faults} />
+        <Instant id={`${id}_ends_at`} label="Ends before" value={row.ends_at} faults={faults} />
+      </div>
+      <div class="pair">
+        <Labelled id={`${id}_annual_from`} label="Every year from" faults={faults}>
+          <input type="text" value={row.annual_from} placeholder="11-15" {...tied(faults, `${id}_annual_from`)} />
+        </Labelled>
+        <Labelled id={`${id}_annual_to`} label="until before" faults={faults}>
+          <input type="text" value={row.annual_to} placeholder="01-06" {...tied(faults, `${id}_annual_to`)} />
+        </Labelled>
+      </div>
+      <div class="pair">
+        <HourSelect
+          id={`${id}_hours_from`}
+          label="Hours from"
+          value={row.hours_from}
+          from={0}
+          to={23}
+          faults={faults}
+        />
+        <HourSelect
+          id={`${id}_hours_to`}
+          label="until before"
+          value={row.hours_to}
+          from={0}
+          to={24}
+          faults={faults}
+        />
+      </div>
+      <fieldset class="days" id={`${id}_days`}>
+        <legend>Days; none ticked means every day</legend>
+        <div class="day-list">
+          {Object.entries(dayNames).map(([day, name]) => (
+            <label>
+              <input type="checkbox" name={`${id}_days`} value={day} checked={row.days.includes(day)} />
+              {name}
+            </label>
+          ))}
+        </div>
+        <Wrong faults={faults} id={`${id}_days`} />
+      </fieldset>
+    </fieldset>
+  )
+}
