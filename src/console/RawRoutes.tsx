@@ -14,17 +14,17 @@ import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
 import { Console, type Fields, fieldsOf, redirect } from "./Routes.tsx"
 
-// What is shown within a page or saved as a file, rather than being a page: no navigation around it, its own policy.
+// Responses that are frames within a page or downloads: no navigation around it, its own policy.
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Who asks for what, as far as such an answer needs it. */
+/** The request with its session and organization. */
 export interface Ask {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly org: Organization
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
-  /** What a form sent; empty for GET. */
+  /** Fields of the form; empty for GET. */
   readonly fields: Fields
 }
 

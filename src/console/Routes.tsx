@@ -22,7 +22,7 @@ import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
 import { flashes } from "./Flash.ts"
 
-// How a page of the console comes about: who asks, whether they may, what the page is, and what surrounds it.
+// How a page of the console comes about: session, permission, content and frame.
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -31,7 +31,7 @@ export interface Visit {
   readonly request: Request
   readonly actor: Actor & { readonly kind: "session" }
   readonly session: SignedIn
-  /** The organization of the path; that of a page without one must not be asked for. */
+  /** The organization of the path; pages without an organization must not read it. */
   readonly org: Organization
   readonly role: Role | undefined
   /** Of the path, such as can be looked up (see `lookedUp`). */
@@ -41,7 +41,7 @@ export interface Visit {
   readonly can: (endpoint: string) => boolean
 }
 
-/** What a page shows. */
+/** The content of a page. */
 export interface View {
   readonly title: string
   readonly body: VNode
@@ -194,7 +194,7 @@ const framed = Effect.fnUntraced(function* (
   )
 })
 
-/** What the pages of the console are made with. */
+/** Builds the routes of console pages. */
 export class Console extends Context.Service<Console, {
   /** A page that is read. `endpoint` names the rule of `policy` that says who may. */
   readonly page: <E, R>(
@@ -212,7 +212,7 @@ export class Console extends Context.Service<Console, {
     run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput, R>,
     again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
   ) => HttpRouter.Route<never, R>
-  /** Whoever is signed in; undefined for nobody. */
+  /** The session of the request; undefined when signed out. */
   readonly signedIn: (request: Request) => Effect.Effect<SignedIn | undefined>
 }>()("parlance/console/Console") {
   static readonly layer = Layer.effect(
@@ -261,7 +261,11 @@ export class Console extends Context.Service<Console, {
           if (params["org"] !== undefined && org === undefined) {
             return yield* show(
               undefined,
-              problem(404, "There is no such organization", `Nothing is called ${JSON.stringify(params["org"])} here.`),
+              problem(
+                404,
+                "There is no such organization",
+                `No organization has the id ${JSON.stringify(params["org"])} here.`,
+              ),
             )
           }
 
@@ -318,7 +322,7 @@ export class Console extends Context.Service<Console, {
                 )
                 : Effect.fail(error)
             ),
-            // Also where the form cannot be shown again, as of what is gone.
+            // Also when the form cannot be shown again, for example because its subject is gone.
             Effect.catch((error) => {
               if (error instanceof InvalidInput) {
                 return show(

@@ -15,7 +15,7 @@ import { Table } from "../components/Table.tsx"
 export const Figure = ({ caption, children, headings, id, lead, rows, title, wide = false }: {
   readonly id: string
   readonly title: string
-  /** What can be seen in it, in a sentence; also its text alternative. */
+  /** One sentence that describes the chart; also its text alternative. */
   readonly caption: ComponentChildren
   readonly lead?: ComponentChildren
   readonly headings: ReadonlyArray<string>
@@ -42,7 +42,7 @@ export const Figure = ({ caption, children, headings, id, lead, rows, title, wid
   </figure>
 )
 
-/** What belongs to which line, in the order of the picture; shown where there is no room beside it. */
+/** The legend, in the order of the lines; shown where there is no room beside it. */
 export const Legend = ({ names }: { readonly names: ReadonlyArray<readonly [series: number, name: string]> }) => (
   <ul class="legend" aria-hidden="true">
     {names.map(([series, name]) => (

@@ -49,7 +49,7 @@ export const dayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday",
 export interface WeekCell {
   /** Of the darkest. */
   readonly share: number
-  /** What is told about it on hover, after its name. */
+  /** Text shown on hover after the name. */
   readonly text: string
   /** Crossed out, wholly or in part. */
   readonly off?: "wholly" | "partly" | undefined
@@ -104,7 +104,7 @@ export const WeekMap = ({ cells, labelledBy }: {
   </div>
 )
 
-/** What the shades mean. */
+/** Legend of the shades. */
 export const ShadeKey = ({ children, from, to }: {
   readonly from: string
   readonly to: string

@@ -12,7 +12,7 @@ export const percent = (share: number): string => {
   return `${value.toFixed(Math.abs(value) >= 1 ? 1 : 2)}\u00a0%`
 }
 
-/** The same with its sign. */
+/** Formats a number with its sign. */
 export const signedPercent = (share: number): string => share < 0 ? `−${percent(-share)}` : `+${percent(share)}`
 
 /** A count with its sign. */

@@ -146,7 +146,7 @@ const pieces = <A,>(
 /** Lines over time with their bands; the labels are at their ends. */
 export const LineChart = ({ certain = false, lines, range, zero = false, ...common }: Common & {
   readonly lines: ReadonlyArray<Line>
-  /** What the axis covers at least. */
+  /** Smallest range of the axis. */
   readonly range?: readonly [number, number]
   /** A line at 0, to be above or below. */
   readonly zero?: boolean

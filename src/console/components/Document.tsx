@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { assets } from "../Assets.ts"
 
-/** What a person chose with the toggle; `auto` follows the device. */
+/** The theme that the visitor chose; `auto` follows the device. */
 export type Theme = "auto" | "light" | "dark"
 
 /** The document around every page. */

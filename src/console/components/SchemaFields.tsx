@@ -8,7 +8,7 @@ import { TextAreaField } from "./TextAreaField.tsx"
 // Fields of a form made from the schema that the API decodes the same settings with, so that neither knows what the other
 // does not.
 
-/** What a person reads of a setting: its name, and what it is for and when left empty. */
+/** Texts of a setting: its name, and what it is for and when left empty. */
 export interface Words {
   readonly label: string
   readonly hint?: string

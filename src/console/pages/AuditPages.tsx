@@ -42,9 +42,8 @@ const ofOrganization = (services: Services, { org }: Visit) =>
     scope: org.slug,
     path: `/console/o/${org.slug}/settings/audit`,
     title: "Audit log",
-    lead:
-      "Who changed what, in the console, by the API and on the command line, and which API keys were refused. Secrets " +
-      "are never part of it.",
+    lead: "Changes made in the console, the API and the command line, and refused API keys. Secrets are never " +
+      "recorded.",
     zone: org.time_zone,
     subjectOf,
   }))
@@ -55,7 +54,7 @@ const ofInstallation = (services: Services) =>
     path: "/console/accounts/audit",
     title: "Audit log of the installation",
     lead:
-      "What belongs to no organization: sign-ins and refused requests, accounts, links for passwords, sessions that were " +
+      "Actions outside organizations: sign-ins and refused requests, accounts, links for passwords, sessions that were " +
       "ended, and organizations that were made. Times are UTC.",
     back: { href: "/console/accounts", label: "All accounts" },
     zone: "UTC",

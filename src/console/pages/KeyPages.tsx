@@ -133,7 +133,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               label={labels.name}
               value={fields["name"] ?? ""}
               faults={faults}
-              hint="What the key is for, such as “Shop, production”."
+              hint="Purpose of the key, such as “Shop, production”."
             />
             <Choices
               name="kind"
@@ -159,7 +159,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               options={[
                 ["generate", "Generate", "Ask for content, one template or several, and for the best time to send."],
                 ["deliver", "Deliver", "Have e-mails sent through a connected platform."],
-                ["events", "Report events", "Say what became of messages: clicks, conversions and the like."],
+                ["events", "Report events", "Report opens, clicks and conversions."],
               ]}
             />
             <SelectField

@@ -54,7 +54,7 @@ const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>)
     <Card
       title="Second factor"
       lead={org.require_second_factor
-        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Whoever has none sets it up at the next sign-in."
+        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Members without one set it up when they next sign in."
         : "Optional. Members can sign in with a password alone."}
       actions={can("updateOrganization")
         ? (
@@ -85,7 +85,7 @@ const list = Effect.fnUntraced(
         <>
           <PageHead
             title="Members"
-            lead="Who works in this organization, and what each may do. Administrators of the installation have access without being listed."
+            lead="Members of this organization and their roles. Administrators of the installation have access without being listed."
             actions={members.length === 0 ? undefined : invite}
           />
           <Card kind="flush">

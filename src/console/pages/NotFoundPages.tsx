@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import { alone, problem } from "../Routes.tsx"
 
-/** What no other page answers under /console; the API below it answers for itself. */
+/** Answers paths under /console that no page has; the API below it answers for itself. */
 export const layer = HttpRouter.use((router) =>
   router.add(
     "GET",

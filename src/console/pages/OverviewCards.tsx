@@ -54,7 +54,7 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
       {shown.length === 0
         ? (
           <Empty title="No templates yet">
-            A template holds the variants of one message; what does well gets more of the traffic.
+            A template holds the variants of one message. Better variants get more traffic.
           </Empty>
         )
         : (
@@ -112,7 +112,7 @@ export const IncomingEvents = ({ arriving, base, can, org }: {
             title="No events yet"
             action={can("putSource") ? <a class="button" href={`${base}/sources`}>Webhook sources</a> : undefined}
           >
-            Opens, clicks and conversions tell which variant does better. They come from your platform or your own code.
+            Opens, clicks and conversions show which variant does better. They come from your platform or your own code.
           </Empty>
         )
         : (
@@ -184,7 +184,7 @@ export const Fact = ({ children, what }: { readonly what: string; readonly child
   </div>
 )
 
-/** The way from nothing to a message that gets better. */
+/** Setup steps of a new organization. */
 export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
   readonly base: string
   readonly can: Visit["can"]
@@ -194,7 +194,7 @@ export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
     {
       done: hasKey,
       title: "Make an API key",
-      text: "Your systems ask for content with it.",
+      text: "Your systems request content with it.",
       button: "Create New API Key",
       href: `${base}/settings/keys/new`,
       may: can("createKey"),
@@ -210,8 +210,7 @@ export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
     {
       done: hasSource,
       title: "Let events come in",
-      text:
-        "Connect your messaging platform, or post events yourself: what people open and click decides what is shown.",
+      text: "Connect your messaging platform, or post events yourself: opens and clicks decide which variant is shown.",
       button: "Connect a source",
       href: `${base}/sources`,
       may: can("putSource"),

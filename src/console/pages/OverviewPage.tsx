@@ -33,7 +33,7 @@ import { Attention, DeliveryCard, IncomingEvents, Start, TemplatesInUse } from "
 /** Templates in the table. */
 const shownTemplates = 8
 
-/** What has been sent lately by a template, as its model has it. */
+/** Recent decisions of a template according to its model. */
 const recentSends = (models: Models["Service"], org: string, template: string): number =>
   models.latest(org, template)?.model.traffic.reduce((sum, { sends }) => sum + sends, 0) ?? 0
 

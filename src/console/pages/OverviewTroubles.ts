@@ -106,7 +106,7 @@ export const failureTroubles = (
     title: `${count(failed)} of ${count(failed + sent)} messages failed`,
     detail:
       `That is ${share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} % of those that ended in the last ` +
-      "24 hours. The list says why. Once the cause is mended, retry all of them there.",
+      "24 hours. The list says why. Fix the cause, then retry all of them there.",
   }]
 }
 
@@ -142,7 +142,7 @@ export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionS
         what: "connection",
         href: `${base}/connections/${name}`,
         title: `${name} is paused`,
-        detail: "What is due waits until it goes on.",
+        detail: "Paused. Due messages wait until you resume.",
       }]
       : []
   )
@@ -165,7 +165,7 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
         what: "events",
         href: `${base}/sources/${source}/inbox`,
         title: `${nameOf(source)}: ${count(notUnderstood)} not understood`,
-        detail: "Bodies, wholly or in part, of those received last. They are kept: mend the source and replay them.",
+        detail: "Some recent payloads could not be read. Fix the source, then replay them.",
       }]
       : []),
   ])
@@ -188,7 +188,7 @@ export const templateTroubles = (
           what: "template",
           href,
           title: `${template.id} has no active variant`,
-          detail: "Nobody gets anything of it.",
+          detail: "No active variant: requests return no content.",
         }]
         : []),
       ...(idle.length > 0
@@ -197,7 +197,7 @@ export const templateTroubles = (
           what: "template",
           href,
           title: `${template.id}: active variants without traffic`,
-          detail: `${quoted(idle)}. Check whom they are meant for: their targeting may hold for nobody.`,
+          detail: `${quoted(idle)}. Check their audience: no recent user may match.`,
         }]
         : []),
     ]

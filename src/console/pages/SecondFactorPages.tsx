@@ -22,7 +22,7 @@ const title = "Second factor"
 const labels = { current_password: "Current password", code: "Code" }
 const back = { href: "/console/account", label: "Your account" }
 
-/** What a form says of a password or code that was not accepted. Everything else is a page of its own. */
+/** Form faults for a refused password or code. Everything else is a page of its own. */
 const asFault = (error: { readonly _tag: string; readonly message: string }) => {
   const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
   switch (error._tag) {
@@ -163,7 +163,7 @@ const overview = Effect.fnUntraced(
         <>
           <PageHead
             title={title}
-            lead="A code of an authenticator app, asked for after your password. Whoever learns your password still cannot sign in."
+            lead="A code of an authenticator app, asked for after your password. A stolen password is then not enough to sign in."
             back={back}
           />
           {enabled

@@ -38,7 +38,7 @@ export const labels = {
   delay_horizon_hours: "How far ahead a send time lies at most",
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
-  allowed_days: "Days on which may be sent",
+  allowed_days: "Allowed sending days",
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces in a row that suppress an address",
   retention_days: "Days that decisions and events are kept",
@@ -84,7 +84,7 @@ export const HoldoutFields = ({ field }: {
 }) => (
   <Card
     title="Holdout"
-    lead="People who are held out show what the service brings: results compare them with everybody else. The same people are held out of all templates without a holdout of their own."
+    lead="Results compare people in the holdout with everyone else, to measure the lift. The same people are held out of all templates without a holdout of their own."
   >
     <div class="fields">
       <Field
@@ -176,7 +176,7 @@ export const SendTimeFields = ({ faults, field, fields }: {
 }) => (
   <Card
     title="Send times"
-    lead="What the times that are advised and chosen keep to. Quiet hours and days are those of the recipient's clocks; where a recipient's zone is not known, the organization's counts."
+    lead="Limits for send times that Parlance advises or chooses. Quiet hours and days are those of the recipient's clocks; where a recipient's zone is not known, the organization's counts."
   >
     <div class="fields">
       <Field
@@ -238,14 +238,14 @@ export const RetentionFields = ({ field }: {
 }) => (
   <Card
     title="Retention"
-    lead="What is older is removed, up to a month or a week later. Results look back 180 days."
+    lead="Older data is removed up to a month or a week later. Results look back 180 days."
   >
     <div class="fields">
       <Field {...field("retention_days")} type="number" hint="From 200 to 3,650 days." />
       <Field
         {...field("inbox_retention_days")}
         type="number"
-        hint="From 1 to 365 days. What was not understood is kept for 90 days at least."
+        hint="From 1 to 365 days. Payloads that could not be read are kept for at least 90 days."
       />
     </div>
   </Card>

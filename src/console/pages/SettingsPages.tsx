@@ -71,7 +71,7 @@ const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
 export const linesOf = (text: string): ReadonlyArray<string> =>
   text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "")
 
-/** What a form asks for in the words of the API: no times of day are no quiet hours, all days are no limit. */
+/** The settings in a form as API input: no times of day are no quiet hours, all days are no limit. */
 export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, ReadonlyArray<Fault>> => {
   const { allowed_days: allowed = "", delay_horizon_hours: horizon = "", exploration_floor: floor = "" } = fields
   const from = (fields["quiet_hours-from"] ?? "").trim()
@@ -156,7 +156,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
   })
 }
 
-/** What holds for an organization as a whole. */
+/** Settings of an organization. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {

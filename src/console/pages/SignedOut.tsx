@@ -7,7 +7,7 @@ import type { CodeAsked, Entered } from "../../accounts/SignIn.ts"
 import { Refusals } from "../../api/admission/Refusals.ts"
 import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
 
-// What pages have in common that work without being signed in.
+// Shared parts of pages that need no session.
 
 export type Request = HttpServerRequest.HttpServerRequest
 
@@ -23,7 +23,7 @@ export const Title = ({ children, lead }: { readonly children: string; readonly 
   </header>
 )
 
-/** Where to go after signing in, and what to say there. */
+/** The page and message after signing in. */
 export interface Onwards {
   readonly to?: string | undefined
   readonly done?: string | undefined

@@ -24,7 +24,7 @@ import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { FilterFacts, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 
-/** Where a bulk action is asked for, and where it is seen. */
+/** Paths of the form and the page of a bulk action. */
 export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${deliveriesPath(org)}/-/${kind}`
 export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
 

@@ -28,7 +28,7 @@ export const SecretFields = ({ faults, platform, set }: {
             required={!optional && !isSet}
             faults={faults}
             hint={isSet
-              ? "Set, and never shown again. Leave it empty to keep it."
+              ? "A value is stored and cannot be shown. Leave empty to keep it."
               : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
           />
           {isSet && optional
@@ -81,12 +81,12 @@ export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }
       <Trouble setup={setup} zone={org.time_zone} />
       <p class="muted">
         {!setup.enabled
-          ? "Disabled: nothing leaves through it, and it does not count as a connection."
+          ? "Disabled. It sends no messages."
           : setup.paused || isRefusing(setup)
-          ? "Paused: what is due waits until it is resumed."
+          ? "Paused. Due messages wait until you resume."
           : inUse
-          ? "It carries what is delivered."
-          : "It stands by: another connection carries what is delivered."}
+          ? "In use for all deliveries."
+          : "On standby: another connection is in use."}
       </p>
       {complaints === null ? null : (
         <p class="muted">

@@ -12,7 +12,7 @@ import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaF
 /** A messaging platform as the console offers it. */
 export interface PlatformForm {
   readonly title: string
-  /** What it is, in a sentence. */
+  /** One sentence about the platform. */
   readonly about: string
   readonly settings: ReadonlyArray<SchemaField>
   readonly secrets: ReadonlyArray<SchemaField>
@@ -23,7 +23,7 @@ const from: Readonly<Record<string, Words>> = {
     label: "Sender address",
     hint: "Such as news@example.com; the platform must be allowed to send for its domain.",
   },
-  from_name: { label: "Sender name", hint: "What mail programs show beside the address." },
+  from_name: { label: "Sender name", hint: "The sender name in mail programs." },
   reply_to: { label: "Address for replies" },
 }
 
@@ -69,7 +69,7 @@ const endpoint = {
 }
 const region = { label: "Data centre", hint: "us unless set." }
 
-/** What people read of each setting and secret, by platform. */
+/** Labels and hints of settings and secrets, by platform. */
 export const connectionWords: { readonly [platform in PlatformName]: Readonly<Record<string, Words>> } = {
   smtp: {
     host: { label: "Server", hint: "Its host name, such as smtp.example.com." },

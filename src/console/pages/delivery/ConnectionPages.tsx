@@ -66,7 +66,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="Connections"
-          lead="The platforms that delivered messages leave through. One of them carries everything; the others stand by."
+          lead="Platforms that send your messages. One connection is in use, the others are on standby."
           actions={all.length === 0 ? undefined : add}
         />
         {all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />)}
@@ -134,7 +134,7 @@ const choose = (visit: Visit) =>
     ),
   })
 
-/** The secrets that a form sent: what was left empty stays as it is, what is to be removed is null. */
+/** The secrets that a form sent: an empty field keeps the secret, null removes it. */
 const secretsFrom = (platform: PlatformName, sent: Fields): Readonly<Record<string, string | null>> =>
   Object.fromEntries(
     platformForms[platform].secrets.flatMap(({ name, path }): ReadonlyArray<readonly [string, string | null]> => {
@@ -288,7 +288,7 @@ const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit,
   const taken = (yield* services.connections.list(visit.org.slug)).some((one) => one.name === name)
   if (taken) {
     return yield* new InvalidInput({
-      faults: [{ pointer: "/name", detail: "is that of another connection: choose one that is free" }],
+      faults: [{ pointer: "/name", detail: "is used by another connection: choose a different name" }],
     })
   }
   yield* services.connections.put(visit.org.slug, name, {
@@ -328,7 +328,7 @@ const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit
         <PageHead title={`Remove ${setup.name}?`} back={{ href: at, label: setup.name }} />
         <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
           <p>
-            Its settings and secrets are forgotten. What is queued waits for another connection
+            Its settings and secrets are deleted. Queued messages wait for another connection
             {isInUse(services, visit, setup) ? "; this is the one in use now" : ""}.
           </p>
         </Confirm>

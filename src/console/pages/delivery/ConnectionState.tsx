@@ -33,9 +33,9 @@ export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; read
     <Note kind="bad">
       {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
       {" "}
-      {setup.trouble.until === null ? "Remove the cause, then resume the connection. What is queued waits." : (
+      {setup.trouble.until === null ? "Remove the cause, then resume the connection. Queued messages wait." : (
         <>
-          Tried again <Time at={setup.trouble.until} zone={zone} />. What is queued waits.
+          Tried again <Time at={setup.trouble.until} zone={zone} />. Queued messages wait.
         </>
       )}
     </Note>

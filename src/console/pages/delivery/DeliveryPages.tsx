@@ -131,7 +131,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const asked = hoursOf(query)
   const hours = Result.isSuccess(asked) ? asked.success : 1
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
-  // Whoever looks for a message wants the list; how the queue does is seen on the first page of all.
+  // A filtered page shows only the list; how the queue does is seen on the first page of all.
   const isFiltered = filtered.query.size > 0 || isFaulty
   const isPictured = !isFiltered && before === undefined &&
     cancelled + failed + queued + scheduled + sending + sent > 0
@@ -145,7 +145,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="Deliveries"
-          lead="Messages that this service sends through a connection: what waits, what has left, and what did not."
+          lead="Messages that this service sends through a connection: queued, sent and failed."
           actions={isLive ? <Live /> : undefined}
         />
         {active === undefined
@@ -187,11 +187,11 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             {shown.length === 0
               ? (
                 <Empty
-                  title={isFiltered || before !== undefined ? "Nothing matches" : "Nothing has been delivered yet"}
+                  title={isFiltered || before !== undefined ? "Nothing matches" : "No deliveries yet"}
                 >
                   {isFiltered || before !== undefined
-                    ? "Change the filter, or show all."
-                    : "Ask the Deliver endpoint for a message, with a key that may deliver: it is then listed here."}
+                    ? "Change or clear the filter."
+                    : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
                 </Empty>
               )
               : <DeliveryTable at={at} org={org} shown={shown} />}
@@ -314,7 +314,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         </Card>
         <Card title="The message">
           {delivery.vars === null
-            ? <p class="muted">Its words were erased with the person.</p>
+            ? <p class="muted">The content was erased with the person's data.</p>
             : <MessageFrame.Message delivery={delivery} org={org.slug} />}
         </Card>
       </>

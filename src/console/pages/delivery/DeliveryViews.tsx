@@ -16,7 +16,7 @@ const kinds: { readonly [state in DeliveryState]: "plain" | "good" | "warn" | "b
   cancelled: "warn",
 }
 
-/** What became of a message, in a word. */
+/** The state of a message as a badge. */
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) =>
   <Badge kind={kinds[state]}>{state}</Badge>
 

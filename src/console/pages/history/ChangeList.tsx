@@ -11,7 +11,7 @@ const mostOfEntry = 6_000
 const mostOfList = 70_000
 const mostAlone = 90_000
 
-/** Up to so many characters of page, a difference in a list stands open. What was made is all new, and opens on demand. */
+/** Up to so many characters of page, a difference in a list stands open. A created object has only new values, so its details are closed at first. */
 const openUpTo = 2_500
 
 const isShort = ({ action }: AuditEntry, { cost, whole }: ReturnType<typeof shownOf>): boolean =>
@@ -93,7 +93,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
   readonly entries: ReadonlyArray<AuditEntry | AddressedEntry>
   /** Where an entry has a page of its own. */
   readonly pathOf: (id: number) => string
-  /** What the entry is about, as it is called here. */
+  /** The name of the subject of an entry. */
   readonly subjectOf: (entry: AuditEntry) => string
   readonly zone: string
 }) => {
@@ -149,7 +149,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
   )
 }
 
-/** What one entry changed, all that is kept of it. */
+/** All stored changes of one entry. */
 export const WholeChange = ({ entry: { changes, details } }: { readonly entry: AuditEntry }) => {
   if (changes === null) {
     return Object.keys(details).length === 0

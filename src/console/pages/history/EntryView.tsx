@@ -9,13 +9,13 @@ import { deedOf } from "./Shown.ts"
 
 const upperFirst = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 
-/** The number of an entry or a page's start in a path or query; undefined for what is none. */
+/** The number of an entry or a page's start in a path or query; undefined if there is none. */
 export const entryId = (text: string | null | undefined): number | undefined => {
   const id = Number(text ?? "")
   return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
 
-/** The page of one entry: what was done to what, by whom and when, and all that is kept of the change. */
+/** The page of one entry: action, subject, author, time and all stored changes. */
 export const entryView = (
   entry: AuditEntry | AddressedEntry | undefined,
   { back, subject, zone }: {

@@ -8,14 +8,14 @@ import { OrganizationTracking } from "../../../domain/Tracking.ts"
 import { conditionText } from "../templates/Draft.ts"
 import { counted, dayNames, holdoutWords, objectiveText, seasonText, trackingWords } from "../templates/Words.ts"
 
-// What a field of the audit log is called, and what its values say, as people read them.
+// Labels of fields in the audit log, and texts of their values.
 
 const labels: Readonly<Record<string, string>> = {
   name: "Name",
   active: "State",
   archived: "Archived",
-  objective: "Learns from",
-  sticky_hours: "Same variant again",
+  objective: "Goal",
+  sticky_hours: "Keep the same variant",
   holdout: "Holdout",
   tracking: "Tracking",
   list_unsubscribe: "Unsubscribe header",
@@ -26,13 +26,13 @@ const labels: Readonly<Record<string, string>> = {
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
   conversion_events: "Names of conversions",
-  targeting: "Whom it is for",
+  targeting: "Audience",
   seasons: "When",
   time_zone: "Time zone",
   exploration_floor: "Share always chosen at random",
   delay_horizon_hours: "Send times at most ahead",
   quiet_hours: "Quiet hours",
-  allowed_days: "Days on which may be sent",
+  allowed_days: "Allowed sending days",
   webhook_daily_bytes: "Webhook bytes a day",
   enabled: "Enabled",
   paused: "Paused",
@@ -42,7 +42,7 @@ const labels: Readonly<Record<string, string>> = {
   administrator: "Administrator",
 }
 
-/** What a field is called; of a variant's, with the variant before it. */
+/** The label of a field; of a variant's, with the variant before it. */
 export const labelOf = ({ field }: FieldChange): string => {
   const parts = pointerParts(field)
   const [first = "", second = "", ...rest] = parts

@@ -79,7 +79,7 @@ const costOf = ({ lines, short }: ShownField): number =>
   lines.reduce((sum, line) => sum + costOfLine + (line.kind === "gap" ? 0 : line.text.length), 0) +
   (short === undefined ? 0 : (short.before?.length ?? 0) + (short.after?.length ?? 0)) + 2 * costOfLine
 
-/** What an entry changed, up to some `most` characters of page. */
+/** The changes of an entry, up to `most` characters of HTML. */
 export const shownOf = ({ fields, omitted }: Difference, most: number): Shown & { readonly cost: number } => {
   const shown: Array<ShownField> = []
   let cost = 0
@@ -100,7 +100,7 @@ export const shownOf = ({ fields, omitted }: Difference, most: number): Shown & 
   }
 }
 
-/** What an entry says was done, in a few words. */
+/** A short text about the action of an entry. */
 export const deedOf = ({ action, changes, details }: AuditEntry): string => {
   const [first, second] = changes?.fields ?? []
   if (action === "variant changed" && first?.field === "/active" && second === undefined) {

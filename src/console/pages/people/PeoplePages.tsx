@@ -14,7 +14,7 @@ import { DecisionCard, OtherCards, ProfileCard } from "./StoryViews.tsx"
 
 const pageSize = 10
 
-/** What one may look for, by the parameter that says so; `q` says nothing about what it is. */
+/** Search criteria by query parameter; `q` says nothing about what it is. */
 const asks = ["q", "tracking_id", "user_id", "email"] as const
 
 /** Services of these pages. */
@@ -107,7 +107,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="People and messages"
-          lead="The whole story of a person or a message: what was chosen and why, what left, what was reported, and what it counted for."
+          lead="The whole story of a person or a message: each decision with its reason, deliveries, events and their effect on results."
           actions={result === undefined && visit.can("erasePerson")
             ? <a class="button" href={`${at}/erase`}>Erase a person</a>
             : undefined}

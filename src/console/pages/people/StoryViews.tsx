@@ -141,7 +141,7 @@ const Why = ({ decision }: { readonly decision: StoryDecision }) => {
   )
 }
 
-/** A decision, what left, and what came of it. */
+/** A decision with its deliveries and events. */
 export const DecisionCard = ({ decision, org, withLink }: {
   readonly decision: StoryDecision
   readonly org: Organization
@@ -203,7 +203,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
 
 const valueOf = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value)
 
-/** What platforms have reported about a person. */
+/** The profile of a person as platforms have reported it. */
 export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile; readonly zone: string }) => {
   const traits = Object.entries(profile.traits)
   return (

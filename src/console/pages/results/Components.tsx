@@ -6,7 +6,7 @@ import { Table } from "../../components/Table.tsx"
 
 const signed = (share: number) => `${share < 0 ? "−" : "+"}${percent(Math.abs(share))}`
 
-/** What each component of the variants does; nothing where no variants have any in common. */
+/** The effect of each component of the variants; nothing where no variants have any in common. */
 export const Components = ({ components }: Pick<TemplateResults, "components">) =>
   components.length === 0 ? null : (
     <Card kind="flush" title="Components">

@@ -14,7 +14,7 @@ const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
   negative: "rate of negative signals",
 }
 
-/** Who is held out and what they get, such as `5 % of the people get an even choice`. */
+/** Share and content of the holdout, such as `5 % of the people get an even choice`. */
 const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) => {
   const content_ = content === "even"
     ? "an even choice among the variants"

@@ -31,7 +31,7 @@ const clock = (zone: string, step: TemplateSeries["step"]) => {
   return (time: number) => short.format(new Date(step === "hour" ? time : time - 1))
 }
 
-/** What all pictures over time share. */
+/** Properties that all charts over time share. */
 const overTime = ({ series, zone }: Shown, id: string) => {
   const open = series.points.find(({ complete }) => !complete)
   return {
@@ -62,7 +62,7 @@ export const RateOverTime = (shown: Shown) => {
     <Figure
       id="rate"
       title={`${capital(rateName(objective))} over time`}
-      caption={`What was known about each variant at the end of each ${series.step}: its rate up to then, and around it the ` +
+      caption={`The model of each variant at the end of each ${series.step}: its rate up to then, and around it the ` +
         `band that holds the true rate in 95 % or more of the cases. Bands that narrow and part show which is better.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
@@ -100,7 +100,7 @@ export const ShareOverTime = (shown: Shown) => {
     <Figure
       id="share"
       title="Traffic share"
-      caption={`Which share of the decisions of each ${series.step} each variant got. What does well gets more; a small ` +
+      caption={`Which share of the decisions of each ${series.step} each variant got. Better variants get more traffic; a small ` +
         `share stays spread evenly, so that a change is noticed.`}
       headings={[capital(series.step), "Decisions", ...lines.map(({ name }) => name), ...(withRest ? ["Others"] : [])]}
       rows={series.points.toReversed().map((point) => [
@@ -163,7 +163,7 @@ export const BestOverTime = (shown: Shown) => {
   )
 }
 
-/** What deciding brought beyond an even choice, in a sentence. */
+/** One sentence about the lift over a random split. */
 export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
   const gain = points.at(-1)?.gain
   if (gain === undefined || gain === null || gain.even <= 0) return "There are no outcomes to tell a gain from."

@@ -245,7 +245,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
                   : undefined}
               >
-                With two of them, what does well gets more of the traffic and is shown here.
+                With two variants, the better one gets more traffic, and results appear here.
               </Empty>
             </Card>
           )
@@ -267,7 +267,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               >
                 {segment === undefined
                   ? "Pictures come up here as soon as variants are generated and events come in."
-                  : "Nobody with these attributes was decided for in this window."}
+                  : "No decisions for people with these attributes in this window."}
               </Empty>
             </Card>
           )

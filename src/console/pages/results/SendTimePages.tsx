@@ -41,7 +41,7 @@ const permissionText = ({ allowed_days: days, quiet_hours: quiet }: TemplateSend
   return parts.length === 0 ? "Every hour may be used." : `By the settings ${list(parts)}.`
 }
 
-/** What the best hour brings beyond an average one. */
+/** Lift of the best hour over an average hour. */
 const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) => {
   const allowed = hours.filter((hour) => hour.allowed > 0)
   const weight = allowed.reduce((sum, hour) => sum + hour.allowed, 0)
@@ -65,7 +65,7 @@ const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) =>
 
 const offOf = ({ allowed }: SendTimeHour) => allowed === 0 ? "wholly" : allowed < 1 ? "partly" : undefined
 
-/** What sending in each hour of the week brings. */
+/** Results by hour of the week. */
 const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly settings: string }) => {
   const { best, hours, time_zone: zone } = found
   const values = hours.map(({ engaged }) => engaged)
@@ -159,7 +159,7 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
   )
 }
 
-/** What it is learned from, and where variants differ. */
+/** The data behind send times, and differences between variants. */
 const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes) => {
   const [template, organization] = levels
   return (

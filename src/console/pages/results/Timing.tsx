@@ -7,7 +7,7 @@ import { Table } from "../../components/Table.tsx"
 
 const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`
 
-/** What keeping to advised send times gained. */
+/** The gain from advised send times. */
 export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplateResults, "timing"> & {
   readonly title?: string
   /** Where there is more about it. */

@@ -3,7 +3,7 @@ import type { Objective } from "../../../domain/Template.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { percent, signedPercent } from "../../charts/Numbers.ts"
 
-// What the results of a template say, in words.
+// Texts about the results of a template.
 
 /** `clicks`, or the sum of a mix. */
 export const objectiveText = (objective: Objective): string =>
@@ -26,13 +26,13 @@ export const segmentText = (segment: Readonly<Record<string, string>>): string =
 export const segmentQuery = (segment: Readonly<Record<string, string>>): string =>
   Object.entries(segment).map((pair) => pair.map(encodeURIComponent).join("=")).join("&")
 
-/** What is known about who wins. */
+/** The verdict on the best variant. */
 export interface Verdict {
   readonly kind: "good" | "accent" | "plain"
   readonly badge: string
   readonly headline: string
   readonly detail: string
-  /** What has to come true before there is a winner: how much of it there is, 0 to 1. */
+  /** Conditions for a winner: how much of it there is, 0 to 1. */
   readonly steps: ReadonlyArray<{ readonly what: string; readonly now: string; readonly done: boolean }>
 }
 
@@ -55,7 +55,7 @@ const liftText = (
 
 type Judged = Pick<TemplateResults, "objective" | "variants" | "winner">
 
-/** What an undecided verdict lacks. */
+/** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): Verdict => {
   const { variants, winner } = results
   const open = { kind: "plain", badge: "Undecided", steps: [] } as const
@@ -106,7 +106,7 @@ const openVerdict = (results: Judged, name: string): Verdict => {
   }
 }
 
-/** The verdict in words, with how sure it is and since when; while there is none, what is missing. */
+/** The verdict in words, with how sure it is and since when; without one, the missing conditions. */
 export const verdictOf = (results: Judged): Verdict => {
   const { variants, winner } = results
   const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""

@@ -112,7 +112,7 @@ const show = Effect.fnUntraced(
           <PageHead
             title="Try a mapping"
             back={{ href: at, label: "Your own events" }}
-            lead="What a mapping would make of a body: which event comes out of each item, where its values were found, or why not. Nothing is kept."
+            lead="Shows the events that a mapping makes of a payload: which event comes out of each item, where its values were found, or why not. Nothing is kept."
           />
           <ErrorSummary faults={faults} labels={labels} />
           {run === undefined ? null : <Explained run={run} zone={org.time_zone} />}

@@ -172,7 +172,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             <Card kind="flush">
               <Empty title={all || before !== undefined ? "There is nothing here" : "Everything was understood"}>
                 {all
-                  ? "What the source sends from now on is listed here."
+                  ? "New payloads from this source are listed here."
                   : "Bodies that were not understood, wholly or in part, would be listed here with the reason."}
               </Empty>
             </Card>
@@ -195,7 +195,7 @@ const replayAction = Effect.fnUntraced(function* (services: Services, visit: Vis
   return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }
 })
 
-/** What a source sent and was not understood, with the reason; each body can be looked at again. */
+/** Payloads that could not be read, with the reason; each body can be looked at again. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {

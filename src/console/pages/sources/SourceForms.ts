@@ -6,7 +6,7 @@ import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaF
 /** A source as the console shows it. */
 export interface SourceForm {
   readonly title: string
-  /** What is entered there, and here. */
+  /** Labels of the secret at the platform and here. */
   readonly about: string
   readonly secret: Words
   readonly settings: ReadonlyArray<SchemaField>
@@ -21,7 +21,7 @@ const tolerance = {
   hint: "300 unless set. Write any to take signatures of any age; a repeated event still counts once.",
 }
 
-/** What people read of each setting, by source. */
+/** Labels and hints of settings, by source. */
 export const sourceWords: { readonly [segment in Segment]: Readonly<Record<string, Words>> } = {
   provider_a: { header },
   provider_b: { header },
@@ -89,7 +89,7 @@ export const sourceForms: { readonly [segment in Segment]: SourceForm } = {
   }),
   provider_e: formOf("provider_e", {
     title: "Salesforce Marketing Cloud",
-    about: "Existing integrations only. It is set up on the command line, by somebody who runs this service.",
+    about: "Existing integrations only. An operator of this service sets it up on the command line.",
     secret: { label: "Signature key" },
   }),
   events: formOf("events", {
@@ -105,7 +105,7 @@ export const sourceForms: { readonly [segment in Segment]: SourceForm } = {
   }),
 }
 
-/** What people read of the settings that say how events are read. */
+/** Labels and hints of the settings that map events. */
 export const conversionsWords: Words = {
   label: "Events that count as conversions (optional)",
   hint: "Names of business events, one a line, such as order completed. Upper and lower case do not matter.",

@@ -32,7 +32,7 @@ const shownEvents = 25
 const linesOf = (text: string): ReadonlyArray<string> =>
   text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
 
-/** What the form of a source says, or what of it is no JSON. */
+/** The input in the form of a source. Fails with `InvalidInput` when the mapping is not JSON. */
 const inputOf = (segment: Segment, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
   Effect.gen(function* () {
     const form = sourceForms[segment]
@@ -105,7 +105,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="Webhook sources"
-          lead="Platforms and your own code report here what became of messages. From that the service learns which variant works."
+          lead="Platforms and your own code report opens, clicks and conversions here. Parlance learns from them which variant works best."
           actions={<a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>}
         />
         <div class="source-list">

@@ -42,11 +42,11 @@ export interface Draft {
   readonly seasons: ReadonlyArray<SeasonDraft>
   /** One a line: its kind, a colon, its value. */
   readonly components: string
-  /** What the form was opened on, to notice that somebody else has saved since. */
+  /** `updated_at` of the variant when the form was opened, to detect a concurrent save. */
   readonly base: string
 }
 
-/** What a preview is made with: JSON texts, and a time on the organization's clocks, empty for now. */
+/** Sample data of a preview: JSON texts, and a time on the organization's clocks, empty for now. */
 export interface Sample {
   readonly fields: string
   readonly attrs: string
@@ -93,7 +93,7 @@ export const ofVariant = (variant: Variant): Draft => ({
   base: variant.updated_at,
 })
 
-/** What was sent, whatever it is. Line breaks of forms are CR LF. */
+/** The draft in the fields of a form, without validation. Line breaks of forms are CR LF. */
 export const ofFields = (fields: Fields): Draft => {
   const get = (name: string) => (fields[name] ?? "").replaceAll("\r\n", "\n")
   const rows = <A>(kind: keyof typeof most, marker: string, read: (at: string) => A): ReadonlyArray<A> => {
@@ -309,7 +309,7 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
 
 const isInstant = decoder(SeasonInstant)
 
-/** What a sample means, or what is wrong with it. */
+/** Parses a sample, or lists its faults. */
 export const readSample = (sample: Sample): Result.Result<
   {
     readonly fields: Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { liveOf } from "../../../domain/Sandbox.ts"
 
-// Ids of templates and variants are free text. What is no template is behind `-`, so that no id hides a page.
+// Ids of templates and variants are free text. Pages that belong to no template have `-` in their path, so that no template id hides them.
 
 /** A sandbox has the templates of its organization. */
 export const listPath = (org: OrgSlug) => `/console/o/${liveOf(org)}/templates`

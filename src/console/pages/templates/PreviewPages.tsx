@@ -32,9 +32,9 @@ import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
 import { labelsOf } from "./VariantEditor.tsx"
 
-// What a variant would look like and who would get it, shown in frames.
+// Previews of variants and their audience, shown in frames.
 
-/** What a JSON text of a query says, if it is an object. */
+/** The JSON object in a query parameter, if it is one. */
 const objectOf = (text: string | null): Readonly<Record<string, unknown>> => {
   try {
     const value: unknown = Json.parse(text ?? "{}")
@@ -100,7 +100,7 @@ interface Services {
   readonly views: Views["Service"]
 }
 
-/** What can be rendered, and the faults of what cannot, at their controls. */
+/** The rendered variables, and faults of the others at their controls. */
 const rendered = Effect.fnUntraced(
   function* (
     services: Services,
@@ -193,7 +193,7 @@ const preview = Effect.fnUntraced(
         })}
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
-          : <p class="muted">Who matches is shown once the form is in order.</p>}
+          : <p class="muted">Fix the form to see who matches.</p>}
       </main>
     )
   },

@@ -10,7 +10,7 @@ import { reworded } from "./Draft.ts"
 
 export const settingsLabels = {
   name: "Name",
-  objective: "Learns from",
+  objective: "Goal",
   click: "Weight of a click",
   open: "Weight of an open",
   conversion: "Weight of a conversion",
@@ -62,7 +62,7 @@ const trackingChoice = (tracking: Template["tracking"]): string =>
     ? "clicks"
     : "none"
 
-/** What the form says, as the API takes it. */
+/** The form as input of the API. */
 export const settingsInput = (fields: Fields) => ({
   name: (fields["name"] ?? "").trim(),
   strict: "strict" in fields,
@@ -210,7 +210,7 @@ const StrictChoice = ({ faults, fields }: {
     options={[[
       "strict",
       "Refuse to render what is not known",
-      "A Liquid variable that was not sent is an error, instead of nothing.",
+      "Fail if a field is missing instead of leaving it blank.",
     ]]}
   />
 )
@@ -276,7 +276,7 @@ export const SettingsFields = ({ faults, fields }: {
         label={settingsLabels.objective}
         value={fields["objective"] ?? "click"}
         faults={faults}
-        hint="The outcome that makes one variant better than another."
+        hint="The outcome that Parlance improves."
         options={[
           ["click", "Clicks"],
           ["open", "Opens"],
@@ -291,14 +291,14 @@ export const SettingsFields = ({ faults, fields }: {
         type="number"
         value={fields["sticky_hours"] ?? "0"}
         faults={faults}
-        hint="For so long a reader keeps the variant received before. 0: every message is chosen anew."
+        hint="Hours for which a reader keeps the same variant. 0: a variant is chosen for every message."
       />
       <SelectField
         name="holdout"
         label={settingsLabels.holdout}
         value={fields["holdout"] ?? "organization"}
         faults={faults}
-        hint="People who are held out show what the service brings: results compare them with everybody else."
+        hint="Results compare people in the holdout with everyone else, to measure the lift."
         options={[
           ["organization", "As the organization"],
           ["even", "Own: an even choice among the variants"],

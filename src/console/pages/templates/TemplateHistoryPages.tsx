@@ -49,7 +49,7 @@ const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <PageHead
           title={`Changes of ${template.name}`}
           back={{ href: here, label: template.name }}
-          lead="Every change of the template and its variants, by whichever way it came in: what was there before, and what is there since."
+          lead="Every change of the template and its variants, by whichever way it came in: the values before and after."
         />
         <Card kind="flush">
           {shown.length === 0
@@ -89,7 +89,7 @@ const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   })
 })
 
-/** What was changed of a template, field by field, by whom and when. */
+/** Changes of a template by field, with author and time. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const services: Services = {

@@ -155,7 +155,7 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
             : (
               <Table
                 caption={search === "" ? counted(total, kind) : `${counted(found, kind)} with “${search}”`}
-                headings={["Template", "State", `Decisions, ${trafficDays} days`, "Learns from", "Changed"]}
+                headings={["Template", "State", `Decisions, ${trafficDays} days`, "Goal", "Changed"]}
                 rows={shown.map((template) => [
                   <>
                     <a href={templatePath(org.slug, template.id)}>{template.name}</a>

@@ -57,7 +57,7 @@ const Changes = ({ entries, here, template, zone }: {
   />
 )
 
-/** What a query says the sample fields are: their text as given, and what it means if it is a JSON object. */
+/** Sample fields of a query: their text as given, and what it means if it is a JSON object. */
 const given = (
   text: string | null,
 ): { readonly text: string; readonly fields: Record<string, unknown> } | undefined => {
@@ -148,7 +148,7 @@ const Facts = ({ days, org, template }: {
 }) => (
   <dl class="template-facts">
     <div>
-      <dt>Learns from</dt>
+      <dt>Goal</dt>
       <dd>{objectiveText(template.objective)}</dd>
     </div>
     <div>
@@ -158,7 +158,7 @@ const Facts = ({ days, org, template }: {
       </dd>
     </div>
     <div>
-      <dt>Same variant again</dt>
+      <dt>Keep the same variant</dt>
       <dd>
         {template.sticky_hours === 0 ? "chosen anew" : `kept for ${counted(template.sticky_hours, "hour")}`}
       </dd>
@@ -336,7 +336,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           back={{ href: listPath(org.slug), label: "Templates" }}
           lead={
             <>
-              Your systems ask for it as <code>{template.id}</code>.
+              Template ID: <code>{template.id}</code>.
             </>
           }
           actions={

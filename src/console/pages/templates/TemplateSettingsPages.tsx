@@ -110,7 +110,7 @@ const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
   )
   const before = yield* get(services, visit)
   const after = yield* services.templates.update(visit.org.slug, before.id, patch)
-  // What is learned from has changed: the model follows without waiting for new events.
+  // The goal has changed: the model follows without waiting for new events.
   if (JSON.stringify(after.objective) !== JSON.stringify(before.objective)) {
     yield* services.learning.wake(visit.org.slug, before.id, true)
   }

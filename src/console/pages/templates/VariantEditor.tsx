@@ -52,7 +52,7 @@ export interface EditorProps {
   readonly preview: string
   readonly back: string
   readonly timeZone: string
-  /** The frame's first content; the preview is asked for where there is none yet. */
+  /** The frame's first content; undefined: the script requests the preview. */
   readonly stored?: string
 }
 
@@ -100,9 +100,9 @@ const SampleCard = ({ faults, sample }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly sample: Sample
 }) => (
-  <Card title="Samples" lead="What the preview is made with. It is not saved.">
+  <Card title="Samples" lead="Sample data for the preview. It is not saved.">
     <div class="stack">
-      <Labelled id="fields" label="Sample fields" hint="A JSON object: what Liquid can use." faults={faults}>
+      <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
         <textarea
           class="mono"
           rows={rowsOf(sample.fields, 5, 14) + 1}
@@ -115,7 +115,7 @@ const SampleCard = ({ faults, sample }: {
       <Labelled
         id="attrs"
         label="Sample attributes"
-        hint="A JSON object: what targeting looks at."
+        hint="A JSON object with the attributes for targeting."
         faults={faults}
       >
         <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
@@ -158,7 +158,7 @@ const ComponentsCard = ({ draft, faults }: {
 }) => (
   <Card
     title="Components"
-    lead="Variants that share a component are learned about together. Optional; useful with many variants."
+    lead="Variants that share a component share what Parlance learns. Optional, and useful with many variants."
   >
     <Labelled
       id="components"
@@ -184,7 +184,7 @@ const AudienceCard = ({ button, draft, faults, remove }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
 }) => (
-  <Card title="Whom it is for" lead="All conditions must hold; without any, it is for everybody.">
+  <Card title="Audience" lead="People must match all conditions. Without conditions, everyone is included.">
     <div class="stack" id="conditions">
       {draft.conditions.map((row, at) => (
         <Condition
@@ -216,7 +216,7 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
 }) => (
   <Card
     title="When"
-    lead={`In season while any of these holds; without any, always. Times are those of ${timeZone}.`}
+    lead={`Active when any rule matches, or always without rules. Times are in ${timeZone}.`}
   >
     <div class="stack" id="seasons">
       {draft.seasons.map((row, at) => (
@@ -234,7 +234,7 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   </Card>
 )
 
-/** The editor of a variant: what it says, whom it is for, when, and beside it what comes of that. */
+/** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
   const { again, back, csrf, draft, faults, isNew, preview, sample, save, stored, timeZone } = props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
@@ -278,7 +278,7 @@ export const VariantEditor = (props: EditorProps) => {
               <div class="choice">
                 <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
                 <label for="active">Switched on</label>
-                <span>May be chosen as soon as it is saved, for whom and when the rest says.</span>
+                <span>Served as soon as you save, within its audience and schedule.</span>
               </div>
             </div>
           </Card>

@@ -166,7 +166,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
           ))}
         </div>
       </Card>
-      <Card title="Whom it is for, and when">
+      <Card title="Audience and schedule">
         <ul class="plain-list">
           <li>{stored.active ? "Switched on." : "Switched off."}</li>
           {stored.targeting.length === 0 ? <li>For everybody.</li> : null}
@@ -199,7 +199,7 @@ const sent = (
   faults: ReadonlyArray<Fault>,
 ) =>
   editor(services, visit, of, stored, {
-    // Who has been told that somebody else has saved may save over it.
+    // After the warning about a concurrent save, the next save overwrites.
     draft: faults.some(({ pointer }) => pointer === "")
       ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
       : ofFields(fields),
@@ -253,7 +253,8 @@ const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
     return yield* new InvalidInput({
       faults: [{
         pointer: "",
-        detail: "Somebody has saved this variant since you opened it. What you see is yours: save again to put it in " +
+        detail:
+          "Somebody has saved this variant since you opened it. This form shows your version: save again to put it in " +
           "the place of theirs, or open the variant anew to see theirs.",
       }],
     })

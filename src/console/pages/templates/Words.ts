@@ -3,7 +3,7 @@ import type { Season } from "../../../domain/Season.ts"
 import type { Objective } from "../../../domain/Template.ts"
 import type { TemplateTracking } from "../../../domain/Tracking.ts"
 
-// What templates and variants say, as people read it.
+// Texts about templates and variants.
 
 const outcomes: Readonly<Record<string, string>> = {
   click: "clicks",
@@ -12,7 +12,7 @@ const outcomes: Readonly<Record<string, string>> = {
   negative: "negative signals",
 }
 
-/** What a template learns from: `clicks`, or a mix such as `clicks × 1, conversions × 5`. */
+/** The goal of a template: `clicks`, or a mix such as `clicks × 1, conversions × 5`. */
 export const objectiveText = (objective: Objective): string =>
   typeof objective === "string" ? outcomes[objective]! : Object.keys(outcomes).flatMap((outcome) => {
     const weight = objective[outcome as keyof typeof objective]
