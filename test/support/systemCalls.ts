@@ -126,7 +126,13 @@ export const readCalls = async (file: string): Promise<ReadonlyArray<SystemCall>
     const start = resumed === null ? { text: "", began: number } : unfinished.get(pid)
     // A call that began before the trace.
     if (start === undefined) continue
+    unfinished.delete(pid)
     const call = callOf(pid, start.text + text.slice(resumed?.[0].length ?? 0), start.began, number)
+    if (call !== undefined) calls.push(call)
+  }
+  // Calls in progress when the trace ended. The other side may have received their data already.
+  for (const [pid, { began, text }] of unfinished) {
+    const call = callOf(pid, `${text}) = -1`, began, number + 1)
     if (call !== undefined) calls.push(call)
   }
   return calls
