@@ -1,6 +1,6 @@
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
-import { isNothing, text } from "./Values.ts"
+import { isNothing, text, ZonedTime } from "./Values.ts"
 
 /**
  * The `date` filters. liquidjs's read and write dates in the time zone of the process and in the language of its
@@ -189,18 +189,27 @@ const write = (moment: Moment, format: string): string =>
       : made.padStart(width || usual, fill)
   })
 
+/** The zone if there is one of the name. Otherwise complains in the name of `filter`, and is undefined. */
+const zoneOf = (name: unknown, filter: string, run: Run): string | undefined => {
+  if (typeof name === "string" && name.length <= 64 && offsetAt(0, name, run) !== undefined) return name
+  run.complain(`${filter}: there is no time zone ${JSON.stringify(text(name, run).slice(0, 64))}`)
+  return undefined
+}
+
 /**
  * Formats a date: `now`, `today`, seconds since 1970, or a text a date can be read from; anything else stays as it is.
- * `zone` is an IANA name or, as in JavaScript, minutes west of UTC; without it the run's own. A width in the format is
+ * `zone` is an IANA name or, as in JavaScript, minutes west of UTC. Default: that of `time_zone`, or else of the run. A width in the format is
  * at most 64, a format at most 256 characters.
  */
 export const date = (value: unknown, format: unknown, zone: unknown, run: Run): unknown => {
   if (isNothing(value)) return value
-  let place: string | number = run.options.timeZone
-  if (typeof zone === "number" && Math.abs(zone) <= 1440) place = -Math.trunc(zone)
-  else if (typeof zone === "string" && zone.length <= 64 && offsetAt(0, zone, run) !== undefined) place = zone
-  else if (!isNothing(zone)) run.complain(`date: there is no time zone ${JSON.stringify(text(zone, run).slice(0, 64))}`)
-  const when = read(value, place, run)
+  const usual = value instanceof ZonedTime ? value.zone : run.options.timeZone
+  const place = isNothing(zone)
+    ? usual
+    : typeof zone === "number" && Math.abs(zone) <= 1440
+    ? -Math.trunc(zone)
+    : zoneOf(zone, "date", run) ?? usual
+  const when = value instanceof ZonedTime ? moment(value.instant, place, run) : read(value, place, run)
   if (when === undefined) return value
   const layout = isNothing(format) ? "%A, %B %-e, %Y at %-l:%M %P %z" : text(format, run)
   if (layout.length > Limits.dateFormatLength) {
@@ -209,6 +218,21 @@ export const date = (value: unknown, format: unknown, zone: unknown, run: Run): 
   }
   run.spend(10 + 4 * layout.length)
   return write(when, layout)
+}
+
+/**
+ * A date in another time zone, an IANA name: `date` after it writes the time that clocks show there. On its own it is a
+ * text such as `2026-03-14 10:00:00 +0100`. Anything that is not a date stays as it is.
+ */
+export const timeZone = (value: unknown, name: unknown, run: Run): unknown => {
+  const zone = zoneOf(name, "time_zone", run)
+  if (zone === undefined) return value
+  const when = value instanceof ZonedTime
+    ? moment(value.instant, zone, run)
+    : moment(read(value, run.options.timeZone, run)?.instant ?? NaN, zone, run)
+  if (when === undefined) return value
+  run.spend(60)
+  return new ZonedTime(write(when, "%Y-%m-%d %H:%M:%S %z"), when.instant, zone)
 }
 
 /** `date_to_string` (`%b`) and `date_to_long_string` (`%B`): `7 Nov 2008`, or `7th Nov 2008`, `Nov 7th, 2008`. */

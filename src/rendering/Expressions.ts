@@ -10,7 +10,7 @@ import {
 import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
-import { blank, contains, empty, equals, integer, isNothing, isTrue, member, order } from "./Values.ts"
+import { blank, contains, empty, equals, integer, isNothing, isTrue, Markup, member, order, plain } from "./Values.ts"
 
 /**
  * liquidjs parses; this evaluates. Its own evaluation cannot be bounded from outside: `(9007199254740992..9007199254740994)`
@@ -61,12 +61,25 @@ const compileToken: Compile = (token, lenient, depth) => {
   throw new Refused(`does not understand ${excerpt(token)}`, token.begin)
 }
 
+/** The same value as plain text where it is a text. */
+export const asPlain = (evaluate: Evaluate): Evaluate => (run) => plain(evaluate(run))
+
+const compilePlain: Compile = (token, lenient, depth) => asPlain(compileToken(token, lenient, depth))
+
 /** A value used by a tag, such as the list of a loop. */
-export const compileOperand = (token: Token, lenient = false): Evaluate => compileToken(token, lenient, 0)
+export const compileOperand = (token: Token, lenient = false): Evaluate => compilePlain(token, lenient, 0)
+
+const special = /[&<>"']/
+
+/** A literal in the source. It was written by the author, so in an `html` variable it is not escaped. */
+const compileLiteral = (token: Token, html: boolean): Evaluate | undefined =>
+  html && TypeGuards.isQuotedToken(token) && special.test(token.content)
+    ? constant(new Markup(token.content, token.content))
+    : undefined
 
 const compileRange = (token: RangeToken, depth: number): Evaluate => {
-  const low = compileToken(token.lhs, false, depth + 1)
-  const high = compileToken(token.rhs, false, depth + 1)
+  const low = compilePlain(token.lhs, false, depth + 1)
+  const high = compilePlain(token.rhs, false, depth + 1)
   return (run) => {
     const from = integer(low(run), run)
     const length = integer(high(run), run) - from + 1
@@ -89,9 +102,9 @@ const variable = (name: string, run: Run): unknown => {
 
 const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: number): Evaluate => {
   const { begin } = token
-  const base = token.variable === undefined ? undefined : compileToken(token.variable, lenient, depth + 1)
+  const base = token.variable === undefined ? undefined : compilePlain(token.variable, lenient, depth + 1)
   const keys = token.props.map((prop) =>
-    TypeGuards.isWordToken(prop) ? constant(prop.content) : compileToken(prop, false, depth + 1)
+    TypeGuards.isWordToken(prop) ? constant(prop.content) : compilePlain(prop, false, depth + 1)
   )
   if (base === undefined && keys.length === 1 && TypeGuards.isWordToken(token.props[0])) {
     const name = token.props[0].content
@@ -111,7 +124,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
       const key = keys[index]!(run)
       path?.push(typeof key === "string" || typeof key === "number" ? String(key).slice(0, 100) : "?")
       if (index === 0 && base === undefined) {
-        value = typeof key === "string" || typeof key === "number" ? variable(String(key), run) : undefined
+        value = typeof key === "string" || typeof key === "number" ? plain(variable(String(key), run)) : undefined
       } else {
         // What null has is null; that the field is null was the caller's word.
         if (value === null) return null
@@ -132,6 +145,7 @@ type Operate = (left: unknown, right: unknown, run: Run) => unknown
 const binary: Record<string, Operate> = {
   "==": equals,
   "!=": (left, right, run) => !equals(left, right, run),
+  "<>": (left, right, run) => !equals(left, right, run),
   ">": (left, right, run) => order(left, right, run) > 0,
   "<": (left, right, run) => order(left, right, run) < 0,
   ">=": (left, right, run) => order(left, right, run) >= 0,
@@ -142,14 +156,16 @@ const binary: Record<string, Operate> = {
 }
 
 /** Compiles operands and operators in postfix order. As in all of Liquid, `and` and `or` group to the right. */
-const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean): Evaluate => {
+const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean, html: boolean): Evaluate => {
   const malformed = () => new Refused(`cannot be read as a value: ${excerpt(whole)}`, whole.begin)
-  if (postfix.length === 1 && !TypeGuards.isOperatorToken(postfix[0])) return compileToken(postfix[0]!, lenient, 0)
+  if (postfix.length === 1 && !TypeGuards.isOperatorToken(postfix[0])) {
+    return compileLiteral(postfix[0]!, html) ?? compileToken(postfix[0]!, lenient, 0)
+  }
   const program: Array<(stack: Array<unknown>, run: Run) => void> = []
   let height = 0
   for (const token of postfix) {
     if (!TypeGuards.isOperatorToken(token)) {
-      const evaluate = compileToken(token, lenient, 0)
+      const evaluate = compilePlain(token, lenient, 0)
       program.push((stack, run) => stack.push(evaluate(run)))
       height++
     } else if (token.operator === "not") {
@@ -182,16 +198,17 @@ type FilterUse = Filter | FilteredValueToken["filters"][number]
 
 const noNamed: ReadonlyMap<string, unknown> = new Map()
 
-const compileFilter = (token: FilterUse): Step => {
+const compileFilter = (token: FilterUse, html: boolean): Step => {
   const place: Token = token instanceof Filter ? token["token"] : token
   const entry = filters.get(token.name)
   if (entry === undefined) throw new Refused(`there is no filter ${JSON.stringify(token.name)}`, place.begin)
-  const { apply } = entry
+  const { apply, rich = false } = entry
   const args: Array<Evaluate> = []
   const named: Array<readonly [string, Evaluate]> = []
   for (const arg of token.args) {
-    if (!Array.isArray(arg)) args.push(compileToken(arg, false, 0))
-    else if (arg[0] !== undefined && arg[1] !== undefined) named.push([arg[0], compileToken(arg[1], false, 0)])
+    if (!Array.isArray(arg)) {
+      args.push(rich ? compileLiteral(arg, html) ?? compileToken(arg, false, 0) : compilePlain(arg, false, 0))
+    } else if (arg[0] !== undefined && arg[1] !== undefined) named.push([arg[0], compilePlain(arg[1], false, 0)])
   }
   if (args.length < entry.needs) {
     const some = entry.needs === 1 ? "an argument" : `${entry.needs} arguments`
@@ -201,8 +218,11 @@ const compileFilter = (token: FilterUse): Step => {
     run.spend(2)
     const given = args.map((arg) => arg(run))
     const names = named.length === 0 ? noNamed : new Map(named.map(([key, arg]) => [key, arg(run)]))
-    const made = apply(input, given, run, names)
-    if (typeof made === "string") {
+    const made = apply(rich ? input : plain(input), given, run, names)
+    if (made instanceof Markup) {
+      run.room(made.html.length)
+      run.scan(made.html.length, 3)
+    } else if (typeof made === "string") {
       run.room(made.length)
       run.scan(made.length, 3)
     } else if (typeof made === "number") {
@@ -218,16 +238,20 @@ export interface CompiledValue {
   readonly escaped: boolean
 }
 
-/** Compiles `value | filter: argument | …`. `| default:` asks whether there is a value, so its input may be undefined. */
+/**
+ * Compiles `value | filter: argument | …`. `| default:` asks whether there is a value, so its input may be undefined.
+ * `html`: the variable is HTML, so literals count as markup.
+ */
 export const compileValue = (
   value: Value | FilteredValueToken,
   lenient = false,
   at?: Token,
+  html = false,
 ): CompiledValue => {
   const names = value.filters.map(({ name }: FilterUse) => name)
   const whole = at ?? value.initial.postfix[0]!
-  const initial = compileExpression(value.initial.postfix, whole, lenient || names[0] === "default")
-  const steps = value.filters.map(compileFilter)
+  const initial = compileExpression(value.initial.postfix, whole, lenient || names[0] === "default", html)
+  const steps = value.filters.map((token: FilterUse) => compileFilter(token, html))
   const evaluate: Evaluate = steps.length === 0
     ? initial
     : (run) => steps.reduce((input, step) => step(input, run), initial(run))

@@ -1,8 +1,9 @@
-import { date, dateToString } from "./Dates.ts"
+import { date, dateToString, timeZone } from "./Dates.ts"
 import { listFilters } from "./ListFilters.ts"
+import { numberFilters } from "./NumberFilters.ts"
 import type { Run } from "./Run.ts"
 import { textFilters } from "./TextFilters.ts"
-import { integer, isTrue, json, number } from "./Values.ts"
+import { Emptiness, empty, integer, isTrue, json, number, plain } from "./Values.ts"
 
 /**
  * A filter. It takes values of any type and never throws but `LimitReached`: what it cannot work with it complains about
@@ -11,6 +12,8 @@ import { integer, isTrue, json, number } from "./Values.ts"
 export interface FilterEntry {
   /** Fewest arguments. */
   readonly needs: number
+  /** Whether the input and the arguments may be `RichText`. Default: false, they are plain. */
+  readonly rich?: boolean
   readonly apply: (
     input: unknown,
     args: ReadonlyArray<unknown>,
@@ -71,17 +74,19 @@ const otherFilters: Record<string, FilterEntry> = {
   },
   to_integer: { needs: 0, apply: (input, _, run) => integer(input, run) },
 
-  date: { needs: 0, apply: (input, [format, zone], run) => date(input, format, zone, run) },
+  date: { needs: 0, rich: true, apply: (input, [format, zone], run) => date(input, plain(format), plain(zone), run) },
+  time_zone: { needs: 1, rich: true, apply: (input, [zone], run) => timeZone(input, plain(zone), run) },
   date_to_xmlschema: { needs: 0, apply: (input, _, run) => date(input, "%Y-%m-%dT%H:%M:%S%:z", undefined, run) },
   date_to_rfc822: { needs: 0, apply: (input, _, run) => date(input, "%a, %d %b %Y %H:%M:%S %z", undefined, run) },
   date_to_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%b", type, style, run) },
   date_to_long_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%B", type, style, run) },
 
-  /** The argument in place of nothing, `false`, an empty text or an empty list; `allow_false: true` keeps `false`. */
+  /** The argument in place of nothing, `false`, and an empty text, list or object; `allow_false: true` keeps `false`. */
   default: {
     needs: 1,
-    apply: (input, [otherwise], _, named) => {
-      if (typeof input === "string" || Array.isArray(input)) return input.length > 0 ? input : otherwise
+    rich: true,
+    apply: (input, [otherwise], run, named) => {
+      if (input instanceof Emptiness || empty.matches(plain(input), run)) return otherwise
       if (input === false && isTrue(named.get("allow_false"))) return false
       return isTrue(input) ? input : otherwise
     },
@@ -97,7 +102,7 @@ const otherFilters: Record<string, FilterEntry> = {
  * its like: data must not become code) and `sample` (a retry has to render the same).
  */
 export const filters: ReadonlyMap<string, FilterEntry> = new Map(
-  Object.entries({ ...textFilters, ...listFilters, ...otherFilters }),
+  Object.entries({ ...textFilters, ...listFilters, ...numberFilters, ...otherFilters }),
 )
 
 /** Filters whose result goes into HTML as it is: `raw`, and those that have escaped it already. */

@@ -1,6 +1,7 @@
 import {
   CaptureTag,
   CaseTag,
+  defaultOperators,
   ForTag,
   IfTag,
   Liquid,
@@ -79,10 +80,14 @@ const liquid = new Liquid({
   parseLimit: Limits.sourceLength,
   memoryLimit: Limits.outputLength,
   renderLimit: 50,
+  // Ruby's Liquid has `<>` as well as `!=`.
+  operators: { ...defaultOperators, "<>": defaultOperators["!="]! },
   locale: "en-US",
   timezoneOffset: 0,
 })
 for (const name of Object.keys(liquid.filters)) if (!filters.has(name)) liquid.unregisterFilter(name)
+// The parser refuses names that are not registered. What filters do is in `Filters.ts`.
+for (const name of filters.keys()) if (!(name in liquid.filters)) liquid.registerFilter(name, (value) => value)
 for (
   const [name, Block] of Object.entries<TagClass>({
     capture: CaptureTag,

@@ -24,10 +24,10 @@ import {
   type Value,
 } from "liquidjs"
 import { escape } from "./Escaping.ts"
-import { type CompiledValue, compileOperand, compileValue, type Evaluate, Refused } from "./Expressions.ts"
+import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluate, Refused } from "./Expressions.ts"
 import { Remark } from "./Grammar.ts"
 import { Jump, type Run } from "./Run.ts"
-import { elements, equals, integer, isNothing, isTrue, Loop, number, text } from "./Values.ts"
+import { elements, equals, integer, isNothing, isTrue, Loop, Markup, number, text } from "./Values.ts"
 
 /** Renders one text, output or tag into the run. */
 export type Render = (run: Run) => void
@@ -43,7 +43,10 @@ const all = (renders: ReadonlyArray<Render>): Render => {
   }
 }
 
-/** Compiles parsed templates for one format: `html` escapes substituted values unless their last filter says otherwise. */
+/**
+ * Compiles parsed templates for one format. `html` escapes data unless the last filter says otherwise; what the author has
+ * written, as literals or between `capture` tags, is not escaped.
+ */
 export const compile = (templates: ReadonlyArray<Template>, html: boolean): Render =>
   all(templates.map((template) => compileTemplate(template, html)).filter((render) => render !== undefined))
 
@@ -51,7 +54,8 @@ const write = ({ escaped, evaluate }: CompiledValue, begin: number, html: boolea
   html && !escaped
     ? (run) => {
       run.at = begin
-      run.write(escape(text(evaluate(run), run), run))
+      const value = evaluate(run)
+      run.write(value instanceof Markup ? value.html : escape(text(value, run), run))
     }
     : (run) => {
       run.at = begin
@@ -66,21 +70,21 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
     const constant = token.getContent()
     return constant === "" ? undefined : (run) => run.write(constant)
   }
-  if (template instanceof Output) return write(compileValue(template.value, false, token), begin, html)
+  if (template instanceof Output) return write(compileValue(template.value, false, token, html), begin, html)
   if (template instanceof EchoTag) {
     const value: Value | undefined = template["value"]
-    return value && write(compileValue(value, false, token), begin, html)
+    return value && write(compileValue(value, false, token, html), begin, html)
   }
   if (template instanceof AssignTag) {
     const name: string = template["key"]
     const value: Value = template["value"]
-    const { evaluate } = compileValue(value, false, token)
+    const { evaluate } = compileValue(value, false, token, html)
     return (run) => {
       run.at = begin
       run.locals.set(name, evaluate(run))
     }
   }
-  if (template instanceof CaptureTag) return capture(template.variable, body(template.templates))
+  if (template instanceof CaptureTag) return capture(template.variable, body(template.templates), html)
   if (template instanceof IfTag) {
     return branches(
       template.branches.map(({ templates, value }) => ({
@@ -128,11 +132,11 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
 }
 
 /** The captured text counts as output of its own: doubling it in a loop ends at the limit, not in gigabytes. */
-const capture = (name: string, body: Render): Render => (run) => {
+const capture = (name: string, body: Render, html: boolean): Render => (run) => {
   const outside = run.out
   run.out = ""
   body(run)
-  run.locals.set(name, run.out)
+  run.locals.set(name, html ? new Markup(run.out, run.out) : run.out)
   run.out = outside
 }
 
@@ -156,7 +160,7 @@ type Body = (templates: ReadonlyArray<Template> | undefined) => Render
 
 /** Every `when` that has an equal value renders, and `else` when there was none. */
 const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
-  const target = compileValue(template.value, true, template.token).evaluate
+  const target = asPlain(compileValue(template.value, true, template.token).evaluate)
   const choices = template.branches.map(({ templates, values }) => ({
     values: values.map((value) => compileOperand(value, true)),
     render: body(templates),
@@ -264,7 +268,7 @@ const compileCycle = (template: CycleTag, begin: number, html: boolean): Render 
   const grouped: Token | undefined = template["group"]
   const group = grouped && compileOperand(grouped)
   const position = candidates.map((candidate) => candidate.getText()).join(",")
-  const writes = candidates.map((candidate) => write(compileValue(candidate, false, template.token), begin, html))
+  const writes = candidates.map((candidate) => write(compileValue(candidate, false, template.token, html), begin, html))
   return (run) => {
     run.at = begin
     const key = `cycle ${group === undefined ? "" : text(group(run), run).slice(0, 100)}:${position}`

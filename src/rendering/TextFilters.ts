@@ -1,8 +1,9 @@
 import { Context, filters as liquid } from "liquidjs"
+import { createHash } from "node:crypto"
 import { escape, unescape } from "./Escaping.ts"
 import type { FilterEntry } from "./Filters.ts"
 import type { Run } from "./Run.ts"
-import { elements, integer, isNothing, isRecord, list, text } from "./Values.ts"
+import { elements, flat, integer, isNothing, isRecord, list, Markup, text } from "./Values.ts"
 
 /** Takes its input and arguments as text; an argument not given is the empty text. */
 const onText = (
@@ -71,7 +72,14 @@ const replaceLast = (run: Run, source: string, found: string, replacement: strin
 
 const strip = (name: "strip" | "lstrip" | "rstrip"): FilterEntry => {
   const trim = borrowed(name)
-  return onText(0, (_, source, chars) => trim(source, chars === "" ? undefined : chars), 1)
+  const chars = onText(0, (_, source, signs) => trim(source, signs === "" ? undefined : signs), 1)
+  const space = onSpace((source) => String(trim(source)))
+  return {
+    needs: 0,
+    rich: true,
+    apply: (input, args, run, named) =>
+      args.length === 0 ? space.apply(input, args, run, named) : chars.apply(input, args, run, named),
+  }
 }
 
 const slugify = borrowed("slugify")
@@ -94,19 +102,61 @@ const hashed = (run: Run, digest: unknown): unknown => {
 
 const plus = (encoded: string) => encoded.replace(/%20/g, "+")
 
+const htmlOf = (value: unknown, run: Run): string =>
+  value instanceof Markup ? value.html : escape(text(value, run), run)
+
+/** Joins texts. With markup among them the result is markup, in which the other texts are escaped. */
+const concatenate = (parts: ReadonlyArray<unknown>, run: Run): unknown => {
+  const texts = parts.map((part) => {
+    const source = text(part, run)
+    run.scan(source.length)
+    return source
+  })
+  run.room(texts.reduce((length, source) => length + source.length, 0))
+  if (!parts.some((part) => part instanceof Markup)) return texts.join("")
+  return new Markup(texts.join(""), parts.map((part) => htmlOf(part, run)).join(""))
+}
+
+/** Changes white space only, so markup stays markup. `change` is linear in the length of the text. */
+const onSpace = (change: (source: string) => string): FilterEntry => ({
+  needs: 0,
+  rich: true,
+  apply: (input, _, run) => {
+    const source = text(input, run)
+    run.scan(source.length, 1)
+    if (!(input instanceof Markup)) return change(source)
+    run.scan(input.html.length, 1)
+    return new Markup(change(source), change(input.html))
+  },
+})
+
+const breakLines = (source: string) => source.replace(/\r?\n/g, "<br />\n")
+
+const titled = (word: string) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
+
 export const textFilters: Record<string, FilterEntry> = {
-  append: onText(1, (_, source, end) => source + end),
-  prepend: onText(1, (_, source, start) => start + source),
+  append: { needs: 1, rich: true, apply: (input, [end], run) => concatenate([input, end], run) },
+  prepend: { needs: 1, rich: true, apply: (input, [start], run) => concatenate([start, input], run) },
   downcase: onText(0, (_, source) => source.toLowerCase()),
   upcase: onText(0, (_, source) => source.toUpperCase()),
   capitalize: onText(0, (_, source) => source.charAt(0).toUpperCase() + source.slice(1).toLowerCase()),
+  /** Every word with its first letter in upper case and the others in lower case. */
+  titlecase: onText(0, (_, source) => source.replace(/[\p{L}\p{M}][\p{L}\p{M}'’]*/gu, titled), 1),
   strip: strip("strip"),
   lstrip: strip("lstrip"),
   rstrip: strip("rstrip"),
-  strip_newlines: onText(0, (_, source) => source.replace(/\r?\n/g, ""), 1),
-  squish: onText(0, (_, source) => source.replace(/\s+/g, " ").trim(), 1),
-  normalize_whitespace: onText(0, (_, source) => source.replace(/\s+/g, " "), 1),
-  newline_to_br: onText(0, (_, source) => source.replace(/\r?\n/g, "<br />\n"), 1),
+  strip_newlines: onSpace((source) => source.replace(/\r?\n/g, "")),
+  squish: onSpace((source) => source.replace(/\s+/g, " ").trim()),
+  normalize_whitespace: onSpace((source) => source.replace(/\s+/g, " ")),
+  newline_to_br: {
+    needs: 0,
+    rich: true,
+    apply: (input, _, run) => {
+      const source = text(input, run)
+      run.scan(source.length, 1)
+      return new Markup(breakLines(source), breakLines(htmlOf(input, run)))
+    },
+  },
   strip_html: onText(0, (_, source) => stripHtml(source), 1),
   escape: onText(0, (run, source) => escape(source, run)),
   xml_escape: onText(0, (run, source) => escape(source, run)),
@@ -188,13 +238,23 @@ export const textFilters: Record<string, FilterEntry> = {
       return undefined
     }
   }, 2),
+  /** The text as it stands between the quotes of a JSON text. */
+  json_escape: onText(0, (_, source) => JSON.stringify(source).slice(1, -1), 1),
+  md5: onText(0, (run, source) => hashed(run, createHash("md5").update(source.toWellFormed()).digest("hex")), 2),
   sha256: onText(0, (run, source) => hashed(run, sha256(source)), 2),
   hmac_sha256: onText(1, (run, source, key) => hashed(run, hmac(source, key)), 2),
 
+  /** The elements with the separator between them, a space unless given; elements of inner lists count as elements. */
   join: {
     needs: 0,
-    apply: (input, [separator], run) =>
-      joined(list(input, run), isNothing(separator) ? " " : text(separator, run), run),
+    rich: true,
+    apply: (input, [separator], run) => {
+      const parts = flat(list(input, run), run)
+      const between = isNothing(separator) ? " " : text(separator, run)
+      const whole = joined(parts, between, run)
+      if (!(separator instanceof Markup)) return whole
+      return new Markup(whole, joined(parts.map((part) => escape(text(part, run), run)), separator.html, run))
+    },
   },
   array_to_sentence_string: {
     needs: 0,

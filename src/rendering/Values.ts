@@ -21,6 +21,29 @@ export class Emptiness {
 export const empty = new Emptiness(false)
 export const blank = new Emptiness(true)
 
+/** A text that knows more than its characters. Filters and comparisons see `text` only, unless they ask for more. */
+export abstract class RichText {
+  constructor(readonly text: string) {}
+}
+
+/** Text that contains HTML of the template's author. `html` is the same text with all data in it escaped. */
+export class Markup extends RichText {
+  constructor(text: string, readonly html: string) {
+    super(text)
+  }
+}
+
+/** A date with the time zone that the filter `time_zone` has chosen for it. */
+export class ZonedTime extends RichText {
+  /** `instant` is in milliseconds since 1970, `zone` an IANA name. */
+  constructor(text: string, readonly instant: number, readonly zone: string) {
+    super(text)
+  }
+}
+
+/** The value without what a `RichText` knows beside its text. */
+export const plain = (value: unknown): unknown => value instanceof RichText ? value.text : value
+
 /** `forloop` and `tablerowloop`. */
 export class Loop {
   index = 0
@@ -64,7 +87,7 @@ export class Loop {
 /** An object of the data, as opposed to an array or to one of the evaluator's own. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Emptiness) &&
-  !(value instanceof Loop)
+  !(value instanceof Loop) && !(value instanceof RichText)
 
 const keys = (value: Record<string, unknown>, run: Run): ReadonlyArray<string> => {
   const own = Object.keys(value)
@@ -93,6 +116,7 @@ export const text = (value: unknown, run: Run, depth = 0): string => {
     case "boolean":
       return value ? "true" : "false"
     case "object": {
+      if (value instanceof RichText) return value.text
       if (Array.isArray(value)) {
         if (depth === Limits.nesting) throw tooDeep()
         let whole = ""
@@ -258,4 +282,15 @@ export const list = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   if (!Array.isArray(value)) return isNothing(value) ? [] : [value]
   run.spend(value.length)
   return value
+}
+
+/** The elements of a list, with those of all lists in it in their places. */
+export const flat = (parts: ReadonlyArray<unknown>, run: Run, depth = 0): ReadonlyArray<unknown> => {
+  if (!parts.some((part) => Array.isArray(part))) return parts
+  if (depth === Limits.nesting) throw tooDeep()
+  return parts.flatMap((part) => {
+    if (!Array.isArray(part)) return [part]
+    run.spend(part.length)
+    return flat(part, run, depth + 1)
+  })
 }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { filters } from "../../src/rendering/Filters.ts"
 import { parseVars, render } from "../../src/rendering/Renderer.ts"
-import { type Fields, now, textOf } from "./variants.ts"
+import { faultOf, type Fields, now, textOf } from "./variants.ts"
 
 /** An expression and what it renders to. */
 type Example = readonly [expression: string, expected: string]
@@ -26,6 +26,7 @@ describe("Filters on text", () => {
       ["'a\nb\r\nc' | strip_newlines", "abc"],
       ["' a \n  b ' | squish", "a b"],
       ["' a \n  b ' | normalize_whitespace", " a b "],
+      ["'ADA lovelace, jean-luc o’neill' | titlecase", "Ada Lovelace, Jean-Luc O’neill"],
     ]))
 
   it("put together, replace and remove", () =>
@@ -79,6 +80,8 @@ describe("Filters on text", () => {
       ["'abc' | hmac_sha256: 'key' | slice: 0, 8", "9c196e32"],
       ["h | json", '"<p>Tom &amp; <b>\\"J\'</b></p>"'],
       ["nothing | json", "null"],
+      ["'say \"hi\"' | json_escape", 'say \\"hi\\"'],
+      ["'abc' | md5", "900150983cd24fb0d6963f7d28e17f72"],
     ]))
 })
 
@@ -112,10 +115,69 @@ describe("Filters on numbers", () => {
     ]))
 })
 
+describe("Filters that write numbers", () => {
+  it("write money in a currency and a locale", () =>
+    holds({ t: "17.8", big: 350000.255, word: "free" }, [
+      ["t | money", "17.80"],
+      ["145 | money", "145.00"],
+      ["big | money", "350,000.26"],
+      ["-5 | money: 'USD'", "-$5.00"],
+      ["1234.5 | money: 'usd'", "$1,234.50"],
+      ["1234 | money: 'JPY'", "¥1,234"],
+      ["1234.5 | money: 'EUR', 'de-DE'", "1.234,50\u00a0€"],
+      ["1234.5 | money_with_currency: 'CAD'", "$1,234.50 CAD"],
+      ["word | money: 'EUR'", "free"],
+      ["none | money", ""],
+      ["1 | money: 'nonsense'", "1"],
+      ["1 | money: 'EUR', '??'", "1"],
+    ]))
+
+  it("group digits", () =>
+    holds({ id: "12px" }, [
+      ["1234567.5 | number_with_delimiter", "1,234,567.5"],
+      ["-123 | number_with_delimiter", "-123"],
+      ["1234567.5 | number_with_delimiter: '.', ','", "1.234.567,5"],
+      ["'1000' | number_with_delimiter: ' '", "1 000"],
+      ["id | number_with_delimiter", "12px"],
+      ["none | number_with_delimiter", ""],
+    ]))
+
+  it("choose the singular or the plural", () =>
+    holds({ n: "1" }, [
+      ["n | pluralize: 'item', 'items'", "item"],
+      ["0 | pluralize: 'item', 'items'", "items"],
+      ["2 | pluralize: 'item', 'items' | prepend: '2 '", "2 items"],
+    ]))
+
+  it("say in strict mode why they cannot", () => {
+    const messages = (source: string) =>
+      faultOf(source, { word: "free" }, { strict: true }).faults.map(({ message }) => message)
+    assert.deepStrictEqual(messages("{{ word | money }}"), ["money: the value is not a number"])
+    assert.deepStrictEqual(messages("{{ 1 | money: 'nonsense' }}"), [
+      'money: there is no such currency or locale: "NONSENSE, en-US"',
+    ])
+  })
+})
+
+describe("The time_zone filter", () => {
+  it("moves a date to the clocks of a place, for date after it and on its own", () =>
+    holds({ at: "2026-03-14T15:09:26Z" }, [
+      ["at | time_zone: 'America/New_York'", "2026-03-14 11:09:26 -0400"],
+      ["at | time_zone: 'America/New_York' | date: '%H:%M'", "11:09"],
+      ["at | time_zone: 'America/New_York' | date: '%H:%M', 'Asia/Tokyo'", "00:09"],
+      ["at | time_zone: 'Asia/Kolkata' | time_zone: 'Asia/Tokyo' | date: '%H:%M'", "00:09"],
+      ["'now' | time_zone: 'Asia/Kolkata' | date: '%F %R'", "2026-03-14 20:39"],
+      ["at | time_zone: 'Asia/Kolkata' | slice: 0, 10", "2026-03-14"],
+      ["at | time_zone: 'Mars/Base'", "2026-03-14T15:09:26Z"],
+      ["'soon' | time_zone: 'Asia/Kolkata'", "soon"],
+    ]))
+})
+
 describe("Filters on lists", () => {
   const fields = {
     l: [3, 1, 2],
     names: ["b", "A", null, "c"],
+    nested: [1, [2, [3]], 4],
     items: [
       { name: "lamp", price: { amount: 20 }, on: true },
       { name: "Desk", price: { amount: 100 }, on: false },
@@ -159,6 +221,7 @@ describe("Filters on lists", () => {
       ["l | array_to_sentence_string", "3, 1, and 2"],
       ["'a,b' | split: ',' | array_to_sentence_string: 'or'", "a or b"],
       ["l | join: ', '", "3, 1, 2"],
+      ["nested | join: '-'", "1-2-3-4"],
       ["l | size", "3"],
       ["'x' | join: ','", "x"],
       ["nothing | concat: l | size", "3"],
@@ -172,15 +235,18 @@ describe("Filters on lists", () => {
 })
 
 describe("The default filter", () => {
-  it("stands in for nothing, false, an empty text and an empty list", () =>
-    holds({ f: false, e: "", l: [], z: 0, o: {} }, [
+  it("stands in for nothing, false, and an empty text, list or object", () =>
+    holds({ f: false, e: "", l: [], z: 0, o: {}, p: { a: 1 } }, [
       ["n | default: 'd'", "d"],
       ["f | default: 'd'", "d"],
       ["f | default: 'd', allow_false: true", "false"],
       ["e | default: 'd'", "d"],
       ["l | default: 'd'", "d"],
       ["z | default: 'd'", "0"],
-      ["o | default: 'd'", "{}"],
+      ["o | default: 'd'", "d"],
+      ["p | default: 'd'", '{"a":1}'],
+      ["empty | default: 'd'", "d"],
+      ["blank | default: 'd'", "d"],
     ]))
 })
 

@@ -326,4 +326,32 @@ describe("Any value", () => {
       { numRuns: 2_000 },
     )
   })
+
+  it("is escaped in html through captures and filters that join data and literals", () => {
+    const step = fc.constantFrom(
+      "append: '<br>'",
+      "prepend: '<i>'",
+      "append: v",
+      "prepend: v",
+      "default: '<b>none</b>'",
+      "strip",
+      "squish",
+      "newline_to_br",
+      "strip_newlines",
+      "split: ',' | join: '<hr>'",
+      "upcase",
+      "slice: 0, 40",
+      "replace: 'a', '<u>'",
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 6 }), fc.array(step, { maxLength: 4 }), (inner, outer) => {
+        const piped = (name: string, steps: ReadonlyArray<string>) => `{{ ${[name, ...steps].join(" | ")} }}`
+        const source = `{% capture c %}<p>${piped("v", inner)}</p>{% endcapture %}${piped("c", outer)}${
+          piped("v", outer)
+        }`
+        assert.notMatch(textOf(source, { v: '<x onload="a">,\n<x>' }, { format: "html" }), /<x/i)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
 })

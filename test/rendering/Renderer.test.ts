@@ -58,6 +58,7 @@ describe("Rendering", () => {
         o: {},
       }, "123"],
       ["{% if x == nil %}1{% endif %}{% if x == y %}2{% endif %}{% if x != 0 %}3{% endif %}", {}, "123"],
+      ["{% if x <> 0 %}1{% endif %}{% if x <> y %}2{% endif %}", {}, "1"],
       ["{% if l contains 2 %}1{% endif %}{% if s contains 'da' %}2{% endif %}{% if n contains 1 %}3{% endif %}", {
         l: [1, 2],
         s: "Ada",
@@ -185,12 +186,36 @@ describe("Escaping", () => {
 
   it("does not escape twice what the last filter has escaped", () => {
     assert.strictEqual(html("{{ n | escape }}{{ n | xml_escape }}{{ n | escape_once }}"), safe.repeat(3))
-    assert.strictEqual(html("{{ n | escape | append: '<' }}"), `${safe.replaceAll("&", "&amp;")}&lt;`)
+    assert.strictEqual(html("{{ n | escape | append: n }}"), safe.replaceAll("&", "&amp;") + safe)
   })
 
-  it("escapes captured text like any other value", () => {
-    assert.strictEqual(html("{% capture c %}<i>{{ n }}</i>{% endcapture %}{{ c | raw }}"), `<i>${safe}</i>`)
-    assert.strictEqual(html("{% capture c %}<i>{% endcapture %}{{ c }}"), "&lt;i&gt;")
+  it("escapes data within captured text once, and leaves the author's HTML as it is", () => {
+    const captured = "{% capture c %}<i>{{ n }}</i>\n{% endcapture %}"
+    assert.strictEqual(html(`${captured}{{ c }}`), `<i>${safe}</i>\n`)
+    assert.strictEqual(html(`${captured}{{ c | raw }}`), `<i>${safe}</i>\n`)
+    assert.strictEqual(html(`${captured}{{ c | strip | append: "<br>" }}`), `<i>${safe}</i><br>`)
+    assert.strictEqual(
+      html(`${captured}{% assign d = c %}{% capture e %}{{ d }}!{% endcapture %}{{ e | strip }}`),
+      `<i>${safe}</i>\n!`,
+    )
+    assert.strictEqual(html(`${captured}{% if c contains "<i>" %}yes{% endif %}{{ c.size }}`), `yes${safe.length + 8}`)
+    assert.strictEqual(html(`${captured}{{ c | slice: 0, 3 }}`), "&lt;i&gt;")
+    assert.strictEqual(textOf("{% capture c %}<i>{{ n }}</i>{% endcapture %}{{ c }}", { n: nasty }), `<i>${nasty}</i>`)
+  })
+
+  it("escapes data and not literals where both become one text", () => {
+    assert.strictEqual(html("{{ '<br>' }}{% assign x = '<hr>' %}{{ x }}{% cycle '<b>' %}"), "<br><hr><b>")
+    assert.strictEqual(html("{{ n | append: '<br>' }}"), `${safe}<br>`)
+    assert.strictEqual(html("{{ n | prepend: '<br>' | append: n }}"), `<br>${safe}${safe}`)
+    assert.strictEqual(html("{{ none | default: '<i>friend</i>' }}"), "<i>friend</i>")
+    assert.strictEqual(html("{{ n | default: '<i>friend</i>' }}"), safe)
+    assert.strictEqual(html("{{ l | join: '<br>' }}", { l: ["<", "b", ["<"]] }), "&lt;<br>b<br>&lt;")
+    assert.strictEqual(html("{{ t | newline_to_br }}", { t: "<a>\nb" }), "&lt;a&gt;<br />\nb")
+    assert.strictEqual(
+      html("{{ n | append: '<br>' | upcase }}"),
+      `${safe}&lt;br&gt;`.toUpperCase().replace(/&LT;|&GT;|&AMP;/g, (entity) => entity.toLowerCase()),
+    )
+    assert.strictEqual(html("{{ '<b>' | append: n | raw }}"), `<b>${nasty}`)
   })
 
   it("never escapes in text", () => {
