@@ -92,10 +92,12 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
         user_id: Schema.optionalKey(Schema.String),
         tracking_id: Schema.optionalKey(Schema.String),
         fields: Schema.optionalKey(Schema.String).annotate({
-          description: 'One JSON object, `fields={"name":"Ann"}`, or in brackets, `fields[name]=Ann`',
+          description:
+            'One JSON object, `fields={"name":"Ann"}`, or one key each, `fields[name]=Ann` or `fields.name=Ann`',
         }),
         attrs: Schema.optionalKey(Schema.String).annotate({
-          description: 'One JSON object, `attrs={"tier":"gold"}`, or in brackets, `attrs[tier]=gold`',
+          description:
+            'One JSON object, `attrs={"tier":"gold"}`, or one key each, `attrs[tier]=gold` or `attrs.tier=gold`',
         }),
       },
       success: Generated,

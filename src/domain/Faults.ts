@@ -34,17 +34,39 @@ export const hasMoreValuesThan = (value: unknown, limit: number): boolean => {
 /** Most values of an input whose faults are all collected: each fault costs about 10 microseconds. */
 const maxCollected = 20_000
 
+/** Decodes an input, or lists every fault. */
+export interface Decode<A> {
+  (input: unknown): Result.Result<A, ReadonlyArray<Fault>>
+  /** JSON pointers of the members that are not in the schema and therefore have no effect. */
+  readonly unknownMembers?: (input: unknown) => ReadonlyArray<string>
+}
+
+const noNames: ReadonlyArray<string> = []
+
+/** Finds members of an object that are not among the fields. Their JSON pointers follow `at`. */
+export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): ReadonlyArray<string> => {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return noNames
+  let unknown: Array<string> | undefined
+  for (const name of Object.keys(input)) {
+    if (!Object.hasOwn(fields, name)) (unknown ??= []).push(`${at}/${JsonPointer.escapeToken(name)}`)
+  }
+  return unknown ?? noNames
+}
+
 /**
  * Decodes `input`, or lists every fault, up to 100; the first fault alone of an input with more than 20,000 values. Members
- * that the schema does not name are ignored.
+ * that the schema does not name are ignored; `unknownMembers` finds them.
  */
-export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Decode<S["Type"]> => {
   const decode = Schema.decodeUnknownResult(schema)
   // The first pass stops at the first fault, which costs nothing when there is none; only then are all collected.
-  return (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> => {
+  const decodeAll = (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> => {
     const quick = decode(input)
     if (Result.isSuccess(quick)) return Result.succeed(quick.success)
     if (hasMoreValuesThan(input, maxCollected)) return Result.fail(fromIssue(quick.failure.issue))
     return Result.mapError(decode(input, { errors: "all" }), (error) => fromIssue(error.issue))
   }
+  return "fields" in schema
+    ? Object.assign(decodeAll, { unknownMembers: unknownMembersOf(schema.fields as object) })
+    : decodeAll
 }

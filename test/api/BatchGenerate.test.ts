@@ -130,6 +130,18 @@ suiteOnService("Batch generate", (bench) => {
     assert.deepStrictEqual((await org.decisions()).map(({ trackingId }) => trackingId), ["4"])
   })
 
+  it("names members without effect in Parlance-Warnings, also those of an item", async () => {
+    const org = await bench.organization("misplaced")
+    await org.template({ id: "t", variants: variants("a") })
+    const misplaced = await org.batch({ requests: [{ template_id: "t", fields: {} }], lookback: 7 })
+    assert.strictEqual(misplaced.status, 200)
+    assert.strictEqual(
+      misplaced.headers.get("parlance-warnings"),
+      'the member "/lookback" is unknown and has no effect; ' +
+        'the member "/requests/0/fields" is unknown and has no effect',
+    )
+  })
+
   it("gives a forced variant without asking targeting, season or activity, and records it as forced", async () => {
     const org = await bench.organization("forced")
     await org.template({

@@ -1,5 +1,14 @@
 import { assert, it } from "@effect/vitest"
-import { assertProblem, type Json, parallel, pointersOf, suiteOnService, uuid, variants } from "./harness.ts"
+import {
+  type Answer,
+  assertProblem,
+  type Json,
+  parallel,
+  pointersOf,
+  suiteOnService,
+  uuid,
+  variants,
+} from "./harness.ts"
 
 const dayMillis = 86_400_000
 const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -89,6 +98,9 @@ suiteOnService("Generate", (bench) => {
         vars: { s: "bracket|kept|" },
       }],
       [`attrs[tier]=gold&attrs={"tier":"silver"}`, { id: "gold", vars: { s: "||" } }],
+      ["attrs.tier=gold&fields.a=dot", { id: "gold", vars: { s: "dot||" } }],
+      ["attrs[tier][]=gold&fields[c][]=p", { id: "gold", vars: { s: "||p" } }],
+      ["attrs[tier]=silver&attrs.tier=gold", { id: "gold", vars: { s: "||" } }],
       ["attrs={}&fields={}&unknown=1&epsilon=x&template=y&fieldsx[a]=1", { id: "other", vars: { s: "-" } }],
       ["", { id: "other", vars: { s: "-" } }],
     ]
@@ -111,6 +123,8 @@ suiteOnService("Generate", (bench) => {
       ["template_id=", ["template_id"]],
       ["template_id=t&template_id=u", ["template_id"]],
       ["template_id=t&attrs=gold", ["attrs"]],
+      ["template_id=t&amp;user_id=u&amp;attrs[tier]=gold", ["amp;attrs[tier]", "amp;user_id"]],
+      ["template_id=t&attrs[]=gold", ["attrs[]"]],
       ["template_id=t&attrs=[1]&fields=null", ["attrs", "fields"]],
       [`template_id=t&attrs={"a":{"b":1}}`, ["attrs[a]"]],
       ["template_id=t&tracking_id=%00&user_id=", ["tracking_id", "user_id"]],
@@ -121,6 +135,27 @@ suiteOnService("Generate", (bench) => {
       assertProblem(answer, 400, "invalid-request", query)
       assert.deepStrictEqual(pointersOf(answer), pointers, query)
     }
+  })
+
+  it("names unknown parameters and members in Parlance-Warnings, and answers", async () => {
+    const org = await bench.organization("warnings")
+    await org.template({ id: "t", variants: variants("a") })
+    const warnings = async (answer: Promise<Answer>) => {
+      const { headers, status, text } = await answer
+      assert.strictEqual(status, 200, text)
+      return headers.get("parlance-warnings")
+    }
+    assert.isNull(await warnings(org.get("template_id=t&attrs.a=1&attrs[b]=2&fields[c][]=3&attrs[b]=4")))
+    assert.strictEqual(
+      await warnings(org.get("template_id=t&template=t")),
+      'the parameter "template" is unknown and has no effect',
+    )
+    const whole = { template_id: "t", tracking_id: "x", user_id: "u", fields: { any: 1 }, attrs: { any: 1 } }
+    assert.isNull(await warnings(org.post(whole)))
+    assert.strictEqual(
+      await warnings(org.post({ ...whole, userId: "u", epsilon: 1 })),
+      'the member "/userId" is unknown and has no effect; the member "/epsilon" is unknown and has no effect',
+    )
   })
 
   const operators: ReadonlyArray<

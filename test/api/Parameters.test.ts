@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as Parameters from "../../src/api/server/Parameters.ts"
-import { warningsOf } from "../../src/api/server/Parameters.ts"
+import * as Warnings from "../../src/api/server/Warnings.ts"
 
 const isRefused = (read: Parameters.Parameter<unknown>, text: string) => Result.isFailure(read(text))
 
@@ -20,13 +20,13 @@ describe("Parameters of a query", () => {
 
   it("are named in warnings when they have no effect, in characters that a header may have", () => {
     const asked = new URLSearchParams([["limit", "1"], ["limit", "2"], ['colour\n;"', "red"], ["ä", "1"]])
-    assert.deepStrictEqual(warningsOf(asked, ["limit"]), [
+    assert.deepStrictEqual(Warnings.ofParameters(asked, (name) => name === "limit"), [
       'the parameter "limit" is given more than once, only the first counts',
       'the parameter "colour???" is unknown and has no effect',
       'the parameter "?" is unknown and has no effect',
     ])
     const many = new URLSearchParams(Array.from({ length: 50 }, (_, n) => [`${n}`.repeat(100), ""]))
-    assert.lengthOf(warningsOf(many, []), 10)
-    assert.isBelow(warningsOf(many, []).join("; ").length, 1_000)
+    assert.lengthOf(Warnings.ofParameters(many, () => false), 10)
+    assert.isBelow(Warnings.ofParameters(many, () => false).join("; ").length, 1_000)
   })
 })

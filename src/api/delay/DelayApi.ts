@@ -2,6 +2,7 @@ import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { separatorFaults } from "../generate/GenerateWire.ts"
 import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
 import { described } from "../../domain/described.ts"
@@ -25,10 +26,13 @@ const Query = Schema.Struct({
 const decode = decoder(Query)
 const names = Object.keys(Query.fields)
 
+/** Whether Delay reads a parameter of the name. */
+export const isDelayParameter = (name: string): boolean => names.includes(name)
+
 /** Decodes the query of Delay, or lists every fault by the name of the parameter. Other parameters are ignored. */
 export const delayQuery = (query: URLSearchParams): Result.Result<DelayAsk, ReadonlyArray<Fault>> => {
   const input: Record<string, string> = {}
-  const faults: Array<Fault> = []
+  const faults: Array<Fault> = [...separatorFaults(query)]
   for (const name of names) {
     const values = query.getAll(name)
     if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })

@@ -2,10 +2,11 @@ import { Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
 import { SendTime } from "../../sendtime/SendTime.ts"
-import { delayQuery } from "./DelayApi.ts"
+import { delayQuery, isDelayParameter } from "./DelayApi.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
 import { invalid, query } from "../server/Requests.ts"
+import { ofParameters, warn } from "../server/Warnings.ts"
 
 // What is answered is for one person and one moment.
 const options = { contentType: "application/json; charset=utf-8", headers: { "cache-control": "no-store" } }
@@ -19,9 +20,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     org: string,
     request: HttpServerRequest.HttpServerRequest,
   ): Effect.Effect<HttpServerResponse.HttpServerResponse, InvalidRequest | VariantNotFound> => {
-    const asked = delayQuery(query(request))
+    const given = query(request)
+    const asked = delayQuery(given)
     if (Result.isFailure(asked)) return Effect.fail(invalid(asked.failure))
-    return Effect.matchEffect(sendTime.advise({ org, ...asked.success }), {
+    const advice = Effect.matchEffect(sendTime.advise({ org, ...asked.success }), {
       onFailure: ({ message }) => new VariantNotFound({ detail: message }),
       onSuccess: ({ at, trace }) =>
         Effect.succeed(HttpServerResponse.jsonUnsafe({
@@ -32,6 +34,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           },
         }, options)),
     })
+    return Effect.andThen(warn(request, ofParameters(given, isDelayParameter)), advice)
   }
 
   yield* router.add(

@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import type { Attributes } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
+import { decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
 import { Priority } from "../../delivery/Delivery.ts"
 import { validateAddress } from "../../domain/Email.ts"
@@ -105,6 +105,9 @@ const timesOf = (input: unknown, now: number): Decoded<Times> =>
       return faults.length === 0 ? Result.succeed({ sendAt, expiresAt }) : Result.fail(faults)
     },
   )
+
+/** Finds members of the body of Deliver that have no effect. */
+export const unknownInDeliver = unknownMembersOf(DeliverBody.fields)
 
 /** Decodes the body of Deliver, received at `now` (Unix milliseconds), or lists every fault. */
 export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>

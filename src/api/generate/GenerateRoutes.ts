@@ -4,12 +4,13 @@ import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { Decider } from "../../decide/Decider.ts"
 import type { Outcome } from "../../decide/Outcome.ts"
 import * as Errors from "../../domain/Errors.ts"
-import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery } from "./GenerateWire.ts"
+import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery, isGenerateParameter } from "./GenerateWire.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
 import { body, invalid, notRendered, query } from "../server/Requests.ts"
+import { ofParameters, warn } from "../server/Warnings.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -137,10 +138,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "GET",
     "/api/generate/:org",
     keyed((org, request) => {
-      const asked = generateQuery(query(request))
+      const given = query(request)
+      const asked = generateQuery(given)
+      // Several values of one key make an array, so they all count.
+      const unknown = ofParameters(
+        new URLSearchParams([...new Set(given.keys())].map((name) => [name, ""])),
+        isGenerateParameter,
+      )
       return Effect.flatMap(
         Result.isSuccess(asked) ? Effect.succeed(asked.success) : Effect.fail(invalid(asked.failure)),
-        (ask) => one(org, ask),
+        (ask) => Effect.andThen(warn(request, unknown), one(org, ask)),
       )
     }),
   )

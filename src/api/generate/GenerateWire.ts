@@ -3,11 +3,11 @@ import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import * as Json from "../../domain/Json.ts"
 import { CopyId, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
-import { decoder } from "../../domain/Faults.ts"
+import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
 
 // Bodies and parameters of Generate and Batch generate, as they come in. `null` stands for an absent member, since
-// platforms write it for what they do not know; members that are not named here are ignored.
+// platforms write it for what they do not know; members that are not named here are ignored, with a warning.
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -41,12 +41,14 @@ export const policyMembers = {
   }),
 }
 
+const BatchItem = Schema.Struct({
+  template_id: TemplateId,
+  copy_id: optional(CopyId),
+  tracking_id: optional(TrackingId),
+})
+
 export const BatchBody = Schema.Struct({
-  requests: Schema.Array(Schema.Struct({
-    template_id: TemplateId,
-    copy_id: optional(CopyId),
-    tracking_id: optional(TrackingId),
-  })).check(Schema.isMinLength(1), Schema.isMaxLength(20)),
+  requests: Schema.Array(BatchItem).check(Schema.isMinLength(1), Schema.isMaxLength(20)),
   ...shared,
   ...policyMembers,
   trace: optional(Schema.Boolean),
@@ -99,19 +101,21 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
 const decodeGenerate = decoder(GenerateBody)
 
 /** Decodes the body of Generate, or lists every fault. */
-export const generateBody = (input: unknown): Decoded<Ask> =>
-  both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
-    templateId: body.template_id,
-    trackingId: body.tracking_id ?? undefined,
-    userId: body.user_id ?? undefined,
-    fields: body.fields ?? noFields,
-    attrs,
-  }))
+export const generateBody: Decode<Ask> = Object.assign(
+  (input: unknown): Decoded<Ask> =>
+    both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
+      templateId: body.template_id,
+      trackingId: body.tracking_id ?? undefined,
+      userId: body.user_id ?? undefined,
+      fields: body.fields ?? noFields,
+      attrs,
+    })),
+  { unknownMembers: unknownMembersOf(GenerateBody.fields) },
+)
 
 const decodeBatch = decoder(BatchBody)
 
-/** Decodes the body of Batch generate, or lists every fault. */
-export const batchBody = (input: unknown): Decoded<BatchAsk> => {
+const decodeBatchBody = (input: unknown): Decoded<BatchAsk> => {
   const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchAsk => ({
     items: body.requests.map((item) => ({
       templateId: item.template_id,
@@ -141,18 +145,51 @@ export const batchBody = (input: unknown): Decoded<BatchAsk> => {
   })
 }
 
+const unknownInBatch = unknownMembersOf(BatchBody.fields)
+const unknownInItem = unknownMembersOf(BatchItem.fields)
+
+/** Decodes the body of Batch generate, or lists every fault. */
+export const batchBody: Decode<BatchAsk> = Object.assign(decodeBatchBody, {
+  unknownMembers: (input: unknown) => {
+    const items: unknown = input !== null && typeof input === "object" && "requests" in input ? input.requests : []
+    return [
+      ...unknownInBatch(input),
+      ...(Array.isArray(items) ? items.flatMap((item, index) => unknownInItem(item, `/requests/${index}`)) : []),
+    ]
+  },
+})
+
+/** `attrs[tier]` and `attrs.tier`: the key `tier`. `attrs[tier][]` is an array, also with one value. */
+const keyed = /^(fields|attrs)(?:\[(.*)\]|\.(.+))$/s
+
 /**
- * Decodes the query of Generate by GET: `fields` and `attrs` each as one JSON object, or in brackets (`attrs[tier]=gold`,
- * where a repeated key makes an array); brackets win where both name a key. Faults point to the parameter's name.
+ * Faults of parameters whose names begin with `amp;`: an address that was copied out of HTML separates its parameters with
+ * `&amp;`, so that all but the first have another name.
+ */
+export const separatorFaults = (query: URLSearchParams): ReadonlyArray<Fault> =>
+  [...new Set(query.keys())].filter((name) => name.startsWith("amp;")).slice(0, 20).map((name) => ({
+    pointer: name,
+    detail: "follows `&amp;`, which is the separator `&` as HTML writes it: use `&` alone",
+  }))
+
+const parameters = ["template_id", "user_id", "tracking_id", "fields", "attrs"]
+
+/** Whether Generate by GET reads a parameter of the name. */
+export const isGenerateParameter = (name: string): boolean => parameters.includes(name) || keyed.test(name)
+
+/**
+ * Decodes the query of Generate by GET: `fields` and `attrs` each as one JSON object, or one key each as `attrs[tier]=gold` or
+ * `attrs.tier=gold`, where a repeated key makes an array. Single keys win over the JSON object. Faults point to the
+ * parameter's name.
  */
 export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
-  const faults: Array<Fault> = []
+  const faults: Array<Fault> = [...separatorFaults(query)]
   const body: Record<string, unknown> = {}
   const objects: Record<string, Record<string, unknown>> = {}
   const put = (target: Record<string, unknown>, key: string, value: unknown) =>
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 
-  for (const name of ["template_id", "user_id", "tracking_id", "fields", "attrs"]) {
+  for (const name of parameters) {
     const values = query.getAll(name)
     if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
     const value = values[0]
@@ -170,18 +207,22 @@ export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
     }
   }
   const cost = new NameCost()
+  const singles = new Map<string, ReadonlyArray<string>>()
   for (const name of new Set(query.keys())) {
-    const match = /^(fields|attrs)\[(.*)\]$/s.exec(name)
+    const match = keyed.exec(name)
     if (match === null) continue
-    const key = match[2]!.endsWith("][") ? match[2]!.slice(0, -2) : match[2]!
+    const isArray = match[2]?.endsWith("][") ?? false
+    const key = match[3] ?? (isArray ? match[2]!.slice(0, -2) : match[2]!)
     if (key === "" || /[[\]]/.test(key)) {
       faults.push({ pointer: name, detail: `must name one key, such as ${match[1]}[key]=value` })
       continue
     }
-    const values = query.getAll(name)
     const target = objects[match[1]!] ??= {}
     const began = performance.now()
-    put(target, key, match[2]!.endsWith("][") || values.length > 1 ? values : values[0])
+    const id = `${match[1]} ${key}`
+    const values = [...singles.get(id) ?? [], ...query.getAll(name)]
+    singles.set(id, values)
+    put(target, key, isArray || values.length > 1 ? values : values[0])
     if (cost.add(1, performance.now() - began)) {
       faults.push({ pointer: match[1]!, detail: new Json.NamesCollide().message })
       break

@@ -1,10 +1,11 @@
 import { Effect, Result } from "effect"
-import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
 import { isStorable } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import type { Which } from "../../templates/TemplateRows.ts"
 import type { InvalidRequest } from "../Problems.ts"
 import { invalid, query } from "./Requests.ts"
+import { ofParameters, warn } from "./Warnings.ts"
 
 /** Reads one parameter of a query, undefined where it is not given, or says what it must be. */
 export type Parameter<A> = (text: string | undefined) => Result.Result<A, string>
@@ -72,33 +73,6 @@ export const archived: Parameter<Which> = (given) => {
   }
 }
 
-/** Most ignored parameters that one answer names, and characters of each name. */
-const namedAtMost = 10
-const nameLength = 40
-
-/** What a caller should know about parameters that had no effect: those that are unknown, and those given twice. */
-export const warningsOf = (asked: URLSearchParams, known: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const names = [...asked.keys()]
-  return [...new Set(names)].flatMap((name) => {
-    const shown = name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
-    if (!known.includes(name)) return [`the parameter "${shown}" is unknown and has no effect`]
-    return names.filter((one) => one === name).length > 1
-      ? [`the parameter "${shown}" is given more than once, only the first counts`]
-      : []
-  }).slice(0, namedAtMost)
-}
-
-/** Adds warnings to the response of a request, in the header `Parlance-Warnings`. */
-export const warn = (
-  request: HttpServerRequest.HttpServerRequest,
-  warnings: ReadonlyArray<string>,
-): Effect.Effect<void> =>
-  warnings.length === 0
-    ? Effect.void
-    : HttpEffect.appendPreResponseHandler((_, response) =>
-      Effect.succeed(HttpServerResponse.setHeader(response, "parlance-warnings", warnings.join("; ")))
-    ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
-
 /**
  * Reads the parameters of a query. Fails with `InvalidRequest` and every fault, `others` included. Warns of parameters without
  * effect.
@@ -119,5 +93,5 @@ export const parameters = <P extends { readonly [name: string]: Parameter<unknow
   faults.push(...others)
   return faults.length > 0
     ? Effect.fail(invalid(faults))
-    : Effect.as(warn(request, warningsOf(asked, Object.keys(wanted))), values as ValuesOf<P>)
+    : Effect.as(warn(request, ofParameters(asked, (name) => Object.hasOwn(wanted, name))), values as ValuesOf<P>)
 }

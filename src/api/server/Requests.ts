@@ -6,7 +6,7 @@ import { NotRendered } from "../../decide/Outcome.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import { keptHours } from "../../delivery/DeliveryRates.ts"
 import * as Errors from "../../domain/Errors.ts"
-import { hasMoreValuesThan } from "../../domain/Faults.ts"
+import { type Decode, hasMoreValuesThan } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { type Segment, segmentOf } from "../../domain/Source.ts"
 import type { mailSource } from "../../domain/Source.ts"
@@ -14,6 +14,7 @@ import { inboxSourceOf } from "../../intake/Sources.ts"
 import type { Organizations } from "../../organizations/Organizations.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "../Problems.ts"
+import { ofMembers, warn } from "./Warnings.ts"
 
 /** A 400 with every fault. */
 export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
@@ -67,11 +68,11 @@ const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
 
 /**
  * Reads the body as JSON, of at most 60,000 values, and decodes it, or fails with every fault. `opaque` are members whose
- * values are not decoded: only their names count.
+ * values are not decoded: only their names count. Warns of members that the schema does not have.
  */
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
-  decode: (input: unknown) => Result.Result<A, ReadonlyArray<Errors.Fault>>,
+  decode: Decode<A>,
   opaque: ReadonlyArray<string> = [],
 ) =>
   Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), ({ bytes, json: input }) => {
@@ -82,7 +83,11 @@ export const body = <A>(
       )
     }
     const decoded = decode(input)
-    return Result.isSuccess(decoded) ? Effect.as(note(input), decoded.success) : Effect.fail(invalid(decoded.failure))
+    if (Result.isFailure(decoded)) return Effect.fail(invalid(decoded.failure))
+    const unknown = decode.unknownMembers?.(input) ?? []
+    return unknown.length === 0
+      ? Effect.as(note(input), decoded.success)
+      : Effect.as(Effect.andThen(note(input), warn(request, ofMembers(unknown))), decoded.success)
   })
 
 /** A 422 that names the variable at fault, or the targeting. */

@@ -1,0 +1,38 @@
+import { Effect } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+
+/** Most warnings of one response, and characters of each name. */
+const namedAtMost = 10
+const nameLength = 40
+
+/** A name in characters that a header can carry. */
+const shown = (name: string): string => name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
+
+/** Warnings about query parameters that had no effect: unknown ones, and those that were given twice. */
+export const ofParameters = (
+  asked: URLSearchParams,
+  isKnown: (name: string) => boolean,
+): ReadonlyArray<string> => {
+  const names = [...asked.keys()]
+  return [...new Set(names)].flatMap((name) => {
+    if (!isKnown(name)) return [`the parameter "${shown(name)}" is unknown and has no effect`]
+    return names.indexOf(name) === names.lastIndexOf(name)
+      ? []
+      : [`the parameter "${shown(name)}" is given more than once, only the first counts`]
+  }).slice(0, namedAtMost)
+}
+
+/** Warnings about members of a body that had no effect, by their JSON pointers. */
+export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
+  pointers.slice(0, namedAtMost).map((pointer) => `the member "${shown(pointer)}" is unknown and has no effect`)
+
+/** Adds warnings to the response of a request, in the header `Parlance-Warnings`. */
+export const warn = (
+  request: HttpServerRequest.HttpServerRequest,
+  warnings: ReadonlyArray<string>,
+): Effect.Effect<void> =>
+  warnings.length === 0
+    ? Effect.void
+    : HttpEffect.appendPreResponseHandler((_, response) =>
+      Effect.succeed(HttpServerResponse.setHeader(response, "parlance-warnings", warnings.join("; ")))
+    ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
