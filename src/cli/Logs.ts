@@ -1,5 +1,6 @@
 import { Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
 import { GlobalFlag } from "effect/cli"
+import * as Progress from "../runtime/Progress.ts"
 import { Settings } from "../Settings.ts"
 import { discreet } from "../telemetry/Discreet.ts"
 
@@ -21,5 +22,5 @@ export const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
     layerFrom(logLevel),
   )))
 
-/** The log of a command, which prints its result: errors alone. */
-export const layerQuiet = layerFrom("Error")
+/** The log of a command, which prints its result: errors alone. Progress goes to standard error. */
+export const layerQuiet = Layer.merge(layerFrom("Error"), Progress.layerCommand)

@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { withProgress } from "../runtime/Progress.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
@@ -19,10 +20,11 @@ export const rebuildCommand = Command.make(
   },
   Effect.fnUntraced(function* ({ check, template }) {
     const client = yield* ManagementClient
-    const result = yield* client.learning.rebuild({
+    const request = client.learning.rebuild({
       params: { org: yield* organization },
       payload: { check, ...(Option.isSome(template) ? { template_id: template.value } : {}) },
     })
+    const result = yield* withProgress(check ? "Checking counts" : "Rebuilding counts", () => request)
     const count = result.differences.length
     const summary = `${result.decisions} decisions in ${result.templates} templates: ` +
       (count === 0

@@ -1,6 +1,6 @@
 import { Effect, Fiber, Layer } from "effect"
 import { Command } from "effect/cli"
-import { announceSlow } from "../store/announceSlow.ts"
+import * as Progress from "../runtime/Progress.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
@@ -11,11 +11,15 @@ const serve = Effect.gen(function* () {
   yield* keepNewFilesPrivate
   const modules = yield* Effect.forkChild(Effect.promise(() => import("../Serve.ts")), { startImmediately: true })
   const layer = Layer.unwrap(
-    Fiber.join(modules).pipe(announceSlow("Loading the service"), Effect.map((Serve) => Serve.layer)),
+    Effect.map(Progress.withProgress("Loading the service", () => Fiber.join(modules)), (Serve) => Serve.layer),
   )
   yield* Layer.launch(layer.pipe(Layer.provide(StoreFromSettings.layerMigrated), Layer.provide(Telemetry.layer)))
 })
 
-export const serveCommand = Command.make("serve", {}, () => Effect.provide(serve, layerLogs)).pipe(
+export const serveCommand = Command.make(
+  "serve",
+  {},
+  () => Effect.provide(serve, Layer.merge(layerLogs, Progress.layerService)),
+).pipe(
   Command.withDescription("Run the service"),
 )

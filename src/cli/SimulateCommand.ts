@@ -1,8 +1,10 @@
-import { Clock, Console, Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { dayMillis } from "../bandit/Window.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
+import { letOthersRun } from "../runtime/letOthersRun.ts"
+import { type Report, withProgress } from "../runtime/Progress.ts"
 import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../simulation/Learners.ts"
 import {
   type Estimate,
@@ -54,6 +56,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
   readonly objective: Objective
   readonly since: number
   readonly limit: number
+  readonly report: Report
 }) {
   const client = yield* ManagementClient
   const read: Array<LoggedDecision> = []
@@ -68,6 +71,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
       },
     })
     asked += page.decisions.length
+    yield* options.report({ done: asked, unit: "decisions" })
     after = page.next ?? undefined
     for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
       const at = Date.parse(decided_at)
@@ -93,7 +97,10 @@ export const replayLog = Effect.fnUntraced(
     const since = Option.isNone(lookbackDays)
       ? -Infinity
       : (yield* Clock.currentTimeMillis) - lookbackDays.value * dayMillis
-    const drawn = yield* readDecisions({ org, template, objective, since, limit })
+    const drawn = yield* withProgress(
+      "Reading decisions",
+      (report) => readDecisions({ org, template, objective, since, limit, report }),
+    )
     const { log, reachHours } = settled(drawn, yield* Clock.currentTimeMillis)
     if (log.length < smallestSample) {
       return yield* new CommandFailed({
@@ -104,12 +111,17 @@ export const replayLog = Effect.fnUntraced(
     const asLogged = logged(log)
     const own = perThousand(asLogged ?? undefined)
     const ownChoices = log.filter(({ control }) => control !== true).length
-    const evaluations = yield* Effect.forEach(
-      [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours],
-      (policy) =>
-        Effect.andThen(
-          Console.error(`${policy.name} learns from ${log.length} decisions …`),
-          Effect.sync(() => evaluate(log, policy, 1)),
+    const policies = [uniform, epsilonGreedy(), betaThompson(100), ucb1, ...ours]
+    const evaluations = yield* withProgress(
+      `Replaying ${log.length.toLocaleString("en")} decisions`,
+      (report) =>
+        Effect.forEach(
+          policies,
+          (policy, index) =>
+            report({ done: index, total: policies.length, unit: "policies" }).pipe(
+              Effect.andThen(letOthersRun),
+              Effect.andThen(Effect.sync(() => evaluate(log, policy, 1))),
+            ),
         ),
     )
     yield* print(
@@ -169,20 +181,31 @@ const summary = (policy: string, outcomes: ReadonlyArray<Outcome>, decisions: nu
   share: spread(outcomes.map(({ share }) => share)),
 })
 
+/** The outcomes of each policy, one for each simulated world, and the decisions in one world. */
+const simulateWorlds = (scenario: Scenario, seeds: number, days: number) =>
+  withProgress("Simulating", (report) =>
+    Effect.gen(function* () {
+      const outcomes = new Map<string, Array<Outcome>>()
+      const all = [...peers, ...ours]
+      let decisions = 0
+      let done = 0
+      for (let seed = 1; seed <= seeds; seed++) {
+        const world = worldOf(scenario, seed, days)
+        decisions = world.decisions
+        for (const policy of all) {
+          yield* report({ done, total: seeds * all.length, unit: "runs" })
+          // A timer lets the line be written, and signals interrupt the command.
+          yield* letOthersRun
+          const outcome = yield* Effect.sync(() => run(world, policy, seed))
+          outcomes.set(policy.name, [...(outcomes.get(policy.name) ?? []), outcome])
+          done++
+        }
+      }
+      return { outcomes, decisions }
+    }))
+
 const simulate = Effect.fnUntraced(function* (scenario: Scenario, seeds: number, days: number) {
-  const outcomes = new Map<string, Array<Outcome>>()
-  let decisions = 0
-  for (let seed = 1; seed <= seeds; seed++) {
-    const world = worldOf(scenario, seed, days)
-    decisions = world.decisions
-    for (const policy of [...peers, ...ours]) {
-      const outcome = yield* Effect.sync(() => run(world, policy, seed))
-      outcomes.set(policy.name, [...(outcomes.get(policy.name) ?? []), outcome])
-      // So that the command can be interrupted.
-      yield* Effect.yieldNow
-    }
-    yield* Console.error(`World ${seed} of ${seeds}`)
-  }
+  const { decisions, outcomes } = yield* simulateWorlds(scenario, seeds, days)
   const policies = [...outcomes].map(([policy, list]) => summary(policy, list, decisions))
   const first = [...outcomes.values()][0]!
   const oracle = spread(first.map(({ oracle }) => oracle / decisions)).mean

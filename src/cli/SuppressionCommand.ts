@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs"
 import { type Suppression, SuppressionInput } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
+import { withProgress } from "../runtime/Progress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
@@ -112,12 +113,19 @@ const importFile = Command.make(
     const client = yield* ManagementClient
     const org = yield* organization
     const sum = { added: 0, present: 0, skipped: 0 }
-    for (const payload of partsOf(yield* readText(file))) {
-      const done = yield* client.suppressions.importSuppressions({ params: { org }, payload })
-      sum.added += done.added
-      sum.present += done.present
-      sum.skipped += done.skipped
-    }
+    const parts = partsOf(yield* readText(file))
+    yield* withProgress(
+      "Importing suppressions",
+      (report) =>
+        Effect.forEach(parts, (payload, index) =>
+          Effect.gen(function* () {
+            yield* report({ done: index, total: parts.length, unit: "requests" })
+            const done = yield* client.suppressions.importSuppressions({ params: { org }, payload })
+            sum.added += done.added
+            sum.present += done.present
+            sum.skipped += done.skipped
+          }), { discard: true }),
+    )
     yield* print(
       sum,
       `Added ${sum.added} entries; ${sum.present} were on the list already, ${sum.skipped} rows have no address`,

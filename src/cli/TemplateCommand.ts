@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { trackingInput, trackingText } from "../domain/Tracking.ts"
+import { withProgress } from "../runtime/Progress.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput, readText } from "./Inputs.ts"
@@ -245,10 +246,11 @@ const importFile = Command.make(
         ).join("\n"),
       })
     }
-    const imported = yield* client.templates.importTemplates({
+    const request = client.templates.importTemplates({
       params: { org: yield* organization },
       payload: { templates: parsed.success },
     })
+    const imported = yield* withProgress(`Importing templates from ${file}`, () => request)
     const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
     yield* print(
       imported,

@@ -8,11 +8,12 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import * as FoldAttempts from "../learning/FoldAttempts.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
 import * as Tallies from "../learning/Tallies.ts"
+import { type Report, withProgress } from "../runtime/Progress.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
 import { refOf } from "../journal/events/DecisionRef.ts"
-import { decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
+import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
 import { type Days, EvenSplitSum, rebuildEvenSplits, settledDays } from "../learning/EvenSplitTallies.ts"
 
@@ -102,7 +103,9 @@ export class Rebuild extends Context.Service<Rebuild, {
         now: number,
         since: Date,
         settled: Days,
+        report: Report,
       ) {
+        const total = yield* countDecisions(sql, org, { since, template })
         const sums = new Map<string, Tallies.TallySum>()
         const evenSplits = new EvenSplitSum(org)
         let decisions = 0
@@ -131,6 +134,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             }
           })
           decisions += rows.length
+          yield* report({ done: decisions, total, unit: "decisions" })
           const last = rows[rows.length - 1]
           if (last === undefined || rows.length < page) return { sums, evenSplits, decisions }
           after = last
@@ -141,64 +145,69 @@ export class Rebuild extends Context.Service<Rebuild, {
         org: OrgSlug,
         { check, template }: { readonly template?: string | undefined; readonly check: boolean },
       ) {
-        const rebuilt = yield* sql.withTransaction(Effect.gen(function* () {
-          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-          if (check) {
-            // The picture of the data, taken before the time is: nothing in it has been put into the buckets of a later
-            // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
-            yield* sql`SELECT 1`
-          } else {
-            yield* TallyRebuild.stopFolding(sql)
-          }
-          const now = clock.currentTimeMillisUnsafe()
-          const since = new Date(now - countedDays * dayMillis)
-          // Later days are still being counted.
-          const days = yield* settledDays(sql, org, since)
-          const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days)
-          const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
-          let evenSplitDifferences = 0
-          const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
-          const templates = [...new Set([...sums.keys(), ...counted])].sort()
-          const differences: Array<Difference> = []
-          const faults: Array<RebuildFault> = []
-          for (const id of templates) {
-            const sum = sums.get(id) ?? new Tallies.TallySum()
-            const truth = {
-              tallies: withoutZeros(sum.tallies(), now),
-              delays: sum.delays(),
-              variantDelays: sum.variantDelays(),
-            }
-            differences.push(...differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies))
-            const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
+        const label = `${check ? "Checking" : "Rebuilding"} counts of ${org}`
+        const rebuilt = yield* withProgress(label, (report) =>
+          sql.withTransaction(Effect.gen(function* () {
+            yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
             if (check) {
-              evenSplitDifferences += yield* rebuildEven
-              continue
+              // The picture of the data, taken before the time is: nothing in it has been put into the buckets of a later
+              // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
+              yield* sql`SELECT 1`
+            } else {
+              yield* TallyRebuild.stopFolding(sql)
             }
-            // In a savepoint: what Postgres refuses of one template must not undo the others.
-            evenSplitDifferences += yield* sql.withTransaction(
-              Effect.andThen(TallyRebuild.replaceTallies(sql, org, id, truth, now), rebuildEven),
-            ).pipe(
-              Effect.catchIf(isDataFault, (error) => {
-                faults.push({ templateId: id, reason: innermost(error) })
-                return Effect.as(
-                  Effect.logError("A template could not be rebuilt because of its data", {
-                    org,
-                    template: id,
-                    reason: innermost(error),
-                  }),
-                  0,
-                )
-              }),
-            )
-          }
-          return {
-            decisions,
-            templates,
-            faults,
-            evenSplitDifferences,
-            differences: differences.slice(0, keptDifferences),
-          }
-        }))
+            const now = clock.currentTimeMillisUnsafe()
+            const since = new Date(now - countedDays * dayMillis)
+            // Later days are still being counted.
+            const days = yield* settledDays(sql, org, since)
+            const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days, report)
+            const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
+            let evenSplitDifferences = 0
+            const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
+            const templates = [...new Set([...sums.keys(), ...counted])].sort()
+            const differences: Array<Difference> = []
+            const faults: Array<RebuildFault> = []
+            for (const [index, id] of templates.entries()) {
+              yield* report({ done: index, total: templates.length, unit: "templates" })
+              const sum = sums.get(id) ?? new Tallies.TallySum()
+              const truth = {
+                tallies: withoutZeros(sum.tallies(), now),
+                delays: sum.delays(),
+                variantDelays: sum.variantDelays(),
+              }
+              differences.push(
+                ...differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies),
+              )
+              const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
+              if (check) {
+                evenSplitDifferences += yield* rebuildEven
+                continue
+              }
+              // In a savepoint: what Postgres refuses of one template must not undo the others.
+              evenSplitDifferences += yield* sql.withTransaction(
+                Effect.andThen(TallyRebuild.replaceTallies(sql, org, id, truth, now), rebuildEven),
+              ).pipe(
+                Effect.catchIf(isDataFault, (error) => {
+                  faults.push({ templateId: id, reason: innermost(error) })
+                  return Effect.as(
+                    Effect.logError("A template could not be rebuilt because of its data", {
+                      org,
+                      template: id,
+                      reason: innermost(error),
+                    }),
+                    0,
+                  )
+                }),
+              )
+            }
+            return {
+              decisions,
+              templates,
+              faults,
+              evenSplitDifferences,
+              differences: differences.slice(0, keptDifferences),
+            }
+          })))
         // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
         if (!check) {
           const faulty = new Set(rebuilt.faults.map(({ templateId }) => templateId))
@@ -208,7 +217,10 @@ export class Rebuild extends Context.Service<Rebuild, {
           )
         }
         const nowMillis = clock.currentTimeMillisUnsafe()
-        const sendTimes = template === undefined ? yield* rebuildHistories(sql, org, { check, nowMillis }) : null
+        const histories = rebuildHistories(sql, org, { check, nowMillis })
+        const sendTimes = template === undefined
+          ? yield* withProgress(`${check ? "Checking" : "Rebuilding"} send times of ${org}`, () => histories)
+          : null
         return { ...rebuilt, templates: rebuilt.templates.length, sendTimes }
       }, Effect.catch((error: SqlError) => Effect.die(error)))
 

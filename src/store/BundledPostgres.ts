@@ -1,6 +1,7 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Deferred, Effect, Layer, Schedule } from "effect"
 import { join } from "node:path"
+import { withProgress } from "../runtime/Progress.ts"
 import { Settings } from "../Settings.ts"
 import * as Files from "./bundled/Files.ts"
 import { type Folders, prepare, sharedFolder, socketName } from "./bundled/Folders.ts"
@@ -8,7 +9,6 @@ import * as Lock from "./bundled/Lock.ts"
 import { find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
-import { announceSlow } from "./announceSlow.ts"
 import { clientOptions } from "./ClientOptions.ts"
 import { tighten } from "./PrivateFiles.ts"
 import { Store } from "./Store.ts"
@@ -30,11 +30,11 @@ const answers = (folders: Folders): Effect.Effect<boolean> =>
 /** Starts the server, making its files when there are none. It ends with the scope. */
 const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
   yield* ServerProcess.endLeftover(folders)
-  yield* Files.ensure(folders, programs).pipe(announceSlow("Making the files of the embedded database"))
-  return yield* ServerProcess.start(folders, programs).pipe(
+  yield* withProgress("Creating the embedded database", () => Files.ensure(folders, programs))
+  const start = ServerProcess.start(folders, programs).pipe(
     Effect.retry({ while: ({ isPassing }) => isPassing, times: 50, schedule: Schedule.spaced("100 millis") }),
-    announceSlow("Starting the embedded database"),
   )
+  return yield* withProgress("Starting the embedded database", () => start)
 })
 
 /** How often a process that uses the server of another one looks whether that has ended. */
@@ -74,7 +74,7 @@ const keepRunning = Effect.fnUntraced(function* (folders: Folders, programs: Pro
   })
   const turn = Effect.suspend(() => lock.take() ? serve : visit)
   yield* Effect.forkScoped(Effect.forever(turn))
-  yield* Deferred.await(ready).pipe(announceSlow("Waiting for the embedded database"))
+  yield* withProgress("Waiting for the embedded database", () => Deferred.await(ready))
 })
 
 /**

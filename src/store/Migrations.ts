@@ -2,7 +2,7 @@ import { Effect, Layer, Schedule, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
-import { announceSlow } from "./announceSlow.ts"
+import { type Report, withProgress } from "../runtime/Progress.ts"
 import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
 
@@ -58,24 +58,30 @@ const worksFrom = (text: string): number => Number(/^-- Needs releases from sche
 export const statements = (text: string): ReadonlyArray<string> =>
   text.split(/;[ \t]*(?:\n|$)/).filter((statement) => statement.replace(/--.*$/gm, "").trim() !== "")
 
-const loader: Migrator.Loader<SqlClient.SqlClient> = Effect.sync(() =>
-  files().map(({ id, name, text }) =>
-    [
-      id,
-      name,
-      Effect.succeed(Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        // A change of a table that waits for a lock holds up everybody who comes after it: it gives way, and is tried again.
-        yield* sql`SET LOCAL lock_timeout = '2s'`
-        for (const statement of statements(text)) yield* sql.unsafe(statement)
-        const needed = worksFrom(text)
-        if (needed > 0) {
-          yield* sql`UPDATE schema_compatibility SET works_from = GREATEST(works_from, ${needed})`
-        }
-      })),
-    ] as const
-  )
-)
+/** The migrations. Those after `latest` are counted as they are applied. */
+const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.SqlClient> =>
+  Effect.sync(() => {
+    const all = files()
+    const total = all.filter(({ id }) => id > latest).length
+    let done = 0
+    return all.map(({ id, name, text }) =>
+      [
+        id,
+        name,
+        Effect.succeed(Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          // A change of a table that waits for a lock holds up everybody who comes after it: it gives way, and is tried again.
+          yield* sql`SET LOCAL lock_timeout = '2s'`
+          for (const statement of statements(text)) yield* sql.unsafe(statement)
+          const needed = worksFrom(text)
+          if (needed > 0) {
+            yield* sql`UPDATE schema_compatibility SET works_from = GREATEST(works_from, ${needed})`
+          }
+          yield* report({ done: ++done, total, unit: "migrations" })
+        })),
+      ] as const
+    )
+  })
 
 const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
 
@@ -108,15 +114,14 @@ const latestApplied = Effect.gen(function* () {
   return { hasTable: true, latest: row?.latest ?? undefined }
 })
 
-const migrator = Migrator.make({})({ loader, table })
-
 /**
  * The Migrator locks the table of migrations whether or not something is pending, and whoever reads all tables, as a backup
  * does until it ends, is in the way of that: it is asked only where something is, and gives way as the migrations do.
  */
-const applyPending = Effect.fnUntraced(function* (known: number) {
+const applyPending = Effect.fnUntraced(function* (known: number, report: Report) {
   const { hasTable, latest } = yield* latestApplied
   if (latest !== undefined && latest >= known) return []
+  const migrator = Migrator.make({})({ loader: loaderFor(latest ?? 0, report), table })
   if (!hasTable) return yield* migrator
   const sql = yield* SqlClient.SqlClient
   return yield* sql.withTransaction(Effect.andThen(sql`SET LOCAL lock_timeout = '2s'`, migrator))
@@ -130,17 +135,19 @@ const applyPending = Effect.fnUntraced(function* (known: number) {
 export const migrate = Effect.gen(function* () {
   const known = Math.max(...files().map(({ id }) => id))
   let isWaiting = false
-  const applied = yield* applyPending(known).pipe(
-    Effect.tapError((error) => {
-      if (isWaiting || !isInTheWay(error)) return Effect.void
-      isWaiting = true
-      return Effect.logWarning(
-        "Migrating the database waits for other sessions that use its tables, as a backup does until it ends",
-        { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
-      )
-    }),
-    Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
-  )
+  const apply = (report: Report) =>
+    applyPending(known, report).pipe(
+      Effect.tapError((error) => {
+        if (isWaiting || !isInTheWay(error)) return Effect.void
+        isWaiting = true
+        return Effect.logWarning(
+          "Migrating the database waits for other sessions that use its tables, as a backup does until it ends",
+          { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
+        )
+      }),
+      Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
+    )
+  const applied = yield* withProgress("Migrating the database", apply)
   const sql = yield* SqlClient.SqlClient
   const { latest } = yield* latestApplied
   if (latest !== undefined && latest > known) {
@@ -169,4 +176,4 @@ export const migrate = Effect.gen(function* () {
 )
 
 /** Migrates while it is built; everything that reads tables is built on top of it. */
-export const layer = Layer.effectDiscard(migrate.pipe(announceSlow("Migrating the database")))
+export const layer = Layer.effectDiscard(migrate)

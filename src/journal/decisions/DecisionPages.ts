@@ -35,6 +35,20 @@ export const decisionsAfter = (
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
     ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
 
+/** How many decisions `decisionsAfter` reads in all. Fails with `SqlError` when the store does not answer. */
+export const countDecisions = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  { since, template }: Omit<DecisionFilter, "limit">,
+) =>
+  Effect.map(
+    sql<{ readonly count: number }>`
+      SELECT count(*)::float8 AS count FROM decisions d
+      WHERE d.org_slug = ${org} AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+        AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}`,
+    ([row]) => row!.count,
+  )
+
 /** A decision with all that later counts need of it. */
 export interface SettlingDecision {
   readonly trackingId: string

@@ -1,0 +1,148 @@
+import { Clock, Context, Effect, Layer } from "effect"
+
+// Shows how far long operations are: one line that is redrawn on a terminal, log lines otherwise.
+
+/** How much of an operation is done. */
+export interface Amount {
+  readonly done: number
+  /** Undefined while it is unknown. */
+  readonly total?: number | undefined
+  /** The plural noun that is counted, such as "migrations". */
+  readonly unit: string
+}
+
+/** Sets the amount of the operation that is under way. Cheap enough to call for each step. */
+export type Report = (amount: Amount) => Effect.Effect<void>
+
+/** An operation under way; the display compares it by reference. */
+export type Operation = { readonly label: string }
+
+/** Shows lines about operations. */
+export interface Display {
+  /** Time from the start of an operation to its first line. */
+  readonly firstMillis: number
+  /** Least time between two lines of one operation. */
+  readonly everyMillis: number
+  readonly begin: (operation: Operation) => void
+  /** Shows a line, unless an operation that began later has the display's only line. */
+  readonly show: (operation: Operation, line: string) => Effect.Effect<void>
+  readonly end: (operation: Operation) => void
+}
+
+/** A stream that may be a terminal, as `process.stderr` is. */
+export interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly write: (text: string) => unknown
+}
+
+const count = (value: number) => value.toLocaleString("en")
+
+/** A duration in whole seconds: "12 s", "3 min 5 s". */
+export const durationText = (millis: number): string => {
+  const seconds = Math.floor(millis / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** One line about an operation: "Importing: 500 of 2,000 rows (25 %), 3 s". */
+export const lineOf = (label: string, amount: Amount | undefined, elapsedMillis: number): string => {
+  const elapsed = durationText(elapsedMillis)
+  if (amount === undefined) return `${label}: ${elapsed}`
+  const { done, total, unit } = amount
+  if (total === undefined || total <= 0) return `${label}: ${count(done)} ${unit}, ${elapsed}`
+  const percent = Math.min(100, Math.floor(100 * done / total))
+  return `${label}: ${count(done)} of ${count(total)} ${unit} (${percent} %), ${elapsed}`
+}
+
+/** Logs a line after a second and then every ten seconds. */
+const log: Display = {
+  firstMillis: 1000,
+  everyMillis: 10_000,
+  begin: () => {},
+  show: (_, line) => Effect.logInfo(line),
+  end: () => {},
+}
+
+/** Redraws one line, about the operation that began last, and clears it when that ends. */
+const onTerminal = (output: Output): Display => {
+  const operations: Array<Operation> = []
+  const isLatest = (operation: Operation) => operations[operations.length - 1] === operation
+  return {
+    firstMillis: 0,
+    everyMillis: 200,
+    begin: (operation) => void operations.push(operation),
+    show: (operation, line) =>
+      Effect.sync(() => {
+        if (!isLatest(operation)) return
+        // A line that wraps could not be redrawn. The cursor stays in front, so that a line of the log replaces this one.
+        const columns = output.columns === undefined || output.columns < 2 ? 80 : output.columns
+        output.write(`\r${[...line].slice(0, columns - 1).join("")}\x1b[K\r`)
+      }),
+    end: (operation) => {
+      if (isLatest(operation)) output.write("\r\x1b[K")
+      operations.splice(operations.indexOf(operation), 1)
+    },
+  }
+}
+
+/** Writes a line every ten seconds about the operation that began last. */
+const inLines = (output: Output): Display => {
+  const operations: Array<Operation> = []
+  return {
+    firstMillis: 10_000,
+    everyMillis: 10_000,
+    begin: (operation) => void operations.push(operation),
+    show: (operation, line) =>
+      Effect.sync(() => {
+        if (operations[operations.length - 1] === operation) output.write(`${line}\n`)
+      }),
+    end: (operation) => void operations.splice(operations.indexOf(operation), 1),
+  }
+}
+
+/** The display of the service on `output`. */
+export const forService = (output: Output): Display => output.isTTY === true ? onTerminal(output) : log
+
+/** The display of a command on `output`, apart from its log, which is quiet. */
+export const forCommand = (output: Output): Display => output.isTTY === true ? onTerminal(output) : inLines(output)
+
+/** The display that operations use: the log, unless the program provides another. */
+export const Progress = Context.Reference<Display>("parlance/runtime/Progress", { defaultValue: () => log })
+
+export const layerService = Layer.sync(Progress, () => forService(process.stderr))
+export const layerCommand = Layer.sync(Progress, () => forCommand(process.stderr))
+
+/** Runs an operation and shows how long it has taken and the amounts that it reports. */
+export const withProgress = <A, E, R>(
+  label: string,
+  operate: (report: Report) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const display = yield* Progress
+    const clock = yield* Clock.Clock
+    const startedAt = clock.currentTimeMillisUnsafe()
+    const operation = { label }
+    let dueAt = startedAt + display.firstMillis
+    let amount: Amount | undefined
+    const show = Effect.suspend(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (now < dueAt) return Effect.void
+      dueAt = now + display.everyMillis
+      return display.show(operation, lineOf(label, amount, now - startedAt))
+    })
+    const ticking = Effect.sleep(display.firstMillis).pipe(
+      Effect.andThen(Effect.forever(Effect.andThen(show, Effect.sleep(display.everyMillis)))),
+    )
+    const report: Report = (next) =>
+      Effect.suspend(() => {
+        // The first amount need not wait for the line without one to be due again.
+        if (amount === undefined) dueAt = startedAt + display.firstMillis
+        amount = next
+        return show
+      })
+    return yield* Effect.acquireUseRelease(
+      Effect.sync(() => display.begin(operation)),
+      () => Effect.raceFirst(operate(report), ticking),
+      () => Effect.sync(() => display.end(operation)),
+    )
+  })
