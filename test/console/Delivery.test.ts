@@ -98,7 +98,7 @@ describe("Delivery in the console", () => {
     assert.strictEqual(added.status, 303, added.text)
     assert.strictEqual(added.location, `${at}/new?done=connection-added`)
     const again = await admin.post(`${at}/-/new/webhook`, { name: "new", "settings-url": sink })
-    assert.include(again.text, "is that of another connection")
+    assert.include(again.text, "is used by another connection")
     const tested = await admin.post(`${at}/new/test`)
     assert.strictEqual(tested.status, 200)
     assert.include(tested.text, "The test succeeded.")
