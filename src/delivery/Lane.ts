@@ -72,7 +72,7 @@ export interface Surroundings {
 /**
  * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
  *
- *     claim ──► sessions by domain ──► pace (ceiling) ──► suppressed, expired? ──► send, several at once ──► settle, in groups
+ *     claim ──► sessions by domain ──► rate limiter (ceiling) ──► suppressed, expired? ──► send, several at once ──► settle, in groups
  *
  * Messages leave in the order of `DomainSessions`. What was accepted by the platform is recorded at once; while that
  * fails, nothing further leaves. `due` wakes it when something was queued on this node.

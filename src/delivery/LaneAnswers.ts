@@ -9,7 +9,7 @@ import type { SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { type Draft, type LaneInput, move, type Turn } from "./LaneState.ts"
 import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
-import type { Departure } from "./Pace.ts"
+import type { Departure } from "./RateLimiter.ts"
 
 // What becomes of the messages that a lane has picked: checks, attempts, and their records.
 
@@ -29,7 +29,7 @@ export const setOut = (turn: Turn, input: Extract<LaneInput, { _tag: "checked" |
     commands.push({ _tag: "attempt", flight: input.flight, message, platform: active.platform })
     return
   }
-  lane.pace.forgo()
+  lane.rateLimiter.forgo()
   sessions.end(flight, undefined, now)
   arrive(turn, input.flight, held)
 }
@@ -54,9 +54,9 @@ export const takeAnswer = (turn: Turn, number: number, result: SendResult, jitte
   const { lane, now } = turn
   const { departure, flight, isProbe, message, setup } = lane.flights.get(number)!
   const { active, sessions } = lane.opened!
-  lane.pace.end(departure, now)
+  lane.rateLimiter.end(departure, now)
   sessions.end(flight, result, now)
-  observePace(lane, departure, result, now)
+  adjustRate(lane, departure, result, now)
   const isPresent = setup === lane.setup
   if (isPresent) lane.breaker = breakerAfter(lane.breaker, departure.startedAt, result, now)
   const settled = recordOf(lane, message, result, active.name, isPresent, isProbe, jitter)
@@ -72,11 +72,11 @@ const arrive = ({ commands, lane, now }: Turn, number: number, settled: Settled)
   move(lane, now)
 }
 
-const observePace = (lane: Draft, departure: Departure, result: SendResult, now: number): void => {
+const adjustRate = (lane: Draft, departure: Departure, result: SendResult, now: number): void => {
   if (result._tag === "accepted") {
-    lane.pace.speedUp(now)
+    lane.rateLimiter.speedUp(now)
     lane.sentLately++
-  } else if (result._tag === "slow-down" && result.scope === "connection") lane.pace.slowDown(departure, now)
+  } else if (result._tag === "slow-down" && result.scope === "connection") lane.rateLimiter.slowDown(departure, now)
 }
 
 /** The circuit breaker of the connection after an attempt. */

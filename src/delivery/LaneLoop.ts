@@ -57,7 +57,7 @@ export const next = (
     ...state,
     flights: new Map(state.flights),
     brake: copyOf(state.brake),
-    pace: copyOf(state.pace),
+    rateLimiter: copyOf(state.rateLimiter),
     opened: state.opened === undefined ? undefined : { ...state.opened, sessions: copyOf(state.opened.sessions) },
   }
   const turn: Turn = { lane, commands: [], now: millis, active }
@@ -261,7 +261,7 @@ const depart = (turn: Turn, { sessions }: Opened): void => {
   const message = sessions.pick(now)
   if (message === undefined) return restIdle(turn, sessions)
   lane.busyAt = now
-  const at = lane.pace.next(now)
+  const at = lane.rateLimiter.next(now)
   if (at === Infinity) return rest(lane, now + restMillis, "moved")
   if (at > now) return rest(lane, at, "time")
   if (now >= lane.heldUntil) return rest(lane, now + leaseRestMillis, "moved")
@@ -270,7 +270,7 @@ const depart = (turn: Turn, { sessions }: Opened): void => {
   const flight = lane.departed++
   lane.flights.set(flight, {
     message,
-    departure: lane.pace.start(now),
+    departure: lane.rateLimiter.start(now),
     flight: sessions.start(message, now),
     isProbe: isProbing(lane),
     setup: lane.setup,

@@ -8,7 +8,7 @@ import type { DomainLimits, SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import type { ClaimChoice, DomainSessions, Flight } from "./DomainSessions.ts"
 import { type Claimed, leaseSeconds, type RememberedBrake, type Settled, type TakenLane } from "./Outbox.ts"
-import { type Departure, Pace } from "./Pace.ts"
+import { type Departure, RateLimiter } from "./RateLimiter.ts"
 
 /** The lease is given up this long before it ends, to allow for the start of a send. Unit: milliseconds. */
 const marginMillis = 500
@@ -104,7 +104,7 @@ export interface LaneState {
   readonly rememberedBrake: RememberedBrake | null
   /** The trouble that was last told, as a key. */
   readonly told: string | null
-  readonly pace: Pace
+  readonly rateLimiter: RateLimiter
   /** Domains whose messages probed the connection. */
   readonly probed: ReadonlyArray<string>
   /** Messages under way, by number. */
@@ -209,7 +209,7 @@ export const start = (
   brake: new Brake(),
   rememberedBrake: brake,
   told: null,
-  pace: new Pace(settings.rate),
+  rateLimiter: new RateLimiter(settings.rate),
   probed: [],
   flights: new Map(),
   departed: 0,

@@ -93,12 +93,22 @@ describe("LaneLoop", () => {
     lane.opened()
     const flight = lane.attempted("a")
     const before = lane.state
-    const copy = structuredClone({ ...before, pace: { ...before.pace }, brake: { ...before.brake }, opened: undefined })
+    const copy = structuredClone({
+      ...before,
+      rateLimiter: { ...before.rateLimiter },
+      brake: { ...before.brake },
+      opened: undefined,
+    })
     const input: LaneInput = { _tag: "answered", flight, result: ok, jitter: 0.5 }
     const results = [1, 2].map(() => next(before, input, { millis: 20, active }))
     assert.deepStrictEqual(results[0], results[1])
     assert.deepStrictEqual(
-      structuredClone({ ...before, pace: { ...before.pace }, brake: { ...before.brake }, opened: undefined }),
+      structuredClone({
+        ...before,
+        rateLimiter: { ...before.rateLimiter },
+        brake: { ...before.brake },
+        opened: undefined,
+      }),
       copy,
     )
   })

@@ -1,57 +1,57 @@
-/** Milliseconds that a message may arrive earlier than the fastest answers suggest, at least. */
+/** The least margin by which the transit time is judged shorter than the fastest answers suggest. Unit: milliseconds. */
 const toleranceMillis = 1
 
-/** The fastest answers of the last two minutes, in spans of twenty seconds, tell what a message needs when nothing is in its way. */
+/** Answers of the last two minutes count, in spans of twenty seconds. The fastest show the transit time without delays. */
 const spans = 6
 const spanMillis = 20_000
 
 /**
- * The fastest answer was hindered a little, too: by how much is judged by the distance to the fastest but nineteen, which
- * shrinks as answers come in (and is none where all take the same time).
+ * Even the fastest answer was delayed a little. The distance to the twentieth fastest estimates that delay. It shrinks as
+ * answers come in, and is 0 if all take equally long.
  */
 const fastestKept = 20
 
-/** Fewer answers in these two minutes tell nothing: those that set out together may all have dawdled. */
+/** Fewer answers in these two minutes are no evidence: messages that left together may all have been delayed. */
 const answersNeeded = (ceiling: number) => Math.max(40, 2 * ceiling)
 
-/** Answers of one span: how many, and the fastest of them, ascending. Unit: milliseconds. */
+/** Answers of one span: their number, and the times of the fastest, ascending. Unit: milliseconds. */
 interface Span {
   readonly answers: number
   readonly fastest: ReadonlyArray<number>
 }
 
-/** A message that has left; its token comes back a second after it may have arrived at the latest. */
+/** A message that has left. Its token returns one second after the latest moment at which it can have arrived. */
 export interface Departure {
   readonly startedAt: number
 }
 
 /**
- * When messages of one lane may leave. The ceiling holds over every sliding second as the platform sees it, not as we do:
- * a message that dawdles on the way may arrive together with those sent after it. So a token is taken when a message
- * starts, and comes back one second after the latest moment it can have arrived, which is when its answer came, less what
- * a message needs at least, judged by the fastest of recent answers (a platform that always takes 200 ms costs no rate, one
- * that stalls does; while there are too few answers to judge by, nothing is taken off, and the ceiling is not quite reached):
+ * The rate limiter of one lane. The platform counts the messages that arrive in each sliding second, and the ceiling holds
+ * for that count: a message that is delayed on its way may arrive together with messages sent after it. A message takes a
+ * token when it starts. The token returns one second after the latest moment at which the message can have arrived: the
+ * time of its answer, less the shortest transit time of recent messages. So a platform that always takes 200 ms costs no
+ * rate, and a platform that stalls does. With too few answers the transit time counts as 0, and the rate stays a little
+ * below the ceiling.
  *
  *     any second in which N messages arrive: when the last of them started, the others were under way or had arrived less
  *     than a second before, hence held N - 1 tokens of `ceiling`.
  *
- * On top of that, messages are spaced evenly at the present rate. Unit of all times: milliseconds of a clock that does not
- * jump.
+ * Messages are also spaced evenly at the present rate. Unit of all times: milliseconds of a clock that does not jump.
  *
  * Its fields hold immutable values, so that `copyOf` copies it.
  */
-export class Pace {
+export class RateLimiter {
   /** Messages per second now, between 1 and the ceiling. */
   private rate: number
   private inFlight = 0
-  /** When tokens come back, ascending. */
+  /** The times at which tokens return, ascending. */
   private returns: ReadonlyArray<number> = []
-  /** The present one last. */
+  /** The present span is the last. */
   private spans: ReadonlyArray<Span> = []
   private spanEnds = -Infinity
-  /** What a message needs at least. Unit: milliseconds. */
+  /** The shortest transit time of a message. Unit: milliseconds. */
   private unhindered = 0
-  /** When the next one is due if they are spaced evenly. */
+  /** The time of the next message by even spacing. */
   private nextAt = -Infinity
   private raisedAt = -Infinity
   private slowedAt = -Infinity
@@ -60,7 +60,7 @@ export class Pace {
     this.rate = ceiling
   }
 
-  /** When the next message may start; Infinity while that depends on an answer. */
+  /** The time at which the next message may start; Infinity while that depends on an answer. */
   next(now: number): number {
     this.collect(now)
     const held = this.inFlight + this.returns.length
@@ -68,43 +68,43 @@ export class Pace {
     return Math.max(now, this.nextAt, free)
   }
 
-  /** To be called when `next` says so. */
+  /** Starts a message, at the time that `next` named or later. */
   start(now: number): Departure {
     this.inFlight++
     const spacing = 1000 / this.rate
-    // A timer that fires late may be made up for by a few messages, never by a burst.
+    // After a timer that fired late, a few messages catch up, never a burst.
     const grace = Math.max(2 * spacing, 5)
     this.nextAt = Math.max(this.nextAt, now - grace) + spacing
     return { startedAt: now }
   }
 
-  /** The answer to a message came, or it was given up. */
+  /** Notes that a message was answered or given up. */
   end({ startedAt }: Departure, now: number): void {
     this.inFlight--
     this.observe(now - startedAt, now)
     this.giveBack(now - this.unhindered + 1000)
   }
 
-  /** The message did not set out after all. */
+  /** Returns the token of a message that never left. */
   forgo(): void {
     this.inFlight--
   }
 
-  /** The platform wants less, as its answer to a message says; what left before it last said so says nothing new. */
+  /** Halves the rate after a platform asked for less. Answers to messages that left before its last request are ignored. */
   slowDown({ startedAt }: Departure, now: number): void {
     if (startedAt < this.slowedAt) return
     this.slowedAt = now
     this.rate = Math.max(1, this.rate / 2)
   }
 
-  /** The platform took one: back to the ceiling within about twenty seconds. */
+  /** Raises the rate after an acceptance. It reaches the ceiling within about twenty seconds. */
   speedUp(now: number): void {
     if (this.rate === this.ceiling || now - this.raisedAt < 1000) return
     this.raisedAt = now
     this.rate = Math.min(this.ceiling, this.rate + this.ceiling / 20)
   }
 
-  /** Messages per second at which they leave now, if there are enough. */
+  /** The present rate. Unit: messages per second. */
   get perSecond(): number {
     return this.rate
   }
@@ -135,11 +135,11 @@ export class Pace {
       ? 0
       : Math.max(0, fastest[0]! - Math.max(toleranceMillis, spread))
     if (this.unhindered >= before) return
-    // The platform has become faster: what was taken off the tokens that are still out was too much.
+    // The platform has become faster, so tokens that are still out return later than was assumed.
     this.returns = this.returns.map((at) => at + before - this.unhindered)
   }
 
-  /** Answers come nearly in order, so that a place is found from the end at once. */
+  /** Answers come nearly in order, so the search starts at the end. */
   private giveBack(at: number): void {
     let place = this.returns.length
     while (place > 0 && this.returns[place - 1]! > at) place--

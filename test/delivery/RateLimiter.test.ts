@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { Pace } from "../../src/delivery/Pace.ts"
+import { RateLimiter } from "../../src/delivery/RateLimiter.ts"
 import { seeded } from "../../src/demo/Chance.ts"
 
 /** What a message meets on its way. Milliseconds; each part takes its least time and up to its jitter more. */
@@ -40,10 +40,10 @@ const still: Network = {
   seed: 1,
 }
 
-/** Sends `messages` as fast as the pace lets them go, on a clock that stands still between events; answers arrivals and departures. */
+/** Sends `messages` as fast as the rate limiter lets them go, on a clock that stands still between events; answers arrivals and departures. */
 const simulate = (ceiling: number, network: Network, messages: number) => {
   const random = seeded(network.seed)
-  const pace = new Pace(ceiling)
+  const limiter = new RateLimiter(ceiling)
   const answers: Array<{ readonly at: number; readonly end: () => void }> = []
   const arrivals: Array<number> = []
   const departures: Array<number> = []
@@ -60,7 +60,7 @@ const simulate = (ceiling: number, network: Network, messages: number) => {
   }
   while (departures.length < messages) {
     settle()
-    const at = inFlight >= network.concurrency ? Infinity : pace.next(now)
+    const at = inFlight >= network.concurrency ? Infinity : limiter.next(now)
     if (at > now) {
       const answer = answers[0]?.at ?? Infinity
       assert.isTrue(at < Infinity || answer < Infinity, "nothing would ever leave again")
@@ -69,13 +69,13 @@ const simulate = (ceiling: number, network: Network, messages: number) => {
     }
     const part = (least: number, jitter: number, share: number) =>
       least + jitter * random() + (random() < network.stalls * share ? network.stallMillis * random() : 0)
-    const started = pace.start(now)
+    const started = limiter.start(now)
     departures.push(now)
     inFlight++
     most = Math.max(most, inFlight)
     const end = () => {
       inFlight--
-      pace.end(started, now)
+      limiter.end(started, now)
     }
     const arrival = now + part(network.forward, network.forwardJitter, 0.5)
     const answered = arrival + part(network.processing, network.processingJitter, 0.3) +
@@ -118,7 +118,7 @@ const network = (ceiling: number): fc.Arbitrary<Network> => {
   })
 }
 
-describe("Pace", () => {
+describe("RateLimiter", () => {
   for (
     const [ceiling, messages, runs] of [[1, 200, 500], [5, 400, 300], [100, 1_500, 60], [1_000, 6_000, 12]] as const
   ) {
@@ -155,14 +155,14 @@ describe("Pace", () => {
     fc.assert(
       fc.property(fc.constantFrom(5, 10, 100), fc.integer({ min: 0, max: 100_000 }), (ceiling, idle) => {
         const spacing = 1000 / ceiling
-        const pace = new Pace(ceiling)
-        pace.end(pace.start(0), 0)
+        const limiter = new RateLimiter(ceiling)
+        limiter.end(limiter.start(0), 0)
         const begin = spacing + idle
         const departures: Array<number> = []
-        for (let now = begin; departures.length < ceiling; now = pace.next(now)) {
-          if (pace.next(now) > now) continue
+        for (let now = begin; departures.length < ceiling; now = limiter.next(now)) {
+          if (limiter.next(now) > now) continue
           departures.push(now)
-          pace.end(pace.start(now), now)
+          limiter.end(limiter.start(now), now)
         }
         const atOnce = departures.filter((at) => at === begin).length
         assert.isAtMost(atOnce, 3)
@@ -173,51 +173,51 @@ describe("Pace", () => {
   })
 
   it("halves its rate when the platform asks for less, once for all that was under way, and never below one a second", () => {
-    const pace = new Pace(100)
-    const flight = Array.from({ length: 20 }, (_, i) => pace.start(10 * i))
+    const limiter = new RateLimiter(100)
+    const flight = Array.from({ length: 20 }, (_, i) => limiter.start(10 * i))
     for (const departure of flight) {
-      pace.end(departure, 300)
-      pace.slowDown(departure, 300)
+      limiter.end(departure, 300)
+      limiter.slowDown(departure, 300)
     }
-    assert.strictEqual(pace.perSecond, 50)
+    assert.strictEqual(limiter.perSecond, 50)
     let now = 300
     for (let i = 0; i < 20; i++) {
-      now = pace.next(now)
-      const departure = pace.start(now)
-      pace.end(departure, now)
-      pace.slowDown(departure, now)
+      now = limiter.next(now)
+      const departure = limiter.start(now)
+      limiter.end(departure, now)
+      limiter.slowDown(departure, now)
     }
-    assert.strictEqual(pace.perSecond, 1)
-    assert.strictEqual(Math.round(pace.next(now) - now), 1_000)
+    assert.strictEqual(limiter.perSecond, 1)
+    assert.strictEqual(Math.round(limiter.next(now) - now), 1_000)
   })
 
   it("comes back to the ceiling within twenty seconds of acceptances, and not beyond", () => {
-    const pace = new Pace(100)
+    const limiter = new RateLimiter(100)
     let now = 0
-    while (pace.perSecond > 1) {
-      now = pace.next(now)
-      const departure = pace.start(now)
-      pace.end(departure, now)
-      pace.slowDown(departure, now)
+    while (limiter.perSecond > 1) {
+      now = limiter.next(now)
+      const departure = limiter.start(now)
+      limiter.end(departure, now)
+      limiter.slowDown(departure, now)
     }
     const rates: Array<number> = []
     const end = now + 20_000
     while (now <= end) {
-      now = Math.max(now + 1, pace.next(now))
-      pace.end(pace.start(now), now)
-      pace.speedUp(now)
-      rates.push(pace.perSecond)
+      now = Math.max(now + 1, limiter.next(now))
+      limiter.end(limiter.start(now), now)
+      limiter.speedUp(now)
+      rates.push(limiter.perSecond)
     }
-    assert.strictEqual(pace.perSecond, 100)
+    assert.strictEqual(limiter.perSecond, 100)
     assert.isTrue(rates.every((rate, i) => rate >= (rates[i - 1] ?? 0) && rate <= (rates[i - 1] ?? 1) + 5))
   })
 
   it("waits for an answer when as many as the ceiling are under way", () => {
-    const pace = new Pace(2)
-    const first = pace.start(0)
-    pace.start(500)
-    assert.strictEqual(pace.next(5_000), Infinity)
-    pace.end(first, 5_000)
-    assert.isAtMost(pace.next(5_000), 6_000)
+    const limiter = new RateLimiter(2)
+    const first = limiter.start(0)
+    limiter.start(500)
+    assert.strictEqual(limiter.next(5_000), Infinity)
+    limiter.end(first, 5_000)
+    assert.isAtMost(limiter.next(5_000), 6_000)
   })
 })
