@@ -116,7 +116,7 @@ import { Targets } from "./tracking/Targets.ts"
 import { Tracking } from "./tracking/Tracking.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
-import { Views } from "./templates/Views.ts"
+import { TemplateCache } from "./templates/TemplateCache.ts"
 
 /** Where actors run: in this process alone, or spread over the nodes on one database. */
 type LayerActors = Layer.Layer<
@@ -216,7 +216,7 @@ const servicesOver = (layerActors: LayerActors) =>
       Layer.mergeAll(
         Profiles.layer,
         People.layer,
-        Views.layer,
+        TemplateCache.layer,
         KeyAuth.layer.pipe(Layer.provide(KeyLimits.layer)),
         AdminAuth.layer,
         Refusals.layer,

@@ -3,7 +3,7 @@ import type { TemplateId } from "../domain/Ids.ts"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import { decideBatch } from "./DecideBatch.ts"
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
@@ -32,7 +32,7 @@ export class Decider extends Context.Service<Decider, {
     Decider,
     Effect.gen(function* () {
       const services: PlannerServices = {
-        views: yield* Views,
+        templateCache: yield* TemplateCache,
         log: yield* DecisionLog,
         policies: yield* Policies,
         profiles: yield* Profiles,

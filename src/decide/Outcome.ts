@@ -3,7 +3,7 @@ import type { CopyId } from "../domain/Ids.ts"
 import { type Budget, LimitReached } from "../rendering/Budget.ts"
 import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
-import type { TemplateView, VariantView } from "../templates/Views.ts"
+import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 
 /** The chosen variant cannot be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {

@@ -1,7 +1,7 @@
 import { hourMillis } from "../bandit/Window.ts"
 import { holdoutText } from "../domain/Holdout.ts"
 import type { CopyId } from "../domain/Ids.ts"
-import type { TemplateView } from "../templates/Views.ts"
+import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"

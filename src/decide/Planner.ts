@@ -6,7 +6,7 @@ import { liveOf } from "../domain/Sandbox.ts"
 import type { Policies } from "../learning/Policies.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
-import type { Views } from "../templates/Views.ts"
+import type { TemplateCache } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
@@ -20,7 +20,7 @@ import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
 // Makes the plan of a request. Reads the store only for people with profiles, sticky templates and retries.
 
 export interface PlannerServices {
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
   readonly policies: Policies["Service"]
   readonly profiles: Profiles["Service"]
   readonly log: DecisionLog["Service"]
@@ -197,7 +197,7 @@ export const planAt = (
   const trackingId = request.trackingId ?? makeTrackingId(nowMillis)
   const refuse = (reason: Extract<Outcome, { readonly _tag: "None" }>["reason"]) =>
     answerPlan({ _tag: "None", trackingId, reason })
-  const view = services.views.template(org, request.templateId)
+  const view = services.templateCache.template(org, request.templateId)
   if (view === undefined) return refuse("template-not-found")
   // Before retries and sticky choices: an archived template is not served in any way.
   if (view.archived) return refuse("template-archived")
@@ -211,13 +211,14 @@ export const preparePolicy = (
   org: string,
   request: PreparedRequest,
 ): Effect.Effect<PreparedRequest> | undefined => {
-  const { clock, policies, views } = services
-  const view = views.template(org, request.templateId)
+  const { clock, policies, templateCache } = services
+  const view = templateCache.template(org, request.templateId)
   if (view === undefined) {
     return Effect.flatMap(
-      views.lookUp(org, request.templateId),
+      templateCache.lookUp(org, request.templateId),
       () =>
-        (views.template(org, request.templateId) && preparePolicy(services, org, request)) ?? Effect.succeed(request),
+        (templateCache.template(org, request.templateId) && preparePolicy(services, org, request)) ??
+          Effect.succeed(request),
     )
   }
   if (view.archived) return undefined

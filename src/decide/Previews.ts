@@ -7,7 +7,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { SourceFault } from "../domain/TextFaults.ts"
-import { Views, whyNotEligible } from "../templates/Views.ts"
+import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Outcome.ts"
 
@@ -64,7 +64,7 @@ export class Previews extends Context.Service<Previews, {
     Previews,
     Effect.gen(function* () {
       const checking = yield* Checking
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
       const clock = yield* Clock.Clock
       const monotonicNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
@@ -85,8 +85,8 @@ export class Previews extends Context.Service<Previews, {
       })
 
       const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewAsk) {
-        yield* views.lookUp(org, template)
-        const view = views.template(org, template)
+        yield* templateCache.lookUp(org, template)
+        const view = templateCache.template(org, template)
         if (view === undefined) return yield* new TemplateNotFound({ id: template })
         const now = yield* Clock.currentTimeMillis
         const budget = new Budget(1, monotonicNow)

@@ -7,7 +7,7 @@ import type { CopyId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Arm } from "../bandit/Holdout.ts"
-import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/Views.ts"
+import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/TemplateCache.ts"
 
 // The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
 

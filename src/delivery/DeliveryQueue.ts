@@ -9,7 +9,7 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Targets } from "../tracking/Targets.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import { Connections } from "./Connections.ts"
@@ -70,7 +70,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         clock: yield* Clock.Clock,
         decider: yield* Decider,
         sticky: yield* StickyChoices,
-        views: yield* Views,
+        templateCache: yield* TemplateCache,
         connections: yield* Connections,
         sendTime: yield* SendTime,
         addressKeys: yield* AddressKeys,

@@ -15,7 +15,7 @@ import * as GroupCommit from "../store/GroupCommit.ts"
 import type { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { suppressionFor } from "../suppressions/Suppression.ts"
 import { carried } from "../telemetry/Tracing.ts"
-import type { Views } from "../templates/Views.ts"
+import type { TemplateCache } from "../templates/TemplateCache.ts"
 import type { Targets } from "../tracking/Targets.ts"
 import type { MessageTracking, Tracking } from "../tracking/Tracking.ts"
 import type { Connections } from "./Connections.ts"
@@ -40,7 +40,7 @@ export interface EnqueueServices {
   readonly clock: Clock.Clock
   readonly decider: Decider["Service"]
   readonly sticky: StickyChoices["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
   readonly connections: Connections["Service"]
   readonly sendTime: SendTime["Service"]
   readonly addressKeys: AddressKeys["Service"]
@@ -78,12 +78,12 @@ const findMessage = (found: Standing | undefined, { digest, key }: Idempotency) 
  * people who are suppressed must not be held out either, or those who get messages would be compared with them.
  */
 const findEarlier = Effect.fnUntraced(function* (
-  { addressKeys, known, views }: EnqueueServices,
+  { addressKeys, known, templateCache }: EnqueueServices,
   org: OrgSlug,
   { email, idempotency, templateId }: DeliverRequest,
 ) {
-  yield* views.lookUp(org, templateId)
-  const view = views.template(org, templateId)
+  yield* templateCache.lookUp(org, templateId)
+  const view = templateCache.template(org, templateId)
   // Without a template to serve, the plan refuses the request for that reason.
   const isChecked = view !== undefined && !view.archived && view.org.suppression
   if (idempotency === undefined && !isChecked) return undefined
@@ -122,11 +122,11 @@ const adviseSendAt = (
 
 /** The rendered variables with tracked links and pixel, as template and organization ask. */
 const trackLinks = (
-  { connections, views }: EnqueueServices,
+  { connections, templateCache }: EnqueueServices,
   { org, request: { fields, templateId }, tracking }: Draft,
   { copyId, vars }: Chosen,
 ): Pick<NewMessage, "formats" | "own" | "shared" | "vars"> => {
-  const view = views.template(org, templateId)
+  const view = templateCache.template(org, templateId)
   const variant = view?.variantsById.get(copyId)
   // Removed a moment ago.
   if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
@@ -156,7 +156,7 @@ const makeMessage = (
     sendAt,
     expiresAt: request.expiresAt,
     isTransactional: request.priority === undefined
-      ? services.views.template(org, request.templateId)?.ignoresUnsubscribes === true
+      ? services.templateCache.template(org, request.templateId)?.ignoresUnsubscribes === true
       : request.priority === "transactional",
     idempotency: request.idempotency,
     traceparent,

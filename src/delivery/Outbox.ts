@@ -12,7 +12,7 @@ import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { type Suppression, suppressionFor } from "../suppressions/Suppression.ts"
 import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import type { Expired } from "./AttemptOutcome.ts"
 import type { BrakeState } from "./Brake.ts"
@@ -159,7 +159,7 @@ export class Outbox extends Context.Service<Outbox, {
       const clock = yield* Clock.Clock
       const addressKeys = yield* AddressKeys
       const tracking = yield* Tracking
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
       // A lease that ends now has ended.
@@ -307,7 +307,7 @@ export class Outbox extends Context.Service<Outbox, {
             org,
             unsubscribe: {
               url: unsubscribeUrl(row.id),
-              isListed: views.template(org, row.templateId)?.listUnsubscribe ?? false,
+              isListed: templateCache.template(org, row.templateId)?.listUnsubscribe ?? false,
             },
             returnPath: returnPath(row.id),
             attempt: attempts + 1,

@@ -1,7 +1,7 @@
 import { Duration, Effect } from "effect"
 import type { ConnectionNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { TemplateView, Views } from "../templates/Views.ts"
+import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { TestResult } from "./Connection.ts"
 import { platforms } from "./connections/Platforms.ts"
 import type { Connections } from "./Connections.ts"
@@ -28,7 +28,7 @@ function* variantsInUse(templates: Iterable<TemplateView>): Iterable<NamedVarian
 /** Tests a connection without sending anything to anybody, and looks for variants that cannot be sent through it. */
 export const testConnection = Effect.fn("testConnection")(function* (
   connections: Connections["Service"],
-  views: Views["Service"],
+  templateCache: TemplateCache["Service"],
   org: OrgSlug,
   name: string,
 ): Effect.fn.Return<ConnectionTest, ConnectionNotFound> {
@@ -43,5 +43,5 @@ export const testConnection = Effect.fn("testConnection")(function* (
     Effect.catchTag("NotOpened", ({ reason }) => Effect.succeed({ ok: false, detail: reason })),
   )
   const variables = platforms[platform].variables(settings)
-  return { ...result, warnings: sendWarnings(variantsInUse(views.templates(org).values()), variables) }
+  return { ...result, warnings: sendWarnings(variantsInUse(templateCache.templates(org).values()), variables) }
 })

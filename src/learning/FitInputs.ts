@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
-import type { TemplateView } from "../templates/Views.ts"
+import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { FitRequest, HourDelays } from "./Engine.ts"
 import type { Command } from "./LearnerState.ts"

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { ModelSnapshot } from "../bandit/Model.ts"
 import { Changes } from "../store/Changes.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import { AttributeStatistics } from "./AttributeStatistics.ts"
 import { EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
@@ -61,7 +61,7 @@ const layerActor = Learner.toLayer(
     const clock = yield* Clock.Clock
     const engine = yield* EngineWorker
     const models = yield* Models
-    const views = yield* Views
+    const templateCache = yield* TemplateCache
     const statistics = yield* AttributeStatistics
     const budget = yield* FitBudget
     const priors = yield* Priors
@@ -69,7 +69,7 @@ const layerActor = Learner.toLayer(
     const isTraced = (yield* TraceShare) !== undefined
     const key = (yield* Entity.CurrentAddress).entityId as string
     const { org, template } = parseId(key)
-    const view = () => views.template(org, template)
+    const view = () => templateCache.template(org, template)
 
     const learner = yield* LearnerShell.make({
       org,

@@ -10,7 +10,7 @@ import type { DecisionWindow } from "../learning/DecisionWindow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import { holdoutResults } from "./HoldoutResults.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
@@ -47,7 +47,7 @@ export class Results extends Context.Service<Results, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const templates = yield* Templates
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
       const learning = yield* Learning
       const worker = yield* ResultsWorker
 
@@ -66,7 +66,7 @@ export class Results extends Context.Service<Results, {
           new Date(firstBucketFrom(from, nowMillis)),
           new Date(firstBucketFrom(to, nowMillis)),
         )
-        const view = views.template(org, template.id)
+        const view = templateCache.template(org, template.id)
         const eligible = new Set<string>()
         for (const { active, id } of template.variants) {
           // A variant made on another node a moment ago is not in the view yet.

@@ -8,7 +8,7 @@ import type { Template } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, delayRows } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
-import { Views } from "../templates/Views.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { firstBucketFrom, windowOf } from "./Results.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
@@ -41,7 +41,7 @@ export class Series extends Context.Service<Series, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const templates = yield* Templates
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
       const learning = yield* Learning
       const worker = yield* ResultsWorker
 
@@ -98,7 +98,7 @@ export class Series extends Context.Service<Series, {
           rows,
           bySegment,
           delays: yield* readDelays(org, template.id),
-          zone: views.template(org, template.id)?.org.timeZone ?? "UTC",
+          zone: templateCache.template(org, template.id)?.org.timeZone ?? "UTC",
         })
         return { ...composed, weighted_gain: yield* weightedGainOf(org, template, composed, options) }
       })

@@ -3,7 +3,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import { VariantNotFound } from "../domain/Errors.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { Settings } from "../Settings.ts"
-import { type OrganizationView, type TemplateView, Views } from "../templates/Views.ts"
+import { type OrganizationView, TemplateCache, type TemplateView } from "../templates/TemplateCache.ts"
 import { AdviceLog } from "./AdviceLog.ts"
 import { addTouches, emptyHistogram, personal, shapePrior } from "./Attention.ts"
 import { candidatesOf, choose, type SendWindow, sendWindow } from "./Choice.ts"
@@ -125,7 +125,7 @@ export class SendTime extends Context.Service<SendTime, {
   static readonly layer = Layer.effect(
     SendTime,
     Effect.gen(function* () {
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
       const people = yield* People
       const groups = yield* Groups
       const log = yield* AdviceLog
@@ -136,7 +136,7 @@ export class SendTime extends Context.Service<SendTime, {
         const { copyId, email, userId } = ask
         // A sandbox is answered by what is known of the people of its organization.
         const org = liveOf(ask.org)
-        const templates = templatesWith(views.templates(org), copyId)
+        const templates = templatesWith(templateCache.templates(org), copyId)
           .filter(({ id }) => ask.templateId === undefined || id === ask.templateId)
         const [first] = templates
         if (first === undefined) return yield* new VariantNotFound({ id: copyId })

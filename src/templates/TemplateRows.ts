@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { CopyId, type OrgSlug, randomId, type TemplateId } from "../domain/Ids.ts"
 import type { Objective, Template, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 
-// How templates and variants stand in their tables. Written by `Templates` alone, read by it and by `Views`.
+// How templates and variants stand in their tables. Written by `Templates` alone, read by it and by `TemplateCache`.
 
 export interface TemplateRow {
   readonly id: TemplateId

@@ -7,7 +7,7 @@ import type { Outcome } from "../../src/decide/Outcome.ts"
 import type { Plan } from "../../src/decide/Plan.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
-import { Views } from "../../src/templates/Views.ts"
+import { TemplateCache } from "../../src/templates/TemplateCache.ts"
 import { layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -120,7 +120,7 @@ describe("Plans", () => {
       Effect.gen(function* () {
         const decider = yield* Decider
         const templates = yield* Templates
-        const views = yield* Views
+        const templateCache = yield* TemplateCache
         const [a, b] = eight
         yield* makeTemplate("behind", 24, [a!])
         const behind = yield* decider.plan("behind", request({ trackingId: "behind" }))
@@ -129,7 +129,7 @@ describe("Plans", () => {
         yield* Effect.promise(() =>
           waitUntil(
             "the change is noticed",
-            () => views.template("behind", "t")!.variants.every(({ id }) => id === b!.id),
+            () => templateCache.template("behind", "t")!.variants.every(({ id }) => id === b!.id),
           )
         )
         yield* decider.decide("behind", request({ trackingId: "ahead" }))

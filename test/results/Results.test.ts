@@ -14,7 +14,7 @@ import { firstBucketFrom, Results } from "../../src/results/Results.ts"
 import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Changes } from "../../src/store/Changes.ts"
 import { Templates } from "../../src/templates/Templates.ts"
-import { Views } from "../../src/templates/Views.ts"
+import { TemplateCache } from "../../src/templates/TemplateCache.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const hour = 3_600_000
@@ -66,7 +66,7 @@ describe("the results from the store", () => {
   layer(
     Results.layer.pipe(
       Layer.provide([layerLearning, ResultsWorker.layer]),
-      Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, Views.layer)),
+      Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, TemplateCache.layer)),
       Layer.provide(SourceCheck.layer.pipe(Layer.provide(Checking.layer))),
       Layer.provideMerge(Changes.layer),
       Layer.provideMerge(layerMigrated(environment)),

@@ -11,7 +11,7 @@ import { decodeMembers, type FilterMembers, filterOf } from "../../delivery/Deli
 import { DeliveryRates } from "../../delivery/DeliveryRates.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { Views } from "../../templates/Views.ts"
+import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { ServedApi } from "../Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
@@ -90,7 +90,7 @@ export const layer = HttpApiBuilder.group(
     const connections = yield* Connections
     const deliveries = yield* Deliveries
     const rates = yield* DeliveryRates
-    const views = yield* Views
+    const templateCache = yield* TemplateCache
     const tracking = yield* Tracking
 
     const connectionToWire = (org: OrgSlug, setup: ConnectionSetup, complaintMailbox: string): Wire.Connection => ({
@@ -137,7 +137,7 @@ export const layer = HttpApiBuilder.group(
       .handle("testConnection", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          return yield* testConnection(connections, views, org, lookedUp(params.connection))
+          return yield* testConnection(connections, templateCache, org, lookedUp(params.connection))
         }).pipe(toProblems))
       .handleRaw(
         "listDeliveries",

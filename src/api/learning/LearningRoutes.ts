@@ -7,7 +7,7 @@ import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { Rebuild } from "../../projections/Rebuild.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { Views } from "../../templates/Views.ts"
+import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { ServedApi } from "../Api.ts"
 import { rebuildBody } from "./LearningApi.ts"
 import * as Parameters from "../server/Parameters.ts"
@@ -25,7 +25,7 @@ export const layer = HttpApiBuilder.group(
     const inbox = yield* Inbox
     const history = yield* DecisionHistory
     const rebuild = yield* Rebuild
-    const views = yield* Views
+    const templateCache = yield* TemplateCache
     const learning = yield* Learning
 
     return handlers
@@ -69,8 +69,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const template = lookedUp(params.template)
-          yield* views.lookUp(org, template)
-          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          yield* templateCache.lookUp(org, template)
+          if (templateCache.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
           const { after, limit } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(5000, 1000),
             after: Parameters.after("must be a tracking id"),
@@ -111,8 +111,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const template = lookedUp(params.template)
-          yield* views.lookUp(org, template)
-          if (views.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
+          yield* templateCache.lookUp(org, template)
+          if (templateCache.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
           yield* learning.resume(org, template)
         }).pipe(toProblems))
       .handleRaw("rebuild", ({ params, request }) =>

@@ -12,7 +12,7 @@ import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
 import { Traffic } from "../../results/Traffic.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
-import { Views } from "../../templates/Views.ts"
+import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Console, type View, type Visit } from "../Routes.tsx"
@@ -49,14 +49,14 @@ interface Services {
   readonly models: Models["Service"]
   readonly sources: WebhookSources["Service"]
   readonly traffic: Traffic["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
   readonly quota: WebhookQuota["Service"]
 }
 
 const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visit) {
   const base = `/console/o/${org.slug}`
   const now = yield* Clock.currentTimeMillis
-  const templates = [...services.views.templates(org.slug).values()].filter(({ archived }) => !archived)
+  const templates = [...services.templateCache.templates(org.slug).values()].filter(({ archived }) => !archived)
   const live = (yield* services.keys.list(org.slug)).filter(({ expires_at, revoked_at }) =>
     revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
   )
@@ -148,7 +148,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     models: yield* Models,
     sources: yield* WebhookSources,
     traffic: yield* Traffic,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
     quota: yield* WebhookQuota,
   }
 

@@ -6,7 +6,7 @@ import { platforms } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import { Models } from "../../learning/Models.ts"
-import { type TemplateView } from "../../templates/Views.ts"
+import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count } from "../charts/Numbers.ts"
 import { isStopped } from "./delivery/BulkPages.tsx"
 

@@ -15,7 +15,7 @@ import {
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { reasonTexts, suppressionFor, SuppressionReason } from "../../suppressions/Suppression.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
-import { Views } from "../../templates/Views.ts"
+import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import type { Connection, Message, SendResult, TestResult } from "../Connection.ts"
 import { Connections, type ConnectionSetup } from "../Connections.ts"
@@ -161,7 +161,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       const previews = yield* Previews
       const suppressions = yield* Suppressions
       const tracking = yield* Tracking
-      const views = yield* Views
+      const templateCache = yield* TemplateCache
 
       /** Counts a message before it is sent, or fails. Messages of all nodes take turns. */
       const reserve = (org: OrgSlug, id: string) =>
@@ -200,7 +200,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         if (template_id === undefined) {
           return { ...ownContent(org, connection), templateId: "parlance-test", copyId: "test" }
         }
-        const view = views.template(org, template_id)
+        const view = templateCache.template(org, template_id)
         if (view === undefined) return yield* new TemplateNotFound({ id: template_id })
         const copyId = copy_id ?? view.variants.find(({ active }) => active)?.id
         if (copyId === undefined) {
@@ -222,7 +222,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         const id = SecureRandom.uuidV7Unsafe()
         const url = (yield* Effect.orDie(tracking.unsubscribeUrls(org)))(id)
         const content = yield* contentOf(org, connection, ask, url)
-        const view = views.template(org, content.templateId)
+        const view = templateCache.template(org, content.templateId)
         return {
           ...content,
           id,

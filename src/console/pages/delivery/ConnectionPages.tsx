@@ -9,7 +9,7 @@ import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { Views } from "../../../templates/Views.ts"
+import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Tracking } from "../../../tracking/Tracking.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -46,7 +46,7 @@ const nameIn = ({ params }: Visit) => {
 /** Services of these pages. */
 interface Services {
   readonly connections: Connections["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
   readonly tracking: Tracking["Service"]
 }
 
@@ -348,7 +348,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
     connections: yield* Connections,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
     tracking: yield* Tracking,
   }
 
@@ -384,7 +384,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           visit,
           undefined,
           [],
-          yield* testConnection(services.connections, services.views, visit.org.slug, name),
+          yield* testConnection(services.connections, services.templateCache, visit.org.slug, name),
         )
       }),
     ),

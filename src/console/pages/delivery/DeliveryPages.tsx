@@ -10,7 +10,7 @@ import { type Delivery, type DeliveryState, hasExpired } from "../../../delivery
 import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../api/server/Requests.ts"
-import { Views } from "../../../templates/Views.ts"
+import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count } from "../../charts/Numbers.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -46,7 +46,7 @@ interface Services {
   readonly deliveries: Deliveries["Service"]
   readonly rates: DeliveryRates["Service"]
   readonly bulk: BulkActions["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
 }
 
 /** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
@@ -178,7 +178,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             asked={filtered}
             at={at}
             connections={(yield* services.connections.list(org.slug)).map(({ name }) => name)}
-            templates={[...services.views.templates(org.slug).keys()].slice(0, offeredTemplates)}
+            templates={[...services.templateCache.templates(org.slug).keys()].slice(0, offeredTemplates)}
             query={query}
             zone={org.time_zone}
           />
@@ -377,7 +377,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     deliveries: yield* Deliveries,
     rates: yield* DeliveryRates,
     bulk: yield* BulkActions,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
   }
 
   yield* router.addAll([

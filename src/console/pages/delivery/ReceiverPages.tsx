@@ -9,7 +9,7 @@ import type { Check, Finding } from "../../../delivery/receivers/Findings.ts"
 import { type TestMessageResult, TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { Views } from "../../../templates/Views.ts"
+import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -144,7 +144,7 @@ interface Services {
   readonly connections: Connections["Service"]
   readonly keys: DkimKeys["Service"]
   readonly tests: TestMessages["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
 }
 
 const TestForm = ({ at, faults, sent, services, visit }: {
@@ -154,7 +154,7 @@ const TestForm = ({ at, faults, sent, services, visit }: {
   readonly sent: Fields
   readonly faults: ReadonlyArray<Fault>
 }) => {
-  const templates = [...services.views.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
+  const templates = [...services.templateCache.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
   return (
     <Card title="Test message" lead="A real message, with the checks that receivers make. It counts in no result.">
       <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
@@ -374,7 +374,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     connections: yield* Connections,
     keys: yield* DkimKeys,
     tests: yield* TestMessages,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
   }
 
   yield* router.addAll([

@@ -13,7 +13,7 @@ import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import * as Targeting from "../../../templates/Targeting.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { Views } from "../../../templates/Views.ts"
+import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import {
   conditionText,
@@ -97,7 +97,7 @@ interface Services {
   readonly connections: Connections["Service"]
   readonly previews: Previews["Service"]
   readonly templates: Templates["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
 }
 
 /** The rendered variables, and faults of the others at their controls. */
@@ -215,7 +215,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     connections: yield* Connections,
     previews: yield* Previews,
     templates: yield* Templates,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
   }
 
   yield* router.addAll([
@@ -255,7 +255,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
           const [shown] = yield* services.previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
             fields: JSON.stringify(objectOf(query.get("fields"))),
-            strict: services.views.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+            strict: services.templateCache.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
             timeZone: org.time_zone,
           })
           return message(

@@ -9,7 +9,7 @@ import { TemplateInput } from "../../../domain/Template.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import { type IndexedTemplate, TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { Views } from "../../../templates/Views.ts"
+import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -34,7 +34,7 @@ interface Services {
   readonly index: TemplateIndex["Service"]
   readonly templates: Templates["Service"]
   readonly traffic: Traffic["Service"]
-  readonly views: Views["Service"]
+  readonly templateCache: TemplateCache["Service"]
 }
 
 const State = ({ org, services, template, now }: {
@@ -48,7 +48,7 @@ const State = ({ org, services, template, now }: {
   if (variants === 0) return <Badge kind="warn">no variants</Badge>
   if (active === 0) return <Badge kind="warn">no active variant</Badge>
   // A view is some seconds behind another node at most.
-  const inSeason = services.views.template(org, id)?.variants
+  const inSeason = services.templateCache.template(org, id)?.variants
     .filter((variant) => variant.active && variant.calendar.holds(now)).length ?? active
   return inSeason === 0
     ? <Badge kind="warn">out of season</Badge>
@@ -235,7 +235,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     index: yield* TemplateIndex,
     templates: yield* Templates,
     traffic: yield* Traffic,
-    views: yield* Views,
+    templateCache: yield* TemplateCache,
   }
 
   yield* router.addAll([

@@ -144,7 +144,7 @@ const variantsPerTurn = 50
  * The templates of all organizations, in memory and ready to decide with. Follows changes made on any node within 5
  * seconds (see `Changes`); reads only what has changed.
  */
-export class Views extends Context.Service<Views, {
+export class TemplateCache extends Context.Service<TemplateCache, {
   /**
    * The template as it stands in memory; undefined when there is none by that id. A sandbox has the templates of its
    * organization, and its own slug stands in them, so that what is decided is kept under it.
@@ -154,9 +154,9 @@ export class Views extends Context.Service<Views, {
   readonly lookUp: (org: string, id: string) => Effect.Effect<void>
   /** All templates of an organization by id; a change of any makes a new map. Those of a sandbox are its organization's. */
   readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
-}>()("parlance/templates/Views") {
+}>()("parlance/templates/TemplateCache") {
   static readonly layer = Layer.effect(
-    Views,
+    TemplateCache,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const changes = yield* Changes
@@ -221,7 +221,7 @@ export class Views extends Context.Service<Views, {
 
       const none: ReadonlyMap<string, TemplateView> = new Map()
       const template = (org: string, id: string) => organizations.get(org)?.templates.get(id)
-      return Views.of({
+      return TemplateCache.of({
         template: (org, id) => {
           if (!isSandbox(org)) return template(org, id)
           const live = template(liveOf(org), id)
