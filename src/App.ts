@@ -47,7 +47,7 @@ import { Judging } from "./intake/Judging.ts"
 import { KnownEvents } from "./journal/events/KnownEvents.ts"
 import { MappingTrials } from "./intake/mapping/MappingTrials.ts"
 import { Rebuild } from "./projections/Rebuild.ts"
-import { Stories } from "./people/Stories.ts"
+import { Timelines } from "./people/Timelines.ts"
 import { WebhookQuota } from "./intake/WebhookQuota.ts"
 import { WebhookSources } from "./intake/WebhookSources.ts"
 import * as AccountsRoutes from "./api/accounts/AccountsRoutes.ts"
@@ -179,7 +179,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Rebuild.layer,
     DecisionHistory.layer,
     EventHistory.layer,
-    Stories.layer,
+    Timelines.layer,
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,

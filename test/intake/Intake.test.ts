@@ -5,7 +5,7 @@ import type { TemplateId } from "../../src/domain/Ids.ts"
 import { StickyChoices } from "../../src/decide/StickyChoices.ts"
 import { Inbox } from "../../src/journal/inbox/Inbox.ts"
 import { Intake } from "../../src/intake/Intake.ts"
-import { Stories } from "../../src/people/Stories.ts"
+import { Timelines } from "../../src/people/Timelines.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { shuffle, story } from "../process/storm.ts"
@@ -64,12 +64,12 @@ describe("Intake", () => {
           rows.map(({ currency, templateId, value }) => [templateId, value, currency]),
           [["t", 49.9, "EUR"], ["u", 49.9, "EUR"], ["t", null, null], ["u", null, null]],
         )
-        const story = yield* (yield* Stories).find(
+        const timeline = yield* (yield* Timelines).find(
           org("worth"),
           { trackingId: "soon" },
           { after: undefined, limit: 10 },
         )
-        assert.deepInclude(story.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
+        assert.deepInclude(timeline.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))
 
     it.effect("keeps what it does not understand, says where and why, and counts the rest", () =>

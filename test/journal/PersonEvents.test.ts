@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Erasures } from "../../src/people/Erasures.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
-import { Stories } from "../../src/people/Stories.ts"
+import { Timelines } from "../../src/people/Timelines.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { shuffle } from "../process/storm.ts"
 import { seeded } from "../support/load.ts"
@@ -177,13 +177,16 @@ describe("Events about a person without a message", () => {
           ["click", "person", "u", null],
           ["open", "person", "u", null],
         ])
-        const stories = yield* Stories
-        const story = yield* stories.find(org("kept"), { userId: "u" }, { after: undefined, limit: 10 })
-        assert.deepStrictEqual(story.loose.map(({ effect, event }) => [event, effect]), [
+        const timelines = yield* Timelines
+        const timeline = yield* timelines.find(org("kept"), { userId: "u" }, { after: undefined, limit: 10 })
+        assert.deepStrictEqual(timeline.loose.map(({ effect, event }) => [event, effect]), [
           ["click", "person"],
           ["open", "person"],
         ])
-        const byEmail = yield* stories.find(org("kept"), { email: "ann@example.com" }, { after: undefined, limit: 10 })
+        const byEmail = yield* timelines.find(org("kept"), { email: "ann@example.com" }, {
+          after: undefined,
+          limit: 10,
+        })
         assert.deepStrictEqual(byEmail.loose.map(({ event }) => event), ["bounce"])
         // An erasure takes every name out.
         yield* (yield* Erasures).eraseNow({ org: org("kept"), user: undefined, email: "ann@example.com" })

@@ -3,14 +3,14 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { isEmpty, parseStoryCursor, Stories, type Story } from "../../../people/Stories.ts"
+import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../../people/Timelines.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import * as ErasePages from "./ErasePages.tsx"
-import { DecisionCard, OtherCards, ProfileCard } from "./StoryViews.tsx"
+import { DecisionCard, OtherCards, ProfileCard } from "./TimelineViews.tsx"
 
 const pageSize = 10
 
@@ -19,31 +19,34 @@ const asks = ["q", "tracking_id", "user_id", "email"] as const
 
 /** Services of these pages. */
 interface Services {
-  readonly stories: Stories["Service"]
+  readonly timelines: Timelines["Service"]
 }
 
 const found = Effect.fnUntraced(
   function* (services: Services, { org }: Visit, name: (typeof asks)[number], text: string, after: string | undefined) {
     const asked = { after, limit: pageSize }
-    if (name === "q") return yield* services.stories.search(org.slug, text, asked)
+    if (name === "q") return yield* services.timelines.search(org.slug, text, asked)
     if (name === "tracking_id") {
-      return { as: "tracking_id" as const, story: yield* services.stories.find(org.slug, { trackingId: text }, asked) }
+      return {
+        as: "tracking_id" as const,
+        timeline: yield* services.timelines.find(org.slug, { trackingId: text }, asked),
+      }
     }
     const ask = name === "user_id" ? { userId: text } : { email: text }
-    return { as: "person" as const, story: yield* services.stories.find(org.slug, ask, asked) }
+    return { as: "person" as const, timeline: yield* services.timelines.find(org.slug, ask, asked) }
   },
 )
 
-const Found = ({ as, at, name, story, text, visit, after }: {
+const Found = ({ as, at, name, timeline, text, visit, after }: {
   readonly visit: Visit
   readonly at: string
   readonly name: string
   readonly text: string
   readonly as: "tracking_id" | "person"
-  readonly story: Story
+  readonly timeline: Timeline
   readonly after: string | undefined
 }) => {
-  if (isEmpty(story) && after === undefined) {
+  if (isEmpty(timeline) && after === undefined) {
     return (
       <Card kind="flush">
         <Empty title="Nothing is known by that name">
@@ -56,8 +59,8 @@ const Found = ({ as, at, name, story, text, visit, after }: {
   const { org } = visit
   const here = `${at}?${new URLSearchParams({ [name]: text })}`
   const isPerson = as === "person"
-  const [user] = story.profiles
-  const profiles = story.profiles.map((profile) => <ProfileCard profile={profile} zone={org.time_zone} />)
+  const [user] = timeline.profiles
+  const profiles = timeline.profiles.map((profile) => <ProfileCard profile={profile} zone={org.time_zone} />)
   const erase = new URLSearchParams(
     user !== undefined
       ? { user_id: user.userId, ...(user.email === null ? {} : { email: user.email }) }
@@ -76,19 +79,19 @@ const Found = ({ as, at, name, story, text, visit, after }: {
           : null}
       </div>
       {isPerson ? profiles : null}
-      {story.decisions.length === 0
+      {timeline.decisions.length === 0
         ? (
           <Card>
             <p class="muted">No content has been asked for under this name.</p>
           </Card>
         )
-        : story.decisions.map((decision) => <DecisionCard decision={decision} org={org} withLink={isPerson} />)}
-      <OtherCards org={org} story={story} />
+        : timeline.decisions.map((decision) => <DecisionCard decision={decision} org={org} withLink={isPerson} />)}
+      <OtherCards org={org} timeline={timeline} />
       {isPerson ? null : profiles}
       <Pagination
         label="Pages of the story"
         first={after === undefined ? undefined : here}
-        next={story.next === null ? undefined : `${here}&after=${story.next}`}
+        next={timeline.next === null ? undefined : `${here}&after=${timeline.next}`}
       />
     </>
   )
@@ -99,7 +102,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const name = asks.find((one) => (visit.query.get(one) ?? "").trim() !== "") ?? "q"
   const text = (visit.query.get(name) ?? "").trim().slice(0, 400)
   const given = visit.query.get("after") ?? undefined
-  const after = given === undefined || parseStoryCursor(given) === undefined ? undefined : given
+  const after = given === undefined || parseTimelineCursor(given) === undefined ? undefined : given
   const result = text === "" || !isStorable(text) ? undefined : yield* found(services, visit, name, text, after)
   return {
     title: "People and messages",
@@ -129,9 +132,17 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             </div>
           </form>
         </Card>
-        {result === undefined
-          ? null
-          : <Found visit={visit} at={at} name={name} text={text} as={result.as} story={result.story} after={after} />}
+        {result === undefined ? null : (
+          <Found
+            visit={visit}
+            at={at}
+            name={name}
+            text={text}
+            as={result.as}
+            timeline={result.timeline}
+            after={after}
+          />
+        )}
       </>
     ),
   }
@@ -141,7 +152,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const services: Services = {
-    stories: yield* Stories,
+    timelines: yield* Timelines,
   }
 
   yield* router.addAll([page("/console/o/:org/people", "findStory", (visit) => show(services, visit))])

@@ -3,7 +3,7 @@
 import { decodeCell } from "../../../bandit/Cells.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
-import type { Story, StoryDecision, StoryEvent } from "../../../people/Stories.ts"
+import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -12,7 +12,7 @@ import { deliveriesPath, DeliveryBadge } from "../delivery/DeliveryViews.tsx"
 import { templatePath } from "../templates/Paths.ts"
 
 const effects: {
-  readonly [effect in StoryEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
+  readonly [effect in TimelineEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
 } = {
   counted: ["good", "counted"],
   repeated: ["plain", "counted before"],
@@ -34,12 +34,12 @@ const modes: Readonly<Record<string, string>> = {
 const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
 
 /** The value of a conversion, such as `worth 49.9 EUR`. */
-const valueText = ({ currency, value }: Pick<StoryEvent, "currency" | "value">) =>
+const valueText = ({ currency, value }: Pick<TimelineEvent, "currency" | "value">) =>
   `worth ${value}${currency === null ? "" : ` ${currency}`}`
 
 const Events = ({ caption, events, zone }: {
   readonly caption: string
-  readonly events: ReadonlyArray<StoryEvent>
+  readonly events: ReadonlyArray<TimelineEvent>
   readonly zone: string
 }) => (
   <Table
@@ -85,7 +85,7 @@ const Share = ({ share }: { readonly share: number }) => (
   </svg>
 )
 
-const Why = ({ decision }: { readonly decision: StoryDecision }) => {
+const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
   const weights = Object.entries(decision.weights ?? {}).sort(([, a], [, b]) => b - a)
   return (
     <details class="why">
@@ -143,13 +143,13 @@ const Why = ({ decision }: { readonly decision: StoryDecision }) => {
 
 /** A decision with its deliveries and events. */
 export const DecisionCard = ({ decision, org, withLink }: {
-  readonly decision: StoryDecision
+  readonly decision: TimelineDecision
   readonly org: Organization
   /** Where the story is not that of its tracking id already. */
   readonly withLink: boolean
 }) => {
   const { delivery } = decision
-  const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(decision.trackingId)}`
+  const href = `/console/o/${org.slug}/people?q=${encodeURIComponent(decision.trackingId)}`
   return (
     <Card kind="flush">
       <div class="pad stack">
@@ -164,7 +164,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
         <dl class="facts">
           <dt>Tracking id</dt>
           <dd>
-            {withLink ? <a class="mono" href={story}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>}
+            {withLink ? <a class="mono" href={href}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>}
           </dd>
           <dt>User</dt>
           <dd>
@@ -230,19 +230,19 @@ export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile
 }
 
 /** Events without a decision, messages that repeat one, and what was advised about when to send. */
-export const OtherCards = ({ org, story }: { readonly org: Organization; readonly story: Story }) => (
+export const OtherCards = ({ org, timeline }: { readonly org: Organization; readonly timeline: Timeline }) => (
   <>
-    {story.loose.length === 0 ? null : (
+    {timeline.loose.length === 0 ? null : (
       <Card kind="flush">
-        <Events caption="Events without a decision" events={story.loose} zone={org.time_zone} />
+        <Events caption="Events without a decision" events={timeline.loose} zone={org.time_zone} />
       </Card>
     )}
-    {story.repeats.length === 0 ? null : (
+    {timeline.repeats.length === 0 ? null : (
       <Card kind="flush">
         <Table
           caption="Messages that repeat an earlier choice"
           headings={["To", "State", "Template and variant", "Queued"]}
-          rows={story.repeats.map((one) => [
+          rows={timeline.repeats.map((one) => [
             <a href={`${deliveriesPath(org.slug)}/${one.id}`}>{one.email ?? "(erased)"}</a>,
             <DeliveryBadge state={one.state} />,
             <>
@@ -254,12 +254,12 @@ export const OtherCards = ({ org, story }: { readonly org: Organization; readonl
         />
       </Card>
     )}
-    {story.advice.length === 0 ? null : (
+    {timeline.advice.length === 0 ? null : (
       <Card kind="flush">
         <Table
           caption="Advice about when to send"
           headings={["Variant", "Asked", "Advised to send", "Known from"]}
-          rows={story.advice.map((one) => [
+          rows={timeline.advice.map((one) => [
             one.copyId,
             { kind: "nowrap", content: <Time at={one.givenAt.toISOString()} zone={org.time_zone} /> },
             { kind: "nowrap", content: <Time at={one.advisedAt.toISOString()} zone={org.time_zone} /> },

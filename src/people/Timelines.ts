@@ -7,7 +7,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Json from "../domain/Json.ts"
-import * as Timeline from "../journal/Timeline.ts"
+import * as JournalTimeline from "../journal/Timeline.ts"
 import type { DecisionRow, EventRow, Position, RecentEvent } from "../journal/Timeline.ts"
 import { deliveriesOf, deliveryIdsTo } from "../delivery/DeliveriesOfPeople.ts"
 import { profilesOf, type StoredProfile } from "../profiles/ProfileRows.ts"
@@ -15,7 +15,7 @@ import { adviceOf, type GivenAdvice } from "../sendtime/AdviceRows.ts"
 import { effectsOf, type EventEffect } from "../journal/events/EventEffects.ts"
 
 /** An event, and what it did. */
-export interface StoryEvent {
+export interface TimelineEvent {
   readonly source: string
   /** The source's id of it; null where its content is its name. */
   readonly eventId: string | null
@@ -34,32 +34,32 @@ export interface StoryEvent {
 }
 
 /** A decision and all that came of it. */
-export interface StoryDecision extends DecisionRow {
+export interface TimelineDecision extends DecisionRow {
   readonly delivery: Delivery | null
   /** The earliest first. */
-  readonly events: ReadonlyArray<StoryEvent>
+  readonly events: ReadonlyArray<TimelineEvent>
   /** There are more events than these. */
   readonly moreEvents: boolean
 }
 
 /** Everything there is about a message, or about a person. */
-export interface Story {
+export interface Timeline {
   /** Under which names the person was looked for; none for a message without a user. */
   readonly names: ReadonlyArray<string>
   readonly profiles: ReadonlyArray<StoredProfile>
   /** The latest first. */
-  readonly decisions: ReadonlyArray<StoryDecision>
+  readonly decisions: ReadonlyArray<TimelineDecision>
   /** Messages that repeat an earlier, sticky choice, which is no new decision. */
   readonly repeats: ReadonlyArray<Delivery>
   /** Events under the tracking id, or of the person, that belong to no decision (yet). */
-  readonly loose: ReadonlyArray<StoryEvent>
+  readonly loose: ReadonlyArray<TimelineEvent>
   readonly advice: ReadonlyArray<GivenAdvice>
   /** Where the next page of decisions begins; null on the last. */
   readonly next: string | null
 }
 
 /** What to look for: one of them. */
-export type StoryAsk =
+export type TimelineQuery =
   | { readonly trackingId: string }
   | { readonly userId: string }
   | { readonly email: string }
@@ -71,7 +71,7 @@ const cursorOf = ({ decidedAt, templateId, trackingId }: DecisionRow): string =>
   Buffer.from(JSON.stringify([decidedAt.getTime(), trackingId, templateId])).toString("base64url")
 
 /** The position a cursor stands for; undefined for a text that is none. */
-export const parseStoryCursor = (cursor: string): Position | undefined => {
+export const parseTimelineCursor = (cursor: string): Position | undefined => {
   try {
     const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (!Array.isArray(parsed) || parsed.length !== 3) return undefined
@@ -92,7 +92,7 @@ const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null;
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 
 /** The events of one decision with what they did, the earliest first. */
-const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<StoryEvent> => {
+const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
     rows.map(({ link, occurredAt, ...row }) => ({
@@ -101,7 +101,7 @@ const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): Readon
       link: link ?? undefined,
     })),
   )
-  return rows.map((row, place): StoryEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision) }))
+  return rows.map((row, place): TimelineEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision) }))
 }
 
 const effectOf = (
@@ -129,7 +129,7 @@ const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, 
 })
 
 /** An event that belongs to no decision, and why. */
-const loosened = (row: EventRow): StoryEvent => {
+const loosened = (row: EventRow): TimelineEvent => {
   if (row.status === "person") {
     return { ...shown(row), effect: "person", reason: "It names the person and no message, so no decision is counted" }
   }
@@ -140,24 +140,24 @@ const loosened = (row: EventRow): StoryEvent => {
 }
 
 /** What became of one message or one person, found by indexes alone. */
-export class Stories extends Context.Service<Stories, {
+export class Timelines extends Context.Service<Timelines, {
   /** Everything about a tracking id, a user or an e-mail address; `limit` decisions at most, behind `after`. */
   readonly find: (
     org: OrgSlug,
-    ask: StoryAsk,
+    ask: TimelineQuery,
     page: { readonly after: string | undefined; readonly limit: number },
-  ) => Effect.Effect<Story>
+  ) => Effect.Effect<Timeline>
   /** The same for a text of which it is not known what it names: a tracking id if there is one, or else a person. */
   readonly search: (
     org: OrgSlug,
     text: string,
     page: { readonly after: string | undefined; readonly limit: number },
-  ) => Effect.Effect<{ readonly as: "tracking_id" | "person"; readonly story: Story }>
+  ) => Effect.Effect<{ readonly as: "tracking_id" | "person"; readonly timeline: Timeline }>
   /** The latest events of a source, at most `limit`, those of the latest body first. */
   readonly recent: (org: OrgSlug, source: string, limit: number) => Effect.Effect<ReadonlyArray<RecentEvent>>
-}>()("parlance/events/Stories") {
+}>()("parlance/people/Timelines") {
   static readonly layer = Layer.effect(
-    Stories,
+    Timelines,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
@@ -165,7 +165,7 @@ export class Stories extends Context.Service<Stories, {
       const repeatsOf = Effect.fnUntraced(function* (org: OrgSlug, emails: ReadonlyArray<string>) {
         const ids = yield* deliveryIdsTo(sql, org, emails)
         if (ids.length === 0) return []
-        const repeats = new Set(yield* Timeline.undecided(sql, org, ids))
+        const repeats = new Set(yield* JournalTimeline.undecided(sql, org, ids))
         const found = yield* deliveriesOf(sql, org, ids.filter((id) => repeats.has(id)).slice(0, shownOthers))
         return found.toSorted((a, b) => a.id < b.id ? 1 : -1)
       })
@@ -174,21 +174,21 @@ export class Stories extends Context.Service<Stories, {
       const told = Effect.fnUntraced(function* (org: OrgSlug, decisions: ReadonlyArray<DecisionRow>) {
         if (decisions.length === 0) return []
         const events = new Map<string, Array<EventRow>>()
-        for (const row of yield* Timeline.eventsOf(sql, org, decisions)) {
+        for (const row of yield* JournalTimeline.eventsOf(sql, org, decisions)) {
           const own = events.get(keyOf(row))
           if (own === undefined) events.set(keyOf(row), [row])
           else own.push(row)
         }
         const ids = [...new Set(decisions.map(({ trackingId }) => trackingId))]
         const deliveries = new Map((yield* deliveriesOf(sql, org, ids)).map((one) => [one.id, one]))
-        return decisions.map((decision): StoryDecision => {
+        return decisions.map((decision): TimelineDecision => {
           const own = events.get(keyOf(decision)) ?? []
           const delivery = deliveries.get(decision.trackingId)
           return {
             ...decision,
             delivery: delivery?.templateId === decision.templateId ? delivery : null,
-            events: explained(decision, own.slice(0, Timeline.shownEvents)),
-            moreEvents: own.length > Timeline.shownEvents,
+            events: explained(decision, own.slice(0, JournalTimeline.shownEvents)),
+            moreEvents: own.length > JournalTimeline.shownEvents,
           }
         })
       })
@@ -210,10 +210,10 @@ export class Stories extends Context.Service<Stories, {
       const message = Effect.fnUntraced(function* (
         org: OrgSlug,
         id: string,
-      ): Effect.fn.Return<Story, SqlError> {
-        const rows = yield* Timeline.byTrackingId(sql, org, id)
+      ): Effect.fn.Return<Timeline, SqlError> {
+        const rows = yield* JournalTimeline.byTrackingId(sql, org, id)
         const decisions = yield* told(org, rows)
-        const loose = yield* Timeline.looseEvents(sql, org, id)
+        const loose = yield* JournalTimeline.looseEvents(sql, org, id)
         const [delivery] = yield* deliveriesOf(sql, org, [id])
         const isRepeat = delivery !== undefined && !decisions.some((one) => one.delivery?.id === delivery.id)
         const user = rows.find((row) => row.user !== null)?.user ?? undefined
@@ -232,13 +232,13 @@ export class Stories extends Context.Service<Stories, {
         org: OrgSlug,
         ask: { readonly userId: string } | { readonly email: string },
         { after, limit }: { readonly after: string | undefined; readonly limit: number },
-      ): Effect.fn.Return<Story, SqlError> {
+      ): Effect.fn.Return<Timeline, SqlError> {
         const { names, profiles } = yield* personOf(org, ask)
-        const rows = yield* Timeline.byNames(
+        const rows = yield* JournalTimeline.byNames(
           sql,
           org,
           names,
-          after === undefined ? undefined : parseStoryCursor(after),
+          after === undefined ? undefined : parseTimelineCursor(after),
           limit + 1,
         )
         const page = rows.slice(0, limit)
@@ -248,41 +248,41 @@ export class Stories extends Context.Service<Stories, {
           profiles,
           decisions: yield* told(org, page),
           repeats: isFirst ? yield* repeatsOf(org, names) : [],
-          loose: isFirst ? (yield* Timeline.looseEventsOf(sql, org, names)).map(loosened) : [],
+          loose: isFirst ? (yield* JournalTimeline.looseEventsOf(sql, org, names)).map(loosened) : [],
           advice: isFirst ? yield* adviceOf(sql, org, names) : [],
           next: rows.length > page.length ? cursorOf(page.at(-1)!) : null,
         }
       })
 
-      const find = Effect.fn("Stories.find")(
-        (org: OrgSlug, ask: StoryAsk, page: { readonly after: string | undefined; readonly limit: number }) =>
+      const find = Effect.fn("Timelines.find")(
+        (org: OrgSlug, ask: TimelineQuery, page: { readonly after: string | undefined; readonly limit: number }) =>
           Effect.orDie("trackingId" in ask ? message(org, ask.trackingId) : person(org, ask, page)),
       )
 
-      const search = Effect.fn("Stories.search")(function* (
+      const search = Effect.fn("Timelines.search")(function* (
         org: OrgSlug,
         text: string,
         page: { readonly after: string | undefined; readonly limit: number },
       ) {
         if (page.after === undefined) {
-          const story = yield* message(org, text)
-          if (!isEmpty(story)) return { as: "tracking_id" as const, story }
+          const timeline = yield* message(org, text)
+          if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
         }
         const asUser = yield* personOf(org, { userId: text })
         // A caller's id may be an e-mail address; one that no profile is called by may be that of a profile.
         const ask = asUser.profiles.length > 0 || !text.includes("@") ? { userId: text } : { email: text }
-        return { as: "person" as const, story: yield* person(org, ask, page) }
+        return { as: "person" as const, timeline: yield* person(org, ask, page) }
       }, Effect.orDie)
 
-      const recent = Effect.fn("Stories.recent")((org: OrgSlug, source: string, limit: number) =>
-        Effect.orDie(Timeline.recentEvents(sql, org, source, limit))
+      const recent = Effect.fn("Timelines.recent")((org: OrgSlug, source: string, limit: number) =>
+        Effect.orDie(JournalTimeline.recentEvents(sql, org, source, limit))
       )
 
-      return Stories.of({ find, search, recent })
+      return Timelines.of({ find, search, recent })
     }),
   )
 }
 
 /** Whether nothing at all was found. */
-export const isEmpty = ({ advice, decisions, loose, profiles, repeats }: Story): boolean =>
+export const isEmpty = ({ advice, decisions, loose, profiles, repeats }: Timeline): boolean =>
   decisions.length + loose.length + profiles.length + repeats.length + advice.length === 0
