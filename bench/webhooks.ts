@@ -5,7 +5,7 @@
 // Iterable and Customer.io send one event in a request, the others ten here. Servers run on core 0, load on core 1,
 // Postgres where it likes. `--postgres-url`: a server for throwaway databases instead of one started for this run.
 import { rmSync } from "node:fs"
-import { platforms, type Segment } from "../src/domain/Source.ts"
+import { platforms, type SourceId } from "../src/domain/Source.ts"
 import { verify } from "../src/intake/signatures/Verify.ts"
 import { normalizer } from "../src/intake/Sources.ts"
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../test/support/service.ts"
@@ -52,7 +52,7 @@ const measureReading = () => {
   const now = Date.now()
   const decoder = new TextDecoder()
   const rows = senders.map((sender) => {
-    const segment = sender.segment as Segment
+    const segment = sender.segment as SourceId
     const texts = Array.from({ length: 200 }, (_, n) => bodyOf(sender, n * sender.perBody, 1000, now - 60_000))
     const bodies = texts.map((text) => new TextEncoder().encode(text))
     const normalize = normalizer(segment)

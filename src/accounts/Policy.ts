@@ -1,5 +1,5 @@
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
-import { segmentOf } from "../domain/Source.ts"
+import { sourceIdOf } from "../domain/Source.ts"
 import { reaches, type Role } from "./Account.ts"
 import { type Actor, roleIn } from "./Actor.ts"
 
@@ -19,7 +19,7 @@ const writes = (needs: Rule["needs"], action: string, more: Partial<Rule> = {}):
 
 /** `provider_e` is set up with care and on purpose: by nobody who merely has a browser open. */
 const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =>
-  segmentOf(params["segment"] ?? "") === "provider_e"
+  sourceIdOf(params["segment"] ?? "") === "provider_e"
     ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
     : undefined
 

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { platforms, segmentOf } from "../domain/Source.ts"
+import { platforms, sourceIdOf } from "../domain/Source.ts"
 import { mailSource } from "../domain/Source.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
@@ -15,7 +15,7 @@ const source = Flag.String("source").pipe(
 const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(source, {
     onNone: () => [...Object.keys(platforms), mailSource],
-    onSome: (name) => [segmentOf(name) ?? name],
+    onSome: (name) => [sourceIdOf(name) ?? name],
   })
 
 const list = Command.make(

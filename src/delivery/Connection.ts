@@ -1,6 +1,6 @@
 import type { Duration, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
-import type { Segment } from "../domain/Source.ts"
+import type { SourceId } from "../domain/Source.ts"
 import type { NotComposed } from "./Composer.ts"
 import type { Composed } from "../domain/Email.ts"
 
@@ -31,7 +31,7 @@ export interface Message {
 
 /** The platform's own name of an accepted message, under which its webhooks will report on it. */
 export interface MessageLink {
-  readonly source: Segment
+  readonly source: SourceId
   /** Equal to the `messageKey` that the source's adapter reads from its events. */
   readonly messageKey: string
 }

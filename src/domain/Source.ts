@@ -9,23 +9,23 @@ export const platforms = {
 } as const
 
 /** The neutral name of a source, as it stands in paths and tables. */
-export type Segment = keyof typeof platforms
+export type SourceId = keyof typeof platforms
 
-/** The platform behind it; `events` is the caller's own code. */
-export type Platform = (typeof platforms)[Segment]
+/** The platform of a source. The platform of `events` is the caller's own code. */
+export type Platform = (typeof platforms)[SourceId]
 
 /** Every source under both names, for messages and documents: `provider_a (braze), …, events`. */
 export const listOfSources = Object.entries(platforms)
-  .map(([segment, platform]) => segment === platform ? segment : `${segment} (${platform})`).join(", ")
+  .map(([id, platform]) => id === platform ? id : `${id} (${platform})`).join(", ")
 
-const bySegment = new Map<string, Segment>()
-for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Segment, Platform]>) {
-  bySegment.set(segment, segment)
-  bySegment.set(platform, segment)
+const byName = new Map<string, SourceId>()
+for (const [id, platform] of Object.entries(platforms) as ReadonlyArray<[SourceId, Platform]>) {
+  byName.set(id, id)
+  byName.set(platform, id)
 }
 
-/** The source of a path segment, by its neutral name or the platform's; undefined when there is none. */
-export const segmentOf = (name: string): Segment | undefined => bySegment.get(name)
+/** The id of a source by its neutral name or the name of its platform; undefined for other names. */
+export const sourceIdOf = (name: string): SourceId | undefined => byName.get(name)
 
 /** What the service itself reports about the messages it sends stands in the inbox under this name. */
 export const deliverSource = "deliver"

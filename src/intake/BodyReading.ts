@@ -1,7 +1,7 @@
 import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
-import { segmentOf } from "../domain/Source.ts"
+import { sourceIdOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
 import { type Normalize, normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
@@ -163,13 +163,13 @@ export const bodyReader = () => {
   const normalizeOf = (body: BodyToRead, readings: ReadonlyMap<string, Reading>): Normalize | undefined | "missing" => {
     const own = ownNormalize(body)
     if (own !== undefined) return own
-    const segment = segmentOf(body.source)
-    if (segment === undefined) return undefined
+    const source = sourceIdOf(body.source)
+    if (source === undefined) return undefined
     const known = compiled.get(keyOf(body))
     if (known !== undefined) return known
     const reading = body.reading === undefined ? undefined : readings.get(body.reading)
     if (body.reading !== undefined && reading === undefined) return "missing"
-    const normalize = normalizer(segment, reading)
+    const normalize = normalizer(source, reading)
     compiled.set(keyOf(body), normalize)
     return normalize
   }

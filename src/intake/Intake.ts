@@ -2,7 +2,7 @@ import { Cause, Clock, Context, Effect, Fiber, Layer, Metric, Queue, Semaphore }
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
-import { segmentOf } from "../domain/Source.ts"
+import { sourceIdOf } from "../domain/Source.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
@@ -104,7 +104,7 @@ export class Intake extends Context.Service<Intake, {
       }
 
       const readableOf = ({ body, headers, id, orgSlug, receivedAt, source }: IntakeBatches.Body): Readable => {
-        const segment = segmentOf(source)
+        const segment = sourceIdOf(source)
         const reading = segment && webhooks.reading(orgSlug, segment)
         return { id, source, headers, body, receivedAt: receivedAt.getTime(), reading }
       }

@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder, pointerTo } from "../domain/Faults.ts"
-import { platforms, type Segment } from "../domain/Source.ts"
+import { platforms, type SourceId } from "../domain/Source.ts"
 import { decode as decodeMapping, type Mapping } from "./mapping/Mapping.ts"
 import { settingsOf } from "./signatures/Verify.ts"
 import type { Reading } from "./Sources.ts"
@@ -13,7 +13,7 @@ export type SourceSettings = Readonly<Record<string, unknown>>
 const maxConversions = 200
 
 /** What each source says about how its events are read; those of other platforms name every kind of event themselves. */
-const readingOptions: { readonly [segment in Segment]?: ReadonlyArray<string> } = {
+const readingOptions: { readonly [source in SourceId]?: ReadonlyArray<string> } = {
   provider_a: ["conversions"],
   provider_d: ["conversions"],
   events: ["conversions", "mapping"],
@@ -29,7 +29,7 @@ const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
 
 /** What of the settings says how events are read, and every fault in it. */
 export const readingOf = (
-  segment: Segment,
+  source: SourceId,
   settings: SourceSettings,
 ): { readonly reading: Reading; readonly faults: ReadonlyArray<Fault> } => {
   const faults: Array<Fault> = []
@@ -40,7 +40,7 @@ export const readingOf = (
     if (Result.isSuccess(decoded)) conversions = new Set(decoded.success.map((name) => name.toLowerCase()))
     else faults.push(...within("/settings/conversions", decoded.failure))
   }
-  if (settings["mapping"] !== undefined && segment === "events") {
+  if (settings["mapping"] !== undefined && source === "events") {
     const decoded = decodeMapping(settings["mapping"])
     if (Result.isSuccess(decoded)) mapping = decoded.success
     else faults.push(...within("/settings/mapping", decoded.failure))
@@ -55,22 +55,22 @@ export const withoutReading = (settings: SourceSettings): SourceSettings => {
 }
 
 /** Settings that no source of this kind has: a name misspelt would otherwise change nothing, and nobody would be told. */
-export const unknownFaults = (segment: Segment, settings: SourceSettings): ReadonlyArray<Fault> => {
-  const options = Object.keys(settingsOf[platforms[segment]].fields).filter((name) => name !== "secrets")
-  const known = [...options, ...readingOptions[segment] ?? []].sort()
+export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
+  const options = Object.keys(settingsOf[platforms[source]].fields).filter((name) => name !== "secrets")
+  const known = [...options, ...readingOptions[source] ?? []].sort()
   return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
     pointer: `/settings${pointerTo([name])}`,
-    detail: `is no setting of ${segment} (${platforms[segment]}), which has ${known.join(", ")}`,
+    detail: `is no setting of ${source} (${platforms[source]}), which has ${known.join(", ")}`,
   }))
 }
 
 /** Faults of a platform's options, and of a new secret where there is one. */
 export const optionFaults = (
-  segment: Segment,
+  source: SourceId,
   settings: SourceSettings,
   secrets: ReadonlyArray<string> | undefined,
 ): ReadonlyArray<Fault> => {
-  const decoded = decoder(settingsOf[platforms[segment]] as Schema.ConstraintDecoder<unknown>)({
+  const decoded = decoder(settingsOf[platforms[source]] as Schema.ConstraintDecoder<unknown>)({
     ...withoutReading(settings),
     secrets: secrets ?? [],
   })

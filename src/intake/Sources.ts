@@ -1,6 +1,6 @@
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalized } from "../domain/Event.ts"
-import { deliverSource, mailSource, type Segment, segmentOf, simulatedHeaders } from "../domain/Source.ts"
+import { deliverSource, mailSource, simulatedHeaders, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
 import { normalizeMail } from "./mail/MailReports.ts"
@@ -50,7 +50,7 @@ const customEvents = (
 }
 
 /** How the bodies of each source are read; a new platform is a file that normalizes, and a line here. */
-const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize } = {
+const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize } = {
   provider_a: ({ conversions }) => Braze.make({ conversions }),
   provider_b: () => Iterable.normalize,
   provider_c: () => CustomerIo.normalize,
@@ -63,8 +63,8 @@ const sources: { readonly [segment in Segment]: (reading: Reading) => Normalize 
 const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
 
 /** The name in the inbox of a source that a path names: a platform by either of its names, or mail. Undefined for any other. */
-export const inboxSourceOf = (name: string): Segment | typeof mailSource | undefined =>
-  name === mailSource ? mailSource : segmentOf(name)
+export const inboxSourceOf = (name: string): SourceId | typeof mailSource | undefined =>
+  name === mailSource ? mailSource : sourceIdOf(name)
 
 /** How a body is read that the service made itself or that came by mail; undefined for bodies of other sources. */
 export const ownNormalize = (
@@ -88,8 +88,8 @@ const maxItems = 20_000
 const countedBytes = 2 * maxItems
 
 /** How the bodies of a source are read for an organization. Costs something to make: keep it while `reading` stands. */
-export const normalizer = (segment: Segment, reading: Reading = defaultReading): Normalize => {
-  const normalize = sources[segment](reading)
+export const normalizer = (source: SourceId, reading: Reading = defaultReading): Normalize => {
+  const normalize = sources[source](reading)
   return (body, headers, receivedAt) => {
     if (body.length > countedBytes) {
       const parsed = parseJson(body)

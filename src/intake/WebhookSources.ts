@@ -6,7 +6,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { platforms, type Segment } from "../domain/Source.ts"
+import { platforms, type SourceId } from "../domain/Source.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
 import type { Fields } from "../domain/Difference.ts"
 import { Changes } from "../store/Changes.ts"
@@ -36,7 +36,7 @@ export type SourceInput = typeof SourceInput.Type
 
 /** A source as it is set up, without its secrets. */
 export interface SourceSetup {
-  readonly segment: Segment
+  readonly segment: SourceId
   readonly enabled: boolean
   readonly settings: SourceSettings
   /** Secrets that are accepted now, and until when the older one is. */
@@ -62,7 +62,7 @@ export interface KeyedReading {
  * declare; undefined where none of them says anything. A mapping replaces the names in the settings, but not those.
  */
 const keyedReading = (
-  source: Segment,
+  source: SourceId,
   settings: SourceSettings,
   declared: ReadonlySet<string>,
 ): KeyedReading | undefined => {
@@ -88,7 +88,7 @@ interface StoredSecret {
 }
 
 interface Row {
-  readonly source: Segment
+  readonly source: SourceId
   readonly enabled: boolean
   readonly secrets: ReadonlyArray<StoredSecret>
   readonly settings: SourceSettings
@@ -109,22 +109,22 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   /** Sets a source up, or changes it; refuses what is not valid with every fault. */
   readonly put: (
     org: OrgSlug,
-    segment: Segment,
+    segment: SourceId,
     input: SourceInput,
   ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
-  readonly remove: (org: OrgSlug, segment: Segment) => Effect.Effect<void, SourceNotFound>
+  readonly remove: (org: OrgSlug, segment: SourceId) => Effect.Effect<void, SourceNotFound>
   /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
   readonly verify: (
     org: string,
-    segment: Segment,
+    segment: SourceId,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
   ) => Verdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
-  readonly readsBody: (org: string, segment: Segment) => boolean | undefined
+  readonly readsBody: (org: string, segment: SourceId) => boolean | undefined
   /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
-  readonly reading: (org: string, segment: Segment) => KeyedReading | undefined
+  readonly reading: (org: string, segment: SourceId) => KeyedReading | undefined
 }>()("parlance/events/WebhookSources") {
   static readonly layer = Layer.effect(
     WebhookSources,
@@ -133,8 +133,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const clock = yield* Clock.Clock
       const box = yield* SecretBox
       const changes = yield* Changes
-      const ready = new Map<string, ReadonlyMap<Segment, Ready>>()
-      const readings = new Map<string, ReadonlyMap<Segment, KeyedReading>>()
+      const ready = new Map<string, ReadonlyMap<SourceId, Ready>>()
+      const readings = new Map<string, ReadonlyMap<SourceId, KeyedReading>>()
 
       const open = Effect.fnUntraced(function* (org: string, row: Row) {
         const secrets: Array<Ready["secrets"][number]> = []
@@ -169,8 +169,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       })
 
       yield* changes.subscribe(Effect.fnUntraced(function* (org) {
-        const opened = new Map<Segment, Ready>()
-        const settings = new Map<Segment, SourceSettings>(namedSources.map((source) => [source, {}]))
+        const opened = new Map<SourceId, Ready>()
+        const settings = new Map<SourceId, SourceSettings>(namedSources.map((source) => [source, {}]))
         for (const row of yield* rows(org)) {
           opened.set(row.source, yield* open(org, row))
           settings.set(row.source, row.settings)
@@ -197,7 +197,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       })
 
       /** Every fault of what a source would be with this input. */
-      const faultsOf = (segment: Segment, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
+      const faultsOf = (segment: SourceId, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
         const settings = input.settings ?? before?.settings ?? {}
         const { faults } = readingOf(segment, settings)
         // What an earlier release took is not held against a change of something else.
@@ -229,7 +229,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         return [{ sealed, until: null }, ...current === undefined ? [] : [{ ...current, until }]]
       })
 
-      const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: Segment, input: SourceInput) {
+      const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: SourceId, input: SourceInput) {
         const now = new Date(clock.currentTimeMillisUnsafe())
         const row = yield* sql.withTransaction(Effect.gen(function* () {
           // Two who change it at once take turns.
@@ -270,7 +270,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         Effect.map(Effect.orDie(rows(org)), (all) => all.map(fromRow))
       )
 
-      const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, segment: Segment) {
+      const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, segment: SourceId) {
         const gone = yield* sql.withTransaction(Effect.gen(function* () {
           const deleted = yield* sql<Row>`
             DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${segment}
@@ -286,7 +286,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         yield* changes.refresh
       })
 
-      const enabled = (org: string, segment: Segment): Ready | undefined => {
+      const enabled = (org: string, segment: SourceId): Ready | undefined => {
         const source = ready.get(org)?.get(segment)
         return source?.enabled === true ? source : undefined
       }

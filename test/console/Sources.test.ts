@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
 import { settingsOf } from "../../src/intake/signatures/Verify.ts"
-import { platforms, type Segment } from "../../src/domain/Source.ts"
+import { platforms, type SourceId } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess, waitUntil } from "../support/service.ts"
@@ -9,7 +9,7 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
 it("has words for every setting of every source, and for none that there is not", () => {
-  for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[Segment, keyof typeof settingsOf]>) {
+  for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[SourceId, keyof typeof settingsOf]>) {
     const { secrets: _, ...members } = settingsOf[platform].fields as Record<string, unknown>
     assert.sameMembers(Object.keys(sourceWords[segment]), Object.keys(members), segment)
     assert.strictEqual(sourceForms[segment].settings.length, Object.keys(members).length)

@@ -13,7 +13,7 @@ import {
 } from "../../src/delivery/AttemptOutcome.ts"
 import { deferred, retry } from "../../src/delivery/connections/Answers.ts"
 import type { SendResult } from "../../src/delivery/Connection.ts"
-import type { Segment } from "../../src/domain/Source.ts"
+import type { SourceId } from "../../src/domain/Source.ts"
 
 const hour = 3_600_000
 const policy: RetryPolicy = {
@@ -34,7 +34,7 @@ describe("AttemptOutcome", () => {
       outcome({
         _tag: "accepted",
         messageId: "a\0b",
-        links: [{ source: "provider_a" as Segment, messageKey: "k\ud800" }],
+        links: [{ source: "provider_a" as SourceId, messageKey: "k\ud800" }],
       }),
       { ...fields, _tag: "sent", messageId: "a\ufffdb", links: [{ source: "provider_a", messageKey: "k\ufffd" }] },
     )

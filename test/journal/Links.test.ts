@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Segment } from "../../src/domain/Source.ts"
+import type { SourceId } from "../../src/domain/Source.ts"
 import { Inbox } from "../../src/journal/inbox/Inbox.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
@@ -14,7 +14,7 @@ import { decide, layerQuiet, makeOrg, org, settle, tallies } from "../intake/sup
 
 const at = Date.now()
 
-const deliver = Effect.fnUntraced(function* (slug: string, source: Segment, body: unknown) {
+const deliver = Effect.fnUntraced(function* (slug: string, source: SourceId, body: unknown) {
   const inbox = yield* Inbox
   yield* inbox.store({
     org: org(slug),

@@ -8,7 +8,7 @@ import { keptHours } from "../../delivery/DeliveryRates.ts"
 import * as Errors from "../../domain/Errors.ts"
 import { type Decode, hasMoreValuesThan } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { type Segment, segmentOf } from "../../domain/Source.ts"
+import { type SourceId, sourceIdOf } from "../../domain/Source.ts"
 import type { mailSource } from "../../domain/Source.ts"
 import { inboxSourceOf } from "../../intake/Sources.ts"
 import type { Organizations } from "../../organizations/Organizations.ts"
@@ -43,13 +43,13 @@ export const existing = (
   Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
 
 /** The source a management path names, by its neutral name or the platform's. */
-export const sourceOf = (name: string): Effect.Effect<Segment, Errors.SourceNotFound> => {
-  const segment = segmentOf(name)
+export const sourceOf = (name: string): Effect.Effect<SourceId, Errors.SourceNotFound> => {
+  const segment = sourceIdOf(name)
   return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
 }
 
 /** The inbox a management path names: that of a source, or of mail. */
-export const inboxOf = (name: string): Effect.Effect<Segment | typeof mailSource, Errors.SourceNotFound> => {
+export const inboxOf = (name: string): Effect.Effect<SourceId | typeof mailSource, Errors.SourceNotFound> => {
   const source = inboxSourceOf(name)
   return source === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
 }

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { segmentOf } from "../../domain/Source.ts"
-import { parseStoryCursor, Stories, type Story, type StoryEvent } from "../../people/Stories.ts"
+import { sourceIdOf } from "../../domain/Source.ts"
+import { parseTimelineCursor, type Timeline, type TimelineEvent, Timelines } from "../../people/Timelines.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
@@ -15,7 +15,7 @@ import { existing, invalid, lookedUp, toProblems } from "../server/Requests.ts"
 import type * as Wire from "./StoriesApi.ts"
 import { suppressionToWire } from "../suppressions/SuppressionsRoutes.ts"
 
-const eventToWire = (event: StoryEvent) => ({
+const eventToWire = (event: TimelineEvent) => ({
   source: event.source,
   event_id: event.eventId,
   event: event.event,
@@ -31,20 +31,20 @@ const eventToWire = (event: StoryEvent) => ({
 
 const toWire = (
   org: OrgSlug,
-  story: Story,
+  timeline: Timeline,
   foundAs: "tracking_id" | "person" | null,
   suppressions: ReadonlyArray<SuppressionEntry>,
 ): Wire.Story => ({
   test: isSandbox(org),
   found_as: foundAs,
-  names: story.names,
-  profiles: story.profiles.map(({ email, traits, updatedAt, userId }) => ({
+  names: timeline.names,
+  profiles: timeline.profiles.map(({ email, traits, updatedAt, userId }) => ({
     user_id: userId,
     email,
     traits,
     updated_at: updatedAt.toISOString(),
   })),
-  decisions: story.decisions.map((decision) => ({
+  decisions: timeline.decisions.map((decision) => ({
     tracking_id: decision.trackingId,
     template_id: decision.templateId,
     copy_id: decision.copyId,
@@ -61,9 +61,9 @@ const toWire = (
     events: decision.events.map(eventToWire),
     more_events: decision.moreEvents,
   })),
-  repeats: story.repeats.map(deliveryToWire),
-  loose: story.loose.map(eventToWire),
-  advice: story.advice.map(({ advisedAt, basis, copyId, explored, givenAt, person }) => ({
+  repeats: timeline.repeats.map(deliveryToWire),
+  loose: timeline.loose.map(eventToWire),
+  advice: timeline.advice.map(({ advisedAt, basis, copyId, explored, givenAt, person }) => ({
     person,
     copy_id: copyId,
     given_at: givenAt.toISOString(),
@@ -72,7 +72,7 @@ const toWire = (
     basis,
   })),
   suppressions: suppressions.map(suppressionToWire),
-  next: story.next,
+  next: timeline.next,
 })
 
 const asks = ["tracking_id", "user_id", "email", "q"] as const
@@ -85,11 +85,11 @@ export const layer = HttpApiBuilder.group(
   "stories",
   Effect.fnUntraced(function* (handlers) {
     const organizations = yield* Organizations
-    const stories = yield* Stories
+    const timelines = yield* Timelines
     const list = yield* Suppressions
 
     /** Of the addresses that the person of a story is known by; several spellings of one have the same entries. */
-    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Story, after: string | undefined) {
+    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Timeline, after: string | undefined) {
       if (after !== undefined) return []
       const keys = new Set(names.flatMap((name) => addressKey(name) ?? []))
       return (yield* Effect.forEach([...keys], (key) => list.find(org, key))).flat()
@@ -101,7 +101,7 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           const { after, limit, ...names } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(100, 20),
-            after: Parameters.after(undefined, (text) => parseStoryCursor(text) !== undefined),
+            after: Parameters.after(undefined, (text) => parseTimelineCursor(text) !== undefined),
             tracking_id: name,
             user_id: name,
             email: name,
@@ -115,22 +115,22 @@ export const layer = HttpApiBuilder.group(
           const { name: kind, text } = first
           const page = { after, limit }
           if (kind === "q") {
-            const { as, story } = yield* stories.search(org, text, page)
-            return toWire(org, story, as, yield* suppressionsOf(org, story, after))
+            const { as, timeline } = yield* timelines.search(org, text, page)
+            return toWire(org, timeline, as, yield* suppressionsOf(org, timeline, after))
           }
           const ask = kind === "tracking_id"
             ? { trackingId: text }
             : kind === "user_id"
             ? { userId: text }
             : { email: text }
-          const story = yield* stories.find(org, ask, page)
-          return toWire(org, story, null, yield* suppressionsOf(org, story, after))
+          const timeline = yield* timelines.find(org, ask, page)
+          return toWire(org, timeline, null, yield* suppressionsOf(org, timeline, after))
         }).pipe(toProblems))
       .handleRaw("recentEvents", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const { limit } = yield* Parameters.parameters(request, { limit: Parameters.limit(200, 50) })
-          const found = yield* stories.recent(org, segmentOf(params.segment) ?? lookedUp(params.segment), limit)
+          const found = yield* timelines.recent(org, sourceIdOf(params.segment) ?? lookedUp(params.segment), limit)
           return {
             events: found.map((one) => ({
               event: one.event,

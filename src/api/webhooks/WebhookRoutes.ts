@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { listOfSources, type Segment, segmentOf } from "../../domain/Source.ts"
+import { listOfSources, type SourceId, sourceIdOf } from "../../domain/Source.ts"
 import { isCloudEvents } from "../../intake/CloudEvents.ts"
 import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { countItems } from "../../intake/ItemCount.ts"
@@ -34,7 +34,7 @@ const isKept = (name: string) =>
 /** Characters of a header's value that are kept at most. */
 const keptCharacters = 1000
 
-const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: Segment): Record<string, string> =>
+const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: SourceId): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headers).flatMap(([name, value]) =>
       // A platform may send its token in a header of any name.
@@ -99,7 +99,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const refusal = (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
-    segment: Segment,
+    segment: SourceId,
     verdict: Exclude<Verdict, { readonly ok: true }> | undefined,
     otherwise: string,
   ): Unauthorized => {
@@ -110,7 +110,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const store = (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
-    source: Segment,
+    source: SourceId,
     body: Uint8Array,
     answer: Record<string, unknown>,
   ) =>
@@ -189,7 +189,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const receive = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
-    segment: Exclude<Segment, "events">,
+    segment: Exclude<SourceId, "events">,
   ) {
     const headers = request.headers as Record<string, string>
     const readsBody = sources.readsBody(org, segment)
@@ -229,7 +229,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { org = "", segment: name = "" } = yield* HttpRouter.params
-      const segment = segmentOf(name)
+      const segment = sourceIdOf(name)
       if (segment === undefined) {
         return yield* new PathNotFound({
           detail: `There is no webhook ${JSON.stringify(name.slice(0, 50))}. There are ${listOfSources}`,

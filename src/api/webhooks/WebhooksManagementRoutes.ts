@@ -5,7 +5,7 @@ import { ErasureNotFound } from "../../domain/Errors.ts"
 import { categoryOf } from "../../domain/Event.ts"
 import { decoder } from "../../domain/Faults.ts"
 import * as Json from "../../domain/Json.ts"
-import { platforms, type Segment } from "../../domain/Source.ts"
+import { platforms, type SourceId } from "../../domain/Source.ts"
 import { type Erasure, Erasures } from "../../people/Erasures.ts"
 import { EventHistory, parseCursor, type PastEvent, type SourceActivity } from "../../journal/events/EventHistory.ts"
 import { MappingTrials } from "../../intake/mapping/MappingTrials.ts"
@@ -22,7 +22,7 @@ const decodeErasure = decoder(ErasureBody)
 
 const toWire = (
   org: string,
-  segment: Segment,
+  segment: SourceId,
   setup: SourceSetup | undefined,
   activity: SourceActivity | undefined,
 ): WebhookSource => ({
@@ -84,7 +84,7 @@ export const layer = HttpApiBuilder.group(
           const org = yield* existing(organizations, params)
           const setups = new Map((yield* sources.list(org)).map((setup) => [setup.segment, setup]))
           const activities = new Map((yield* history.activity(org)).map((one) => [one.source, one]))
-          const shown = (Object.keys(platforms) as ReadonlyArray<Segment>)
+          const shown = (Object.keys(platforms) as ReadonlyArray<SourceId>)
             .filter((segment) => segment === "events" || setups.has(segment) || activities.has(segment))
           return {
             webhooks: shown.map((segment) => toWire(org, segment, setups.get(segment), activities.get(segment))),

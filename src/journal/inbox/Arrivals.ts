@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { platforms, type Segment } from "../../domain/Source.ts"
+import { platforms, type SourceId } from "../../domain/Source.ts"
 import { recordset } from "../../store/Recordset.ts"
 
 /** Bodies that are looked back on, per source. */
@@ -13,7 +13,7 @@ const countedPending = 1_000
 
 /** How a source has been doing lately, from its latest 500 bodies. */
 export interface Arrival {
-  readonly source: Segment
+  readonly source: SourceId
   readonly lastReceivedAt: Date
   /** Events in the bodies of the last hour. */
   readonly eventsLastHour: number

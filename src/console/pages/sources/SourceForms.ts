@@ -1,5 +1,5 @@
 import type { Schema } from "effect"
-import { platforms, type Segment } from "../../../domain/Source.ts"
+import { platforms, type SourceId } from "../../../domain/Source.ts"
 import { settingsOf } from "../../../intake/signatures/Verify.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
 
@@ -22,7 +22,7 @@ const tolerance = {
 }
 
 /** Labels and hints of settings, by source. */
-export const sourceWords: { readonly [segment in Segment]: Readonly<Record<string, Words>> } = {
+export const sourceWords: { readonly [source in SourceId]: Readonly<Record<string, Words>> } = {
   provider_a: { header },
   provider_b: { header },
   provider_c: { tolerance_seconds: tolerance },
@@ -50,7 +50,7 @@ export const sourceWords: { readonly [segment in Segment]: Readonly<Record<strin
 }
 
 const formOf = (
-  segment: Segment,
+  segment: SourceId,
   form: Omit<SourceForm, "settings" | "conversions" | "mapping"> & Partial<Pick<SourceForm, "conversions" | "mapping">>,
 ): SourceForm => {
   const { secrets: _, ...members } = settingsOf[platforms[segment]].fields as Readonly<
@@ -60,7 +60,7 @@ const formOf = (
 }
 
 /** The sources that events can come from, in the order in which they are shown. */
-export const sourceForms: { readonly [segment in Segment]: SourceForm } = {
+export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
   provider_a: formOf("provider_a", {
     title: "Braze",
     about:

@@ -4,10 +4,10 @@ import { HttpRouter } from "effect/http"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../domain/Json.ts"
-import type { Segment } from "../../../domain/Source.ts"
+import type { SourceId } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../journal/events/EventHistory.ts"
 import { mailSource } from "../../../domain/Source.ts"
-import { Stories } from "../../../people/Stories.ts"
+import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
@@ -33,7 +33,7 @@ const linesOf = (text: string): ReadonlyArray<string> =>
   text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
 
 /** The input in the form of a source. Fails with `InvalidInput` when the mapping is not JSON. */
-const inputOf = (segment: Segment, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
+const inputOf = (segment: SourceId, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
   Effect.gen(function* () {
     const form = sourceForms[segment]
     const settings: Record<string, unknown> = { ...settingsFrom(form.settings, sent) }
@@ -56,7 +56,7 @@ const inputOf = (segment: Segment, sent: Fields): Effect.Effect<SourceInput, Inv
     return { settings, enabled: true, ...(secret === "" ? {} : { secret }) }
   })
 
-const labels = (segment: Segment) => ({
+const labels = (segment: SourceId) => ({
   secret: sourceForms[segment].secret.label,
   conversions: conversionsWords.label,
   mapping: mappingWords.label,
@@ -64,7 +64,7 @@ const labels = (segment: Segment) => ({
 })
 
 /** Faults at the fields of the form. */
-const placed = (segment: Segment, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+const placed = (segment: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faultsIn(sourceForms[segment].settings, faults, "settings").map((fault) => {
     const [, own, ...inside] = /^\/settings\/(conversions|mapping)(.*)$/.exec(fault.pointer) ?? []
     return own === undefined
@@ -77,10 +77,10 @@ interface Services {
   readonly cookie: SessionCookie["Service"]
   readonly sources: WebhookSources["Service"]
   readonly history: EventHistory["Service"]
-  readonly stories: Stories["Service"]
+  readonly timelines: Timelines["Service"]
 }
 
-const urlOf = (services: Services, { org, request }: Visit, segment: Segment) =>
+const urlOf = (services: Services, { org, request }: Visit, segment: SourceId) =>
   `${services.cookie.originOf(request)}/api/webhook/${segment}/${org.slug}`
 
 const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) {
@@ -93,7 +93,7 @@ const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) 
   }))
 })
 
-const stateOf = (services: Services, visit: Visit, segment: Segment) =>
+const stateOf = (services: Services, visit: Visit, segment: SourceId) =>
   Effect.map(states(services, visit), (all) => all.find((one) => one.segment === segment)!)
 
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
@@ -222,9 +222,9 @@ const CommandLineSetup = ({ at, org }: {
 const SetupForm = ({ at, faults, form, hasSecret, segment, session, setup, values }: {
   readonly at: string
   readonly faults: ReadonlyArray<Fault>
-  readonly form: (typeof sourceForms)[Segment]
+  readonly form: (typeof sourceForms)[SourceId]
   readonly hasSecret: boolean
-  readonly segment: Segment
+  readonly segment: SourceId
   readonly session: Visit["session"]
   readonly setup: SourceState["setup"]
   readonly values: Fields
@@ -317,7 +317,7 @@ const show = Effect.fnUntraced(
     const form = sourceForms[segment]
     const state = yield* stateOf(services, visit, segment)
     const { activity, setup } = state
-    const events = yield* services.stories.recent(org.slug, segment, shownEvents)
+    const events = yield* services.timelines.recent(org.slug, segment, shownEvents)
     const faults = placed(segment, found)
     const values = sent ?? valuesOf(state)
     const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
@@ -429,7 +429,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     cookie: yield* SessionCookie,
     sources: yield* WebhookSources,
     history: yield* EventHistory,
-    stories: yield* Stories,
+    timelines: yield* Timelines,
   }
 
   yield* router.addAll([

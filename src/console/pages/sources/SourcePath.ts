@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { SourceNotFound } from "../../../domain/Errors.ts"
-import { type Segment, segmentOf } from "../../../domain/Source.ts"
+import { type SourceId, sourceIdOf } from "../../../domain/Source.ts"
 import type { mailSource } from "../../../domain/Source.ts"
 import { inboxSourceOf } from "../../../intake/Sources.ts"
 import type { Visit } from "../../Routes.tsx"
@@ -9,15 +9,15 @@ import type { Visit } from "../../Routes.tsx"
 export const sourcesPath = ({ org }: Visit) => `/console/o/${org.slug}/sources`
 
 /** The inbox that a path names: that of a source, or of mail. */
-export const inboxOf = ({ params }: Visit): Effect.Effect<Segment | typeof mailSource, SourceNotFound> => {
+export const inboxOf = ({ params }: Visit): Effect.Effect<SourceId | typeof mailSource, SourceNotFound> => {
   const name = params["segment"] ?? ""
   const source = inboxSourceOf(name)
   return source === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
 }
 
 /** The source that a path names, by either of its names. */
-export const sourceOf = ({ params }: Visit): Effect.Effect<Segment, SourceNotFound> => {
+export const sourceOf = ({ params }: Visit): Effect.Effect<SourceId, SourceNotFound> => {
   const name = params["segment"] ?? ""
-  const segment = segmentOf(name)
+  const segment = sourceIdOf(name)
   return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
 }

@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import { platforms, type Segment } from "../../../domain/Source.ts"
+import { platforms, type SourceId } from "../../../domain/Source.ts"
 import type { SourceActivity } from "../../../journal/events/EventHistory.ts"
 import type { SourceSetup } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -7,13 +7,13 @@ import { Time } from "../../components/Time.tsx"
 
 /** A source as its pages know it. */
 export interface SourceState {
-  readonly segment: Segment
+  readonly segment: SourceId
   readonly setup: SourceSetup | undefined
   readonly activity: SourceActivity | undefined
 }
 
 /** Every source there can be, by its name in paths. */
-export const segments = Object.keys(platforms) as ReadonlyArray<Segment>
+export const segments = Object.keys(platforms) as ReadonlyArray<SourceId>
 
 /** Whether webhooks are taken, in a word. */
 export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
@@ -27,7 +27,7 @@ export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
 
 /** The address that a platform sends to, with a button that copies it. */
 export const SourceUrl = ({ label, segment, url }: {
-  readonly segment: Segment
+  readonly segment: SourceId
   readonly url: string
   readonly label: string
 }) => (
