@@ -22,12 +22,10 @@ const prepareItems = Effect.fnUntraced(function* (
   batch: BatchRequest,
   attrs: Attributes,
 ) {
-  const window = { lookbackDays: batch.lookbackDays, offsetDays: batch.offsetDays }
   const requests = batch.items.map((item): PreparedRequest => ({
     ...batch,
     ...item,
     attrs,
-    window,
     budget: makeBudget(services, batch.items.length),
   }))
   const prepared = requests.map((request) => preparePolicy(services, org, request))

@@ -2,7 +2,7 @@ import type { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
-import type { Window } from "../journal/decisions/Decision.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 
 /** A request for a variant of one template. */
 export interface DecideRequest {
@@ -16,7 +16,7 @@ export interface DecideRequest {
   /** Forces this variant: skips selection and targeting. */
   readonly copyId?: CopyId | undefined
   /** Send times to learn from; undefined: adaptive. */
-  readonly window?: Window | undefined
+  readonly window?: LearningWindow | undefined
   /** In [0, 1]; undefined: Thompson sampling. */
   readonly epsilon?: number | undefined
   /** False brings the model up to date first. */
@@ -34,8 +34,8 @@ export interface BatchRequest extends Pick<DecideRequest, "userId" | "fields" | 
   readonly items: ReadonlyArray<
     Pick<DecideRequest, "templateId" | "trackingId"> & { readonly copyId: CopyId | undefined }
   >
-  readonly lookbackDays: number
-  readonly offsetDays: number
+  /** The send times to learn from. */
+  readonly window: LearningWindow
   readonly useCache: boolean
   readonly trace: boolean
 }

@@ -23,7 +23,7 @@ import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
 import { type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
 
 /** Judging more days than this of the past says nothing new about the half-life. */
@@ -62,7 +62,7 @@ export interface FitRequest {
   readonly version: string
   /** Unix milliseconds. */
   readonly now: number
-  readonly window: DecisionWindow | undefined
+  readonly window: LearningWindow | undefined
   readonly organization: OrganizationPriors
   /** Delays of the organization's other templates, all outcomes. */
   readonly organizationDelays: ReadonlyArray<HourDelays>
@@ -110,7 +110,7 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
   })
 
 /** The window of a fit: as decided, or all sends with the half-life that has been learned. */
-export const windowOf = (window: DecisionWindow | undefined, halfLife: HalfLifeState): Window =>
+export const windowOf = (window: LearningWindow | undefined, halfLife: HalfLifeState): Window =>
   window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
 
 /** Judges the candidates for the half-life by the days that have become old enough since the last time, by the last model. */

@@ -3,6 +3,7 @@ import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import { SqlClient } from "effect/sql"
 import { ModelSnapshot } from "../bandit/Model.ts"
+import { LearningWindow } from "../domain/LearningWindow.ts"
 import { Changes } from "../store/Changes.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
@@ -20,8 +21,6 @@ const fits = Metric.counter("parlance_fits_total", { incremental: true })
 /** Processor time they took. Unit: milliseconds. */
 const fitTime = Metric.counter("parlance_fit_milliseconds_total", { incremental: true })
 
-const Window = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
-
 /** The actor that learns for one template. The id is the organization's slug, `/` and the template's id. */
 export const Learner = Entity.make("Learner", [
   /** Folds pending ledger rows. With `stale`, also refits: the model is older than the tallies or the current hour. */
@@ -29,7 +28,7 @@ export const Learner = Entity.make("Learner", [
   /** Folds pending ledger rows and fits, so that the model is up to date when it answers. */
   Rpc.make("Refresh"),
   /** Fits the model of a window, which is not stored, from the counts folded so far. */
-  Rpc.make("Windowed", { payload: { window: Window }, success: ModelSnapshot }),
+  Rpc.make("Windowed", { payload: { window: LearningWindow }, success: ModelSnapshot }),
 ])
 
 /** The actor's id of a template. */

@@ -3,7 +3,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, step, stepOf, stepSince } from "../telemetry/Tracing.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import type { Counted, FitAnswer, FitRequest, OpenRequest } from "./Engine.ts"
 import type { EngineFailed } from "./EngineWorker.ts"
 import type { FitBudget } from "./FitBudget.ts"
@@ -51,7 +51,7 @@ export interface LearnerParts {
 export interface LearnerHandlers {
   readonly wake: (isStale: boolean) => Effect.Effect<void>
   readonly refresh: Effect.Effect<void>
-  readonly window: (window: DecisionWindow) => Effect.Effect<ModelSnapshot>
+  readonly window: (window: LearningWindow) => Effect.Effect<ModelSnapshot>
 }
 
 /** Runs the commands of one task after the other; see `LearnerState`. */
@@ -213,7 +213,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
     Effect.orDie,
   )
 
-  const window = (window: DecisionWindow) =>
+  const window = (window: LearningWindow) =>
     one.withPermits(1)(
       Effect.flatMap(
         tasks.perform({ _tag: "PrepareWindow", window }),

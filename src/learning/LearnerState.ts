@@ -1,6 +1,6 @@
 import type { Tracer } from "effect"
 import { hourMillis } from "../bandit/Window.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 
 // The decisions of a template's learner, without I/O. `next` takes the state and one input and returns the new state and the
@@ -51,7 +51,7 @@ export type Task =
   /** Prepares a fit if the model is stale. */
   | { readonly _tag: "PrepareFit" }
   /** Prepares the fit of a window's model, which is not published. */
-  | { readonly _tag: "PrepareWindow"; readonly window: DecisionWindow }
+  | { readonly _tag: "PrepareWindow"; readonly window: LearningWindow }
   | { readonly _tag: "Publish"; readonly fitted: FittedModel }
 
 /** The template at the beginning of a task. */
@@ -113,7 +113,7 @@ export type Command =
     readonly _tag: "Gather"
     /** Version of the model that the fit starts from. */
     readonly version: number
-    readonly window: DecisionWindow | undefined
+    readonly window: LearningWindow | undefined
     /** Whether the fit chooses the learning attributes again. */
     readonly choosesAttributes: boolean
   }

@@ -6,7 +6,7 @@ import { defaultPriors } from "../bandit/Priors.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { bounded } from "../store/bounded.ts"
 import { actorId } from "./Learner.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import * as FoldAttempts from "./FoldAttempts.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Models } from "./Models.ts"
@@ -17,7 +17,7 @@ import { TemplateActors } from "./TemplateActors.ts"
 const patience = "2 seconds"
 
 /** For how long a window's model is shown. A window that reaches the present sees what has just come in. */
-const shownFor = ({ offsetDays }: DecisionWindow) => offsetDays === 0 ? Duration.seconds(5) : Duration.minutes(1)
+const shownFor = ({ offsetDays }: LearningWindow) => offsetDays === 0 ? Duration.seconds(5) : Duration.minutes(1)
 
 /** Windows whose models are kept to be shown, of all templates. */
 const shownWindows = 100
@@ -26,7 +26,7 @@ const shownWindows = 100
 const waitingTraces = 1000
 
 /** The model of a template nothing is known of, under a window. */
-export const unlearned = (template: string, window: DecisionWindow | undefined, now: number): ModelSnapshot =>
+export const unlearned = (template: string, window: LearningWindow | undefined, now: number): ModelSnapshot =>
   priorModel({
     version: `${template}:0`,
     now,
@@ -42,12 +42,12 @@ export class Learning extends Context.Service<Learning, {
    * minute old (5 seconds, if the window reaches the present) but not older than the adaptive model's choice of attributes. The
    * priors' where nothing is known.
    */
-  readonly model: (org: string, template: string, window: DecisionWindow | undefined) => Effect.Effect<ModelSnapshot>
+  readonly model: (org: string, template: string, window: LearningWindow | undefined) => Effect.Effect<ModelSnapshot>
   /** The model of a window, fitted now; undefined when the actor does not answer in time. */
   readonly windowed: (
     org: string,
     template: string,
-    window: DecisionWindow,
+    window: LearningWindow,
   ) => Effect.Effect<ModelSnapshot | undefined>
   /** Takes in all that has been received and fits; false when that did not come about in time. */
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
@@ -79,7 +79,7 @@ export class Learning extends Context.Service<Learning, {
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
         Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
 
-      const windowed = (org: string, template: string, window: DecisionWindow) =>
+      const windowed = (org: string, template: string, window: LearningWindow) =>
         patiently(actors.windowed(actorId(org, template), window)).pipe(
           Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
         )
@@ -90,7 +90,7 @@ export class Learning extends Context.Service<Learning, {
           { org, template, window }: {
             readonly org: string
             readonly template: string
-            readonly window: DecisionWindow
+            readonly window: LearningWindow
             /** The adaptive model's, so that a window is fitted anew once that one knows other attributes. */
             readonly scheme: string
           },
@@ -102,7 +102,7 @@ export class Learning extends Context.Service<Learning, {
         },
       )
 
-      const model = (org: string, template: string, window: DecisionWindow | undefined) =>
+      const model = (org: string, template: string, window: LearningWindow | undefined) =>
         Effect.suspend(() => {
           const now = clock.currentTimeMillisUnsafe()
           if (window === undefined) {

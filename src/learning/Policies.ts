@@ -5,7 +5,7 @@ import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { AttributeStatistics } from "./AttributeStatistics.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
 import { SegmentRecorder } from "./SegmentRecorder.ts"
@@ -55,18 +55,18 @@ interface Windowed {
  */
 export class Policies extends Context.Service<Policies, {
   /** The policy as it stands; for a window that is not ready the last one there was, or the priors'. */
-  readonly policy: (template: Subject, window: DecisionWindow | undefined, now: number) => Policy
+  readonly policy: (template: Subject, window: LearningWindow | undefined, now: number) => Policy
   /** Whether `policy` is up to date; only a window's can be other than that, until `prepare`. */
-  readonly isReady: (template: Subject, window: DecisionWindow | undefined, now: number) => boolean
+  readonly isReady: (template: Subject, window: LearningWindow | undefined, now: number) => boolean
   /** Has the model of a window fitted. Where the actor does not answer: the last one, or the priors'. */
-  readonly prepare: (template: Subject, window: DecisionWindow, now: number) => Effect.Effect<Policy>
+  readonly prepare: (template: Subject, window: LearningWindow, now: number) => Effect.Effect<Policy>
   /**
    * Takes in what has been received and fits, for a decision that must not use what is cached. `upToDate` is false where
    * that did not come about in time.
    */
   readonly refresh: (
     template: Subject,
-    window: DecisionWindow | undefined,
+    window: LearningWindow | undefined,
     now: number,
   ) => Effect.Effect<{ readonly policy: Policy; readonly upToDate: boolean }>
   /** Notes what a request looked like, for the choice of learning attributes. */
@@ -99,11 +99,11 @@ export class Policies extends Context.Service<Policies, {
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
 
       const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
-      const nameOf = ({ lookbackDays, offsetDays }: DecisionWindow) => `${lookbackDays}/${offsetDays}`
+      const nameOf = ({ lookbackDays, offsetDays }: LearningWindow) => `${lookbackDays}/${offsetDays}`
 
-      const nameIn = (template: Subject, window: DecisionWindow) => `${keyOf(template)} ${nameOf(window)}`
+      const nameIn = (template: Subject, window: LearningWindow) => `${keyOf(template)} ${nameOf(window)}`
 
-      const keep = (template: Subject, window: DecisionWindow, model: ModelSnapshot, now: number): Policy => {
+      const keep = (template: Subject, window: LearningWindow, model: ModelSnapshot, now: number): Policy => {
         const key = keyOf(template)
         const name = nameOf(window)
         let windows = windowed.get(key)
@@ -117,7 +117,7 @@ export class Policies extends Context.Service<Policies, {
       }
 
       /** Fits anew, once for all who ask meanwhile. */
-      const prepare = (template: Subject, window: DecisionWindow, now: number): Effect.Effect<Policy> =>
+      const prepare = (template: Subject, window: LearningWindow, now: number): Effect.Effect<Policy> =>
         Effect.suspend(() => {
           const name = nameIn(template, window)
           const running = preparing.get(name)
@@ -149,9 +149,9 @@ export class Policies extends Context.Service<Policies, {
         return made
       }
 
-      const find = (template: Subject, window: DecisionWindow) => windowed.get(keyOf(template))?.get(nameOf(window))
+      const find = (template: Subject, window: LearningWindow) => windowed.get(keyOf(template))?.get(nameOf(window))
 
-      const policy = (template: Subject, window: DecisionWindow | undefined, now: number): Policy => {
+      const policy = (template: Subject, window: LearningWindow | undefined, now: number): Policy => {
         const floor = template.org.explorationFloor
         if (window === undefined) return adaptive(template, floor, now)
         const known = find(template, window)
@@ -159,7 +159,7 @@ export class Policies extends Context.Service<Policies, {
         return new Policy(known?.policy.model ?? unlearned(template.id, window, now), floor)
       }
 
-      const isReady = (template: Subject, window: DecisionWindow | undefined, now: number): boolean => {
+      const isReady = (template: Subject, window: LearningWindow | undefined, now: number): boolean => {
         if (window === undefined) return true
         const known = find(template, window)
         if (known === undefined || known.policy.floor !== template.org.explorationFloor) return false
@@ -173,7 +173,7 @@ export class Policies extends Context.Service<Policies, {
         return true
       }
 
-      const refresh = Effect.fnUntraced(function* (template: Subject, window: DecisionWindow | undefined, now: number) {
+      const refresh = Effect.fnUntraced(function* (template: Subject, window: LearningWindow | undefined, now: number) {
         const upToDate = yield* learning.refresh(liveOf(template.org.slug), template.id)
         return {
           upToDate,

@@ -3,14 +3,14 @@ import { ModelSnapshot } from "../bandit/Model.ts"
 import { ActorRequests } from "../cluster/ActorRequests.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { Learner } from "./Learner.ts"
-import type { DecisionWindow } from "./DecisionWindow.ts"
+import { LearningWindow } from "../domain/LearningWindow.ts"
 
 /** What a node asks of an actor on another one. */
 const Request = Schema.Union([
   Schema.TaggedStruct("Wake", { stale: Schema.Boolean }),
   Schema.TaggedStruct("Refresh", {}),
   Schema.TaggedStruct("Windowed", {
-    window: Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite }),
+    window: LearningWindow,
   }),
 ])
 type Request = typeof Request.Type
@@ -28,7 +28,7 @@ export class TemplateActors extends Context.Service<TemplateActors, {
   /** Folds what is pending and fits. Returns once the model is published. */
   readonly refresh: (actorId: string) => Effect.Effect<void, unknown>
   /** Fits the model of a window. */
-  readonly windowed: (actorId: string, window: DecisionWindow) => Effect.Effect<ModelSnapshot, unknown>
+  readonly windowed: (actorId: string, window: LearningWindow) => Effect.Effect<ModelSnapshot, unknown>
 }>()("parlance/learning/TemplateActors") {
   static readonly layer = Layer.effect(
     TemplateActors,

@@ -6,7 +6,7 @@ import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { readHoldouts } from "../learning/HoldoutTallies.ts"
-import type { DecisionWindow } from "../learning/DecisionWindow.ts"
+import { type LearningWindow, learningWindow } from "../domain/LearningWindow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
@@ -17,10 +17,8 @@ import { ResultsWorker } from "./ResultsWorker.ts"
 import type { TimedTemplateResults } from "./TemplateResults.ts"
 
 /** The window that is asked for; undefined for the adaptive mode. */
-export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): DecisionWindow | undefined =>
-  lookbackDays === undefined && offsetDays === undefined
-    ? undefined
-    : { lookbackDays: lookbackDays ?? 14, offsetDays: offsetDays ?? 3 }
+export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): LearningWindow | undefined =>
+  lookbackDays === undefined && offsetDays === undefined ? undefined : learningWindow(lookbackDays, offsetDays)
 
 /** Start of the first bucket, as of `now`, that starts at `time` or later. Buckets leave no gaps. */
 export const firstBucketFrom = (time: number, now: number): number => {

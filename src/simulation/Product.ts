@@ -1,3 +1,4 @@
+import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import type { Composition } from "../bandit/Components.ts"
@@ -26,7 +27,7 @@ export type Feature = typeof features[number]
 /** How the product is run in a simulation. */
 export interface ProductOptions {
   /** `undefined`: adaptive. Unit: days. */
-  readonly window?: { readonly lookbackDays: number; readonly offsetDays: number } | undefined
+  readonly window?: LearningWindow | undefined
   /** Simulated time between two fits of a template, at least. Default 1. */
   readonly refitHours?: number
   /** Share spread evenly. Default 0.01. */

@@ -48,8 +48,7 @@ const batch = Effect.fnUntraced(function* (slug: string, attrs: Readonly<Record<
     fields,
     attrs: given,
     epsilon: undefined,
-    lookbackDays: 14,
-    offsetDays: 3,
+    window: { lookbackDays: 14, offsetDays: 3 },
     useCache: true,
     trace: false,
   })

@@ -102,8 +102,7 @@ export const ask = Effect.fnUntraced(function* (
     fields: {},
     attrs: new Map(Object.entries(options.attrs ?? {}).map(([name, value]) => [name, [value]])),
     epsilon: options.epsilon,
-    lookbackDays: options.lookbackDays ?? 14,
-    offsetDays: options.offsetDays ?? 0,
+    window: { lookbackDays: options.lookbackDays ?? 14, offsetDays: options.offsetDays ?? 0 },
     useCache: options.useCache ?? true,
     trace: true,
   })

@@ -3,6 +3,7 @@ import type { Attributes } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
+import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import { Priority } from "../../delivery/Delivery.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import { attrsOf, both, policyMembers } from "../generate/GenerateWire.ts"
@@ -55,7 +56,7 @@ export interface Deliver {
   readonly copyId: CopyId | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
-  readonly window: { readonly lookbackDays: number; readonly offsetDays: number }
+  readonly window: LearningWindow
   readonly useCache: boolean
   readonly epsilon: number | undefined
   /** Unix milliseconds. */
@@ -120,7 +121,7 @@ export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
       copyId: body.copy_id ?? undefined,
       fields: body.fields ?? {},
       attrs,
-      window: { lookbackDays: body.lookback_days ?? 14, offsetDays: body.offset_days ?? 3 },
+      window: learningWindow(body.lookback_days, body.offset_days),
       useCache: body.use_cache ?? true,
       epsilon: body.epsilon ?? undefined,
       sendAt,

@@ -2,6 +2,7 @@ import { JsonPointer, Result, Schema } from "effect"
 import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import * as Json from "../../domain/Json.ts"
+import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import { CopyId, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
@@ -70,8 +71,7 @@ export interface BatchAsk extends Omit<Ask, "templateId" | "trackingId"> {
     readonly trackingId: TrackingId | undefined
     readonly copyId: CopyId | undefined
   }>
-  readonly lookbackDays: number
-  readonly offsetDays: number
+  readonly window: LearningWindow
   readonly useCache: boolean
   readonly epsilon: number | undefined
   readonly trace: boolean
@@ -125,8 +125,7 @@ const decodeBatchBody = (input: unknown): Decoded<BatchAsk> => {
     userId: body.user_id ?? undefined,
     fields: body.fields ?? noFields,
     attrs,
-    lookbackDays: body.lookback_days ?? 14,
-    offsetDays: body.offset_days ?? 3,
+    window: learningWindow(body.lookback_days, body.offset_days),
     useCache: body.use_cache ?? true,
     epsilon: body.epsilon ?? undefined,
     trace: body.trace ?? false,

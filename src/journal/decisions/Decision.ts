@@ -1,4 +1,5 @@
 import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
+import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
 /**
  * How a variant came to be chosen: by the policy, by the caller's epsilon, because it was the only one eligible,
@@ -8,12 +9,6 @@ export type Mode = "bandit" | "epsilon" | "single" | "forced" | "control"
 
 /** Stands for the variant in the decision of somebody who is held out and gets no message. No variant has this id. */
 export const noMessage = "" as CopyId
-
-/** Send times whose outcomes count: the days before `offsetDays` ago, or, without a window, faded by age (adaptive). */
-export interface Window {
-  readonly lookbackDays: number
-  readonly offsetDays: number
-}
 
 /** One selection of one variant for one tracking id. */
 export interface Decision {
@@ -40,7 +35,7 @@ export interface Decision {
   readonly context: string
   /** Version of the model that decided. */
   readonly policy: string
-  readonly window: Window | undefined
+  readonly window: LearningWindow | undefined
   /** The holdout in force, as `holdoutText` writes it, on whichever side the user is; undefined without one. */
   readonly holdout: string | undefined
   readonly decidedAtMillis: number
