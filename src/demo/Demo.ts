@@ -25,6 +25,8 @@ export interface Options {
   /** Messages on an average day. */
   readonly perDay: number
   readonly seed: number
+  /** Share of the messages that is spread evenly over the variants, 0 to 0.2. */
+  readonly explorationFloor: number
   readonly port: number
   /** Deleted at the start, see `Folder.prepare`. */
   readonly dataDir: string
@@ -95,7 +97,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
     const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
 
-    const { key, variants } = yield* Shop.open
+    const { key, variants } = yield* Shop.open(options.explorationFloor)
     const rates = Rates.draw(seed, variants.length)
     const client = yield* Client.make(url, key, connections)
     const audience = Audience.make({

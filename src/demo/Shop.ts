@@ -15,9 +15,11 @@ export const org = Schema.decodeSync(OrgSlug)("demo")
 /** Its template. */
 export const template = Schema.decodeSync(TemplateId)("cart-reminder")
 
-/** Makes the organization with its template and a key, on a store where there is nothing yet. */
-export const open = Effect.gen(function* () {
-  yield* (yield* Organizations).create({ slug: org, name: "Fernweh Outdoor" })
+/** Creates the organization with its template and a key, in an empty store. */
+export const open = Effect.fnUntraced(function* (explorationFloor: number) {
+  const organizations = yield* Organizations
+  yield* organizations.create({ slug: org, name: "Fernweh Outdoor" })
+  yield* organizations.update(org, { exploration_floor: explorationFloor })
   const inputs = Result.getOrThrowWith(
     TemplateFile.parse(readFileSync(file, "utf8"), "cart-reminder.yaml"),
     (faults) => new Error(JSON.stringify(faults)),
@@ -26,7 +28,5 @@ export const open = Effect.gen(function* () {
   const { key } = yield* (yield* Keys).create(org, { name: "Demo", scopes: ["generate", "deliver", "events"] })
   const { variants } = yield* (yield* Templates).get(org, template)
   return { key, variants: variants.map(({ id }) => id) }
-}).pipe(
-  // An empty store cannot lack what was just made in it, and the file is ours.
-  Effect.orDie,
-)
+  // An empty store cannot lack the new organization, and the file is ours.
+}, Effect.orDie)

@@ -6,6 +6,7 @@ import { report } from "../cli/Report.ts"
 import { runAsProcess } from "../Process.ts"
 import { Settings } from "../Settings.ts"
 import * as Demo from "./Demo.ts"
+import { ExplorationFloor } from "../domain/Organization.ts"
 import { version } from "../domain/Version.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
@@ -31,6 +32,11 @@ const demo = Command.make(
     seed: Flag.Int("seed").pipe(
       Flag.withDescription("Decides the true rates, who the users are and what they do"),
       Flag.withDefault(24),
+    ),
+    explorationFloor: Flag.Finite("exploration-floor").pipe(
+      Flag.withSchema(ExplorationFloor),
+      Flag.withDescription("Share of the messages that is spread evenly over the variants, 0 to 0.2"),
+      Flag.withDefault(0.01),
     ),
     port: Flag.Int("port").pipe(
       Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),

@@ -40,11 +40,15 @@ const writePrograms = (folder: string) => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`)
     chmodSync(join(bin, name), 0o755)
   }
-  program(
-    "parlance",
-    `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src/main.ts" "$@"`,
-  )
-  program("npx", `[ "$1 $2 $3 $4" = "-y deno@2.9.6 task parlance" ] && shift 4 && exec parlance "$@"; exit 127`)
+  const run = `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src`
+  program("parlance", `${run}/main.ts" "$@"`)
+  program("parlance-demo", `${run}/demo/main.ts" "$@"`)
+  const npx = `case "$1 $2 $3 $4" in
+    "-y deno@2.9.6 task parlance") shift 4; exec parlance "$@";;
+    "-y deno@2.9.6 task demo") shift 4; exec parlance-demo "$@";;
+    *) exit 127;;
+  esac`
+  program("npx", npx)
   return bin
 }
 
@@ -118,10 +122,9 @@ const runDocument = (document: SampledDocument) =>
     const client = new URL("../../clients/typescript/src/index.ts", import.meta.url).href
     writeFileSync(join(folder, "imports.json"), JSON.stringify({ imports: { "@parlance/client": client } }))
     const adjust = (text: string) =>
-      text.replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/parlance\.example\.com/g, service.url).replaceAll(
-        "plk_…",
-        key,
-      )
+      text.replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/parlance\.example\.com/g, service.url)
+        .replaceAll("plk_…", key)
+        .replaceAll("--port 8081", "--port 0")
     const { code, errors } = yield* Effect.promise(() =>
       runScript(scriptOf(folder, document, adjust), folder, {
         PATH: `${bin}:${process.env["PATH"]}`,
