@@ -255,7 +255,7 @@ suiteOnService("Batch generate", (bench) => {
       user_id: "u",
       trace: true,
     })
-    // Nothing else than the document says.
+    // The answer has only the documented members.
     Schema.decodeUnknownSync(Schema.Record(Schema.String, BatchGenerated))(json, { onExcessProperty: "error" })
     const { copy, trace } = json.t
     const eligible = trace.candidates.filter((candidate: Json) => candidate.eligible)

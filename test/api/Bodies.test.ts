@@ -27,7 +27,7 @@ describe("Bodies on their way", () => {
     await impatient.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
   })
 
-  /** A request that goes on as the test says, and what came back. */
+  /** A request whose bytes the test sends, and the response. */
   const begin = async (path: string, headers: ReadonlyArray<string>, body = "", to = service) => {
     const { hostname, port } = new URL(to.url)
     const socket = connect(Number(port), hostname)

@@ -53,7 +53,7 @@ const serving = async (
   }
 }
 
-/** What a socket is sent until it ends. */
+/** All data that a socket receives until it ends. */
 const received = (socket: Socket) =>
   new Promise<string>((resolve) => {
     let text = ""

@@ -289,7 +289,7 @@ suiteOnSending("Deliver", (bench) => {
   it("sends one message for 1,000 parallel requests with one key, and says which are repetitions", async () => {
     const org = await bench.sender("once", { connection: { paused: false } })
     const before = bench.server.requests.length
-    // Who is told that there is too much to do comes again, with the same key.
+    // An overloaded service answers 503, so repeat the request with the same key.
     const persistently = async (): Promise<Answer> => {
       const answer = await org.deliver(message, { "idempotency-key": "order 7: confirmed" })
       return answer.status === 503 ? await persistently() : answer

@@ -9,7 +9,7 @@ import { isTraced, TraceShare } from "../../src/telemetry/Tracing.ts"
 
 const traceparent = (flags: string) => `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-${flags}`
 
-/** A server behind a gate with direct routes; what they leave alone is answered with `routed`. */
+/** A server behind a gate with direct routes. All other requests are answered with `routed`. */
 const serving = Effect.gen(function* () {
   const { respond } = yield* DirectRoutes
   const gate = new Gate(32)
@@ -121,7 +121,7 @@ describe("A direct route", () => {
       assert.strictEqual((yield* ask("/c/known", { headers: { traceparent: traceparent("01") } })).body, "routed")
       assert.strictEqual((yield* ask("/c/known", { headers: { traceparent: traceparent("00") } })).status, 302)
       yield* ask("/c/other", { headers: { traceparent: traceparent("00") } })
-      // The server's own listener was not told what the caller says, so that it knows from the direct route alone.
+      // The server's listener did not parse the caller's headers, so only the direct route can know them.
       assert.deepStrictEqual(traced, [true, false])
       let direct = 0
       for (let i = 0; i < 64; i++) direct += (yield* ask("/c/known")).status === 302 ? 1 : 0

@@ -30,7 +30,7 @@ describe("The document of the API", () => {
   it("lets members be added to what is asked and answered", () => {
     const text = JSON.stringify(document)
     assert.notInclude(text, '"additionalProperties":false')
-    // What a record's values are is still said.
+    // The schema still states the type of a record's values.
     assert.include(text, '"additionalProperties":{"type":"string"}')
   })
 

@@ -101,7 +101,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.deepStrictEqual(statuses(await org.post([event("c"), event("d")])), ["duplicate", "accepted"])
     const same = await parallel(8, () => org.post(event("e")))
     assert.deepStrictEqual(same.flatMap(statuses).toSorted(), ["accepted", ...Array(7).fill("duplicate")])
-    // By content, whatever the order of the members; and by the header of a single event.
+    // Duplicates are found by content in any order of members, and by the header of a single event.
     assert.deepStrictEqual(statuses(await org.post({ event: "open", tracking_id: "t" })), ["accepted"])
     assert.deepStrictEqual(statuses(await org.post({ tracking_id: "t", event: "open" })), ["duplicate"])
     const open = { event: "open", tracking_id: "u" }

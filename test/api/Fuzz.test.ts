@@ -316,7 +316,7 @@ suiteOnService("Any request whatever", (bench) => {
         chunks.push(decoder.decode(buffer.subarray(0, count)))
       }
     } catch (error) {
-      // To what is no HTTP a reset is a fair answer; a connection that stays open is not.
+      // Resetting a connection that does not speak HTTP is allowed, keeping it open is not.
       if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) throw error
     } finally {
       clearTimeout(timer)

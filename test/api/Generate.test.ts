@@ -266,7 +266,7 @@ suiteOnService("Generate", (bench) => {
       assert.match(json.tracking_id, uuid)
     }
     assert.deepStrictEqual(await org.decisions(), [])
-    // Since nothing was recorded, the same tracking id is free for what becomes eligible later.
+    // No decision was recorded, so the tracking id can be used for a variant that becomes eligible later.
     await org.patchVariant("inactive", "a", { active: true })
     assert.strictEqual((await org.post({ template_id: "inactive", tracking_id: "x" })).json.copy.id, "a")
   })

@@ -216,7 +216,7 @@ suiteOnService("Isolation", (bench) => {
     const found = await routes()
     const { components } = await document()
     for (const { method, operation, path } of found) {
-      // Without authentication, so that nothing changes: what matters is that the path is known.
+      // The requests are not authenticated, so they change nothing. They only test that the path exists.
       const answer = await call(fill(path, values), { method })
       assert.notStrictEqual(answer.json?.type, "/problems/not-found", `${method} ${path}`)
       assert.notStrictEqual(answer.status, 405, `${method} ${path}`)

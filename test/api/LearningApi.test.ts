@@ -151,7 +151,7 @@ suiteOnServer("the management of learning", (server) => {
     ) {
       assertProblem(await ask("POST", path), 404, undefined, path)
     }
-    // What is told is the id that was given.
+    // The answer contains the caller's id.
     assert.include((await call("POST", `${org.inbox}/1e3/replay`)).body.detail, '"1e3"')
     assertProblem(await ask("POST", "/organizations/replay/webhooks/none/inbox/1/replay"), 404, "source-not-found")
   })

@@ -10,7 +10,7 @@ import { makeOrganization, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { variants } from "./harness.ts"
 
-/** A connection that asks for one thing after another, and answers what came back. */
+/** A connection that sends one request after another and returns the responses. */
 const connection = async (url: string) => {
   const { hostname, port } = new URL(url)
   const socket: Socket = connect(Number(port), hostname)
@@ -54,7 +54,7 @@ type Line = Awaited<ReturnType<typeof connection>>
 /** As many as may be in work on the server below. */
 const limit = 32
 
-/** A server behind a gate, which answers what it has in work when the test says so. */
+/** A server behind a gate. It answers its requests when the test tells it to. */
 const gated = async (longest: { readonly waitMillis: number; readonly restMillis: number }) => {
   const gate = new Gate(limit)
   const inWork: Array<{ readonly path: string; readonly response: ServerResponse }> = []
@@ -66,7 +66,7 @@ const gated = async (longest: { readonly waitMillis: number; readonly restMillis
     inWork.push({ path: request.url!, response })
   }
   const server = createServer(take)
-  // As the service does it: whoever wants to be asked for a body is.
+  // Continue requests with `Expect: 100-continue`, as the service does.
   server.on("checkContinue", (request, response) => {
     response.writeContinue()
     take(request, response)
@@ -92,7 +92,7 @@ const gated = async (longest: { readonly waitMillis: number; readonly restMillis
         line.send(`POST ${path} HTTP/1.1\r\n`)
         return line
       })),
-    /** Answers whatever has been in work the longest. */
+    /** Answers the oldest request in work. */
     answerOne: async () => {
       await waitUntil("something is in work", () => inWork.length > 0)
       const { path, response } = inWork.shift()!
@@ -381,7 +381,7 @@ describe("A service with too much to do", () => {
             return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1] ?? NaN)
           }
           const shed = 'parlance_shed_requests_total\\{kind="api"\\}'
-          // Metrics are those of the whole process.
+          // Metrics cover the whole process.
           const before = await metric(shed)
           const taken = Array.from({ length: most }, () => service.generate("full", key, ask))
           await waitUntil("all of them are in work", async () => (await metric("parlance_in_flight_requests")) > most)
@@ -404,7 +404,7 @@ describe("A service with too much to do", () => {
           await Effect.runPromise(held.open)
           await holding
           for (const { status } of await Promise.all(taken)) assert.strictEqual(status, 200)
-          // The same connection, and others, are served again.
+          // All connections, including this one, are served again.
           for (let i = 0; i < 3; i++) assert.strictEqual((await line.ask(head, JSON.stringify(ask))).status, 200)
           line.close()
           assert.strictEqual((await service.generate("full", key, ask)).status, 200)

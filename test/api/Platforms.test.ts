@@ -237,7 +237,7 @@ suiteOnPlatforms("Platforms", (server) => {
       run(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`)))
     await rename("inbox", "inbox_away")
     try {
-      // The first body waits to be tried again, whatever was answered; there is no room for a second one.
+      // The first body waits for its retry, so there is no room for a second one.
       assertProblem(await org.post("braze", "[]", braze.sign(braze.secret("a"), "[]")), 503)
       assertProblem(await org.post("sfmc", handshake), 503)
     } finally {

@@ -21,7 +21,7 @@ suiteOnPlatforms("Custom events of all shapes", (server) => {
     assertProblem(await org.post("events", body, signStandard(whsec("c"), body)), 401)
     assertProblem(await org.post("events", `${body} `, signStandard(whsec("a"), body)), 401)
     assertProblem(await org.post("events", body, signStandard(whsec("a"), body, "m", Date.now() - 400_000)), 401)
-    // With a key the key decides, whatever is signed.
+    // If a request has an API key, its signature is ignored.
     assertProblem(
       await org.post("events", body, { ...signStandard(whsec("a"), body), "x-api-key": `${org.key}x` }),
       401,

@@ -156,7 +156,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     const item = iterable.item("open", { tracking: "", user: "u", name: "m", at: Date.now() })
     await org.send(iterable, [item], "iterable", "a")
     await org.send(iterable, [item], "iterable", "b")
-    // Going back is a change like any other: what was in use has its 24 hours then.
+    // Going back is also a change: the replaced secret stays valid for 24 hours.
     const back = (await org.put("iterable", { secret: first })).secrets
     assert.deepStrictEqual(back.map(({ accepted_until }: Json) => accepted_until === null), [true, false])
     await org.send(iterable, [item], "iterable", "a")
@@ -267,7 +267,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     const third = await page(`&after=${second.next}`)
     assert.deepStrictEqual(third.seen, [["e2", "attributed", "u"]])
     assert.deepStrictEqual((await page(`&after=${third.next}`)).seen, [])
-    // What has become of it is seen from the place before, or by its tracking id.
+    // Its new state is found before the reader's position, or by its tracking id.
     const all = await org.events("?tracking_id=late")
     assert.deepStrictEqual(all.map(({ event_id, template_id }) => [event_id, template_id]), [
       ["e1", "t"],

@@ -75,7 +75,7 @@ suiteOnService("Limits of keys", (bench) => {
     const wait = Number(refused.headers.get("retry-after"))
     assert.isTrue(Number.isInteger(wait) && wait >= 1 && wait <= 63, String(wait))
 
-    // Others are not concerned, and are told nothing.
+    // Other keys are not limited and get no headers.
     const other = await org.post({ template_id: "t" })
     assert.strictEqual(other.status, 200)
     assert.isNull(other.headers.get("ratelimit"))
@@ -151,7 +151,7 @@ describe("Limits of keys on two nodes with one Postgres", () => {
         const served = async (node: typeof one, key: string, times: number) =>
           (await parallel(times, () => ask(node, key))).filter((status) => status === 200).length
 
-        /** Waits until both have heard of what is so now. */
+        /** Waits until both nodes know each other's current use. */
         const exchanged = async () => {
           const [row] = await Effect.runPromise(sql<{ at: Date }>`SELECT clock_timestamp() AS at`)
           await waitUntil("both nodes have exchanged their uses", async () => {
@@ -163,12 +163,12 @@ describe("Limits of keys on two nodes with one Postgres", () => {
         await exchanged()
         await exchanged()
 
-        // Half of it each, as nobody has asked before; more only if they exchange in the middle of this.
+        // Each node gets half, because neither had requests before. It is more only if they exchange figures meanwhile.
         const both = await Promise.all([served(one, shared, 40), served(two, shared, 40)])
         assert.isAtMost(both[0] + both[1], 60)
         assert.isAtLeast(Math.min(...both), 15)
 
-        // Asked for on one node alone, the whole of it is there within a few seconds, and then nowhere.
+        // If only one node has requests, it gets the whole limit within a few seconds, and the other node gets none.
         let alone = await served(one, moving, 40)
         assert.isAtMost(alone, 40)
         await waitUntil("the node has the whole limit", async () => {

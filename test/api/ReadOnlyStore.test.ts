@@ -19,7 +19,7 @@ describe("A database that only reads, as one that follows another does", () => {
       const service = yield* startInProcess(Effect.succeed(env))
       const url = env["DATABASE_URL"]!
       const admin = yield* Layer.build(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
-      /** As after a failover: whoever is connected has to come again. */
+      /** Close all connections, as a failover does. */
       const setReadOnly = (isReadOnly: boolean) =>
         Effect.flatMap(SqlClient.SqlClient, (sql) =>
           Effect.andThen(
@@ -62,7 +62,7 @@ describe("A database that only reads, as one that follows another does", () => {
         assert.strictEqual(await decide("second"), "false")
         assert.strictEqual((await service.request("/readyz?accept=memory")).status, 200)
       })
-      // What the document says, a client of it can tell from a fault of the service.
+      // The status is documented, so a generated client can tell it from a fault of the service.
       const client = yield* HttpApiClient.make(Api, {
         baseUrl: service.url,
         transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(adminToken)),

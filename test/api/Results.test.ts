@@ -24,7 +24,7 @@ const withPlans = (slug: string) =>
 const byId = (variants: ReadonlyArray<Json>): Json => Object.fromEntries(variants.map((one) => [one.copy_id, one]))
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
 
-/** What holds of the variants of every answer. */
+/** Properties of the variants in every answer. */
 const assertCoherent = (variants: ReadonlyArray<Json>, message: string) => {
   const active = variants.filter(({ status }) => status === "active")
   if (active.length > 0) {
@@ -139,7 +139,7 @@ suiteOnServer("Results", (server) => {
     assert.strictEqual(named({ plan: "pro" }).decisions, 551)
     assert.strictEqual(named({ plan: "free" }).decisions, 500)
     assert.isAbove(byId(named({ plan: "pro" }).variants).a.rate, byId(named({ plan: "free" }).variants).a.rate)
-    // Asked again, every digit is the same while the model is.
+    // A repeated request returns equal figures until the model changes.
     await waitUntil("two answers rest on the same model", async () => {
       const [one, two] = [await results("counts"), await results("counts")]
       if (one.policy_version !== two.policy_version) return false

@@ -57,7 +57,7 @@ suiteOnServer("The series of a template", (server) => {
     const last = points.at(-1)
     const byId = Object.fromEntries(last.variants.map((one: Json) => [one.copy_id, one]))
     assert.isAbove(byId.a.p_best, 0.95, "20 % against 5 %")
-    // What the counts say of now is what the model says.
+    // The series' current rates equal the model's.
     for (const { copy_id, interval, rate } of results.variants) {
       assert.isTrue(interval[0] < byId[copy_id].rate && byId[copy_id].rate < interval[1], copy_id)
       assert.approximately(byId[copy_id].rate, rate, rate * 0.25)

@@ -24,7 +24,7 @@ describe("A client that would rather speak HTTP/2, as Java's does by default", (
                 "Content-Type: application/json\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" +
                 "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\n\r\n",
             )
-            // Whoever knows of a request by its headers would have been told by then.
+            // A server that handles requests by their headers would have been called by now.
             assert.strictEqual((await service.request("/healthz")).status, 200)
             socket.write(body)
             await waitUntil("it is answered", () => received.includes("template_not_found") || received.includes("404"))

@@ -45,7 +45,7 @@ describe("The daily quota of webhook bodies", () => {
         assert.deepInclude(used, { webhook_daily_bytes: 10_000, webhook_refused: 0 })
         assert.match(await overview(), /Webhook quota: 9\d % used/)
 
-        // What begins below the quota is taken whole.
+        // A body that starts below the quota is stored whole.
         assert.strictEqual((await report(service, "acme", key, 3000)).status, 200)
         const refused = await report(service, "acme", key, 200)
         assertProblem(refused, 429, "quota-exceeded")

@@ -125,7 +125,7 @@ suiteOnServer("Webhooks", (server) => {
       }
     }
     const click = { event: "click", tracking_id: "t1" }
-    // The header stands for the id of a body with one event, whatever else it says.
+    // For a body with one event, the header overrides the event's own id.
     assertTaken(await mine.post(click, { "webhook-id": "w1" }), 1)
     assertTaken(await mine.post({ ...click, tracking_id: "t2" }, { "webhook-id": "w1" }), 1)
     assertTaken(await mine.post([click, click]), 2)
@@ -183,7 +183,7 @@ suiteOnServer("Webhooks", (server) => {
     for (const headers of [{ "x-api-key": reader.key }, { "x-api-key": other.key }]) {
       assertProblem(await send(headers), 403)
     }
-    // Whether an organization exists is nobody else's business.
+    // The answer does not reveal whether an organization exists.
     const [unknown, foreign] = [
       await send({ "x-api-key": org.key }, "no-such-org"),
       await send({ "x-api-key": org.key }, "locked-other"),
@@ -299,7 +299,7 @@ suiteOnServer("Webhooks", (server) => {
       8,
       2,
     ])
-    // A large body is shown by its beginning.
+    // Only the beginning of a large body is included.
     await org.taken(5)
     const { inbox } = await org.inbox("?all=true")
     assert.strictEqual(inbox[1].bytes, 8 * mebibyte)

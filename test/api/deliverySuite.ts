@@ -23,7 +23,7 @@ export interface Sender {
 
 export interface SendingBench {
   readonly service: Service
-  /** Takes what is delivered. */
+  /** Receives the delivered messages. */
   readonly server: Receiver
   readonly sql: SqlClient.SqlClient
   readonly run: <A>(effect: Effect.Effect<A, unknown>) => Promise<A>

@@ -67,7 +67,7 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more
         Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
-        // These suites sign in often; what a password costs is tested elsewhere.
+        // These suites sign in often. Other tests cover the cost of password hashes.
         Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
         // These suites send every route wrong tokens; limits of guesses are tested in AdminGuesses.test.ts.
         Layer.provide(Layer.succeed(AdminGuessLimits, { perNetwork: 1e9, total: 1e9, windowMillis: 60_000 })),
@@ -82,7 +82,7 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more
     return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
   }).pipe(Effect.orDie)
 
-/** A suite with one service that all its tests share; `more` are settings besides those of the store. */
+/** A suite whose tests share one service. `more` are settings in addition to the store's. */
 export const suiteOnService = (name: string, suite: (bench: Bench) => void, more: Environment = {}) =>
   describe(name, () => {
     const environment = temporaryEnvironment
@@ -148,7 +148,7 @@ export const assertProblem = (answer: Answer, status: number, slug?: string, mes
   }
   assert.match(answer.json.type, /^\/problems\/[a-z-]+$/, at)
   if (slug !== undefined) assert.strictEqual(answer.json.type, `/problems/${slug}`, at)
-  // The head is enough: what a hostile body makes long is a list of faults.
+  // Only the beginning is needed: a hostile body causes a long list of faults.
   assert.notMatch(
     answer.text.slice(0, 20_000),
     /\bat .+:\d+:\d+|node_modules|\.ts\b|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|SqlError|postgres/i,

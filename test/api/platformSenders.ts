@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto"
 
 export type Headers = Readonly<Record<string, string>>
 
-/** One message of a platform: what the platform calls it, and what it stands for here. */
+/** One message of a platform: the platform's id, and the tracking id and user of the service. */
 export interface Message {
   readonly tracking: string
   readonly user: string

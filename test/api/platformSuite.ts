@@ -23,7 +23,7 @@ export const suiteOnPlatforms = (name: string, tests: (server: () => Running) =>
     tests(() => running)
   })
 
-/** An organization of a server, with a template of one variant, and what is asked of it. */
+/** An organization of a server with a template of one variant, and functions to call it. */
 export const organizationOf = (server: () => Running) => async (slug: string) => {
   const { run, service } = server()
   const key = await makeOrganization(service, slug, ["generate", "events"])

@@ -169,7 +169,7 @@ describe("very many combinations", () => {
     const ids = new Set<string>()
     for (const request of all()) ids.add(cells.cellOf(request, 0).id)
     assert.isAtMost(ids.size, interimCells + 1)
-    // What was known from the start stays apart.
+    // Values known from the start keep their own cells.
     assert.isTrue(ids.has("a=a9&b=b9&c=c9&d=d9"))
   })
 

@@ -17,7 +17,7 @@ const composition: Composition = ids.map((id) => {
   return [id, [["subject", subject], ["image", image]]]
 })
 
-/** Every variant but the last got `sends`; an offer doubles the rate, whatever the image. */
+/** Every variant except the last got `sends`. An offer doubles the rate with any image. */
 const rows = (sends: number): ReadonlyArray<Row> =>
   ids.slice(0, -1).map((variant) => ({
     variant,
@@ -52,7 +52,7 @@ describe("components of variants", () => {
     const { ids: all, means, sds } = policy.choice(none, eligibleSet(["fresh", "news-none", "offer-face"]))
     assert.deepStrictEqual(all, ["fresh", "news-none", "offer-face"])
     assert.isAbove(means[0]!, means[1]! + 0.4)
-    // Whatever makes it different from the others of its components is still open.
+    // Its difference from variants with equal components is still unknown.
     assert.isAbove(sds[0]!, sds[2]!)
     assert.isAbove(sds[0]!, added.tau0)
   })

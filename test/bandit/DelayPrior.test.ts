@@ -18,7 +18,7 @@ interface World {
   readonly sigma: number
 }
 
-/** What has been seen of a simulated template by now. */
+/** The data of a simulated template so far. */
 const seen = ({ hours, medianHours, rate, sends, sigma }: World, seed: number) => {
   const u = uniform(seed)
   const z = normal(seed + 1000)

@@ -80,7 +80,7 @@ describe("a variant's regression", () => {
   it("ends where the penalised likelihood is flat", () => {
     fc.assert(fc.property(instances, ({ cells, tau }) => {
       const { beta, eta } = solve(cells, tau)
-      // Beyond the cut-off the likelihood is meant to be flat by itself.
+      // Beyond the cut-off the likelihood is flat by design.
       fc.pre(cells.every((_, c) => Math.abs(eta(c)) < 5.9))
       const gradient = Array.from(beta, (value) => -value / tau ** 2)
       cells.forEach(({ clicks, expected, features }, c) => {

@@ -115,7 +115,7 @@ describe("a day's likelihood", () => {
   })
 
   it("is a probability: over all counts of one variant it sums to 1", () => {
-    // With a second variant that fixes the day's level at one, whatever the first one does.
+    // A second variant keeps the level of the day at one, independent of the first variant.
     let total = 0
     for (let y = 0; y <= 200; y++) {
       const { terms } = dayTerms([25, 25], [25, 25], [10, 1e9], [y, 1e9])

@@ -125,7 +125,7 @@ describe("running counts of delays", () => {
     fc.assert(fc.property(clicks, (all) => {
       const delays = new Delays()
       for (const { delayHours, sentAt } of all) delays.add(sentAt, delayHours)
-      // As if every send had been the last one of its hour.
+      // Treat every send as the last one of its hour.
       const late = all.map(({ delayHours, sentAt }) => ({ delayHours, sentAt: (Math.floor(sentAt / hour) + 1) * hour }))
       assert.deepStrictEqual(delays.counts(now), delayCounts(late, now))
     }))

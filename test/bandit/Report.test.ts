@@ -10,7 +10,7 @@ import { adaptive, compare, day, fitRows, normal, now, sum } from "./Samples.ts"
 const plan = (value: string) => encodeCell([["plan", value]])
 const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
 
-/** Variant a is better for free users, b for those who pay; there are nine times as many free ones. */
+/** Variant a is better for free users, b for paying users. There are nine times as many free users. */
 const model = fitRows(
   Array.from({ length: 10 }, (_, d) => Math.floor(now / day) * day - (d + 1) * day).flatMap((start) => [
     { variant: "a", cell: plan("free"), start, sends: 900, clicks: 45 },

@@ -58,7 +58,7 @@ describe("the verdict", () => {
     assert.deepStrictEqual([kept.verdict, kept.winner, kept.since], ["firm_winner", "b", before.since])
     const turned = judge(rowsOf({ a: [300, 12], b: [300, 9] }), { before })
     assert.deepStrictEqual([turned.verdict, turned.winner], ["undecided", null])
-    // Only what is sent from then on is evidence.
+    // Only later sends are evidence.
     assert.strictEqual(turned.evidenceFrom, (Math.floor(now / hour) + 1) * hour)
     assert.strictEqual(judge(clear, { before: turned, at: now + 2 * hour }).verdict, "undecided")
   })

@@ -26,7 +26,7 @@ describe("a report on the variants", () => {
     assert.isAtLeast(variants[1]!.pBest, 0.95)
     assert.strictEqual(valueRemaining, 0)
     assert.isBelow(variants[1]!.expectedLoss, 1e-4)
-    // The others lose what they lack.
+    // The loss of the other variants is their distance to the leader.
     assert.closeTo(variants[0]!.expectedLoss, 0.05 / 0.03 - 1, 0.15)
     assert.closeTo(variants[2]!.expectedLoss, 0.25, 0.08)
     assert.isAbove(worstLoss, variants[0]!.expectedLoss)

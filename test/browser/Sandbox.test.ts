@@ -9,7 +9,7 @@ import { startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
-/** A server that nothing may be loaded from; answers the paths that were asked for. */
+/** A server from which nothing may be loaded. Returns the requested paths. */
 const outside = Effect.acquireRelease(
   Effect.promise(async () => {
     const asked: Array<string> = []

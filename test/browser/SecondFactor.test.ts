@@ -10,7 +10,7 @@ import { describeInBrowser } from "./describeInBrowser.ts"
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
 
-/** What the QR code on a page says, as dark modules by row; the drawing is read back, not the text that it was made from. */
+/** Reads the QR code on a page as dark modules by row, from the drawing and not from its source text. */
 const modulesOf = (page: Page) =>
   page.locator("svg.qr-code").evaluate((svg) => {
     const size = Number(svg.getAttribute("viewBox")!.split(" ")[2])

@@ -6,7 +6,7 @@ import { waitUntil } from "../support/service.ts"
 import { partsOf } from "../tracking/parts.ts"
 import { suiteOnTracking } from "../tracking/support.ts"
 
-/** A page that a link leads to; answers the paths that were asked for. */
+/** The target page of a link. Returns the requested paths. */
 const startShop = async () => {
   const asked: Array<string> = []
   const server = createServer((request, response) => {

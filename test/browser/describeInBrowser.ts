@@ -14,9 +14,9 @@ import {
 } from "../support/browser.ts"
 import type { Service } from "../support/service.ts"
 
-/** What tests in a browser work with. */
+/** The resources of tests in a browser. */
 export interface Tried<S> {
-  /** What was started for the tests of the file. */
+  /** The resources that the tests of a file share. */
   readonly started: () => S
   readonly browser: () => Browser
   readonly service: () => Service
@@ -24,7 +24,7 @@ export interface Tried<S> {
   readonly manage: ReturnType<typeof managed>
   /** An administrator with the password of the tests; answers the e-mail address. */
   readonly administrator: (email: string) => Promise<string>
-  /** A page of somebody who has signed in, or, with another word than the password, was refused. */
+  /** A page after signing in. With a wrong password, the page of the refusal. */
   readonly signIn: (context: BrowserContext, email: string, word?: string) => Promise<Page>
   /** Presses a button of the page's content. */
   readonly submit: (page: Page, name: string | RegExp) => Promise<void>

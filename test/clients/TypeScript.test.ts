@@ -41,7 +41,7 @@ const front = (
               ...(body.length === 0 ? {} : { body }),
             })
             const text = await passed.text()
-            // The service has done its part, whatever becomes of the answer.
+            // The service has processed the request, even if the answer is lost.
             if (answer(request, response)) return
             response.writeHead(passed.status, Object.fromEntries(passed.headers)).end(text)
           })

@@ -53,7 +53,7 @@ describe("Requests to actors on other nodes", () => {
       assert.isNull(yield* one.requests.ask(there[0]!, "done"))
       assert.instanceOf(yield* Effect.flip(one.requests.ask(there[0]!, "fail")), ActorFailed)
 
-      // Somebody who does not wait any longer leaves nothing behind.
+      // A caller that stops waiting leaves no rows.
       const nobody = yield* Effect.forkChild(one.requests.ask("acme/nowhere", "hello"))
       yield* Effect.forEach(there, (id) => one.requests.tell(id, "told"))
       yield* Effect.repeat(

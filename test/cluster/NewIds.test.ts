@@ -56,7 +56,7 @@ describe("Keys and templates made on another node", () => {
             ),
           )
           assert.deepStrictEqual([...new Set(strange.map(({ status }) => status))], [401])
-          // What was refused a moment ago is made now, and answers on this node at once.
+          // An id that was refused a moment ago is created now, and works on this node at once.
           await service.manage("POST", "/organizations/acme/templates", template("nothing"))
           assert.strictEqual((await ask(key, "nothing")).status, 200)
         })

@@ -33,7 +33,7 @@ describe("The nodes of a cluster", () => {
           const sql = yield* SqlClient.SqlClient
           const first = yield* startNode(1)
           const second = yield* startNode(2)
-          // Who has not said that it lives gets nothing.
+          // A node without a lease gets no shards.
           assert.deepStrictEqual(yield* first.acquire(1), [])
           const machines = [yield* first.register, yield* second.register]
           assert.notStrictEqual(machines[0], machines[1])
@@ -44,7 +44,7 @@ describe("The nodes of a cluster", () => {
           assert.deepStrictEqual(yield* second.acquire(3, 4), [4])
           assert.deepStrictEqual(yield* first.acquire(3), [3])
 
-          // Both at once, for what is free.
+          // Both nodes claim the free shards at the same time.
           const [left, right] = yield* Effect.all([first.acquire(7, 8, 9), second.acquire(9, 8, 7)], {
             concurrency: "unbounded",
           })
@@ -56,7 +56,7 @@ describe("The nodes of a cluster", () => {
           })
           assert.deepStrictEqual(yield* second.acquire(1, 2, 3), [1, 2])
 
-          // Paused for longer than its lease: what it had is free, until it renews.
+          // After a pause longer than its lease, a node's shards are free until it renews.
           const silent = sql`
             UPDATE cluster_nodes n SET seen_at = now() - interval '7 seconds' WHERE n.address = '10.0.0.1:8081'`
           const overtaken = Effect.andThen(silent, second.acquire(3))

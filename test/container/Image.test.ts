@@ -32,7 +32,7 @@ const compose = async (environment: Record<string, string>, ...args: ReadonlyArr
 const commandLine = (container: string, ...args: ReadonlyArray<string>) =>
   docker("exec", container, "deno", "run", "-A", "src/main.ts", ...args)
 
-/** Where the packages are downloaded through a proxy of a certificate authority of its own, the build has to trust it. */
+/** If packages are downloaded through a proxy with its own certificate authority, the build has to trust that. */
 const buildArguments = async (): Promise<ReadonlyArray<string>> => {
   const authority = process.env.DENO_CERT ?? process.env.NODE_EXTRA_CA_CERTS
   if (authority === undefined) return []
@@ -97,7 +97,7 @@ const assertAnswers = async (service: Service, key: string, trackingId: string) 
   return body.copy.id as string
 }
 
-/** What is left of the compose project of this test. */
+/** The remaining resources of this test's compose project. */
 const owned = async () =>
   (await Promise.all(
     [["ps", "--all"], ["volume", "ls"], ["network", "ls"]].map((list) =>
@@ -288,7 +288,7 @@ describe.runIf(available)("The container image", () => {
         await waitUntil("the balancer answers", healthy(service), 60)
         const runners = () =>
           service.request("/readyz").then(async (response) => (await response.json()).cluster?.runners ?? 0, () => 0)
-        // Asked for more often than there are nodes: whoever answers knows the others.
+        // Send more requests than there are nodes. Every answering node knows the others.
         await waitUntil("three nodes know each other", async () => {
           const seen = await Promise.all(Array.from({ length: 9 }, runners))
           return seen.every((count) => count === 3)
@@ -306,7 +306,7 @@ describe.runIf(available)("The container image", () => {
         })
         const chosen = await assertAnswers(service, key, "first")
 
-        // One ends in order, of which nobody notices anything; the next is killed.
+        // One node shuts down in order, which clients do not notice. The next is killed.
         const stopping = cluster("stop", "parlance-2")
         let stopped = false
         void stopping.then(() => stopped = true, () => stopped = true)

@@ -4,7 +4,7 @@ import type { LookupFunction } from "node:net"
 import { AddressGuard, AddressRefused } from "../../src/delivery/AddressGuard.ts"
 
 const forbidden: ReadonlyArray<string> = [
-  // IPv4: this machine, private, link-local with the metadata service, shared, and what is nobody's.
+  // IPv4: this machine, private, link-local with the metadata service, shared, and unassigned.
   "127.0.0.1",
   "127.255.255.254",
   "0.0.0.0",

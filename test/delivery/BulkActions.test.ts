@@ -240,7 +240,7 @@ describe("BulkActions", () => {
           assert.include(stopped.reason!, "unlucky")
           assert.deepStrictEqual(yield* statesOf("batches"), { failed: 4_500, queued: 1_000 })
           yield* sql`ALTER TABLE deliveries DROP CONSTRAINT unlucky`
-          // Whoever goes on begins where it stopped: what has been queued and failed again since is not taken twice.
+          // The next node continues at the stored position. A message that has failed again since is not retried twice.
           yield* sql`
           UPDATE deliveries d SET state = 'failed', finished_at = now() WHERE d.org_slug = 'batches' AND d.state = 'queued'`
           yield* sql`UPDATE bulk_actions b SET state = 'running', attempts = 0 WHERE b.id = 'left'`

@@ -80,7 +80,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
   },
 )
 
-/** What a platform says, with the milliseconds that pass before each. */
+/** Answers of a platform, each with the milliseconds before it. */
 const story = fc.array(fc.tuple(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * minute })), said), {
   maxLength: 80,
 })

@@ -271,7 +271,7 @@ describe("DeliveryQueue", () => {
         assert.strictEqual(new Set(rows.map(({ copyId }) => copyId)).size, 1, "one variant for one person")
         const [decision, ...more] = yield* decisionsOf("sticky")
         assert.deepStrictEqual(more, [])
-        // What happens to any of the messages is known to be of that decision.
+        // Events of each of the messages are attributed to that decision.
         const inbox = yield* Inbox
         const clicks = messages.map(({ id }) => ({ event: "click", tracking_id: id, event_id: id }))
         const body = new TextEncoder().encode(JSON.stringify(clicks))

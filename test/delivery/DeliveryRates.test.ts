@@ -34,7 +34,7 @@ describe("DeliveryRates", () => {
           { ...about(ids[2]!), _tag: "failed", burned: true },
           { ...about(ids[3]!), ...repeated },
           { ...about(ids[4]!), ...repeated },
-          // What a platform asked to be sent later was no attempt.
+          // A message that the platform postponed has no attempt.
           { ...about(ids[5]!), ...repeated, burned: false },
         ]
         yield* outbox.settle(lane, settled.slice(0, 3))

@@ -35,7 +35,7 @@ const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
 describe("Outbox", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
-    /** Lets the lease of a lane end `seconds` from now, as if nobody had renewed it. */
+    /** Lets the lease of a lane end `seconds` from now, as without a renewal. */
     const leaseEnds = Effect.fnUntraced(function* (slug: string, seconds: number) {
       const sql = yield* SqlClient.SqlClient
       yield* sql`

@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import { RateLimiter } from "../../src/delivery/RateLimiter.ts"
 import { seeded } from "../../src/demo/Chance.ts"
 
-/** What a message meets on its way. Milliseconds; each part takes its least time and up to its jitter more. */
+/** The delays of a message in milliseconds. Each part takes its minimum plus up to its jitter. */
 interface Network {
   readonly forward: number
   readonly forwardJitter: number
@@ -89,7 +89,7 @@ const simulate = (ceiling: number, network: Network, messages: number) => {
   return { arrivals: arrivals.sort((a, b) => a - b), departures, most }
 }
 
-/** The most that any half-open second holds; what is nearer to its ends than the last digits of a sum does not count. */
+/** The highest count in any half-open second, apart from rounding errors at its ends. */
 const densest = (ascending: ReadonlyArray<number>): number => {
   let most = 0
   for (let last = 0, first = 0; last < ascending.length; last++) {

@@ -126,7 +126,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
             const { failed: before = 0 } = yield* statesOf("handed")
             yield* enqueueMany("handed", count - before)
             yield* until(`${count} have failed`, Effect.map(statesOf("handed"), ({ failed }) => failed === count))
-            // As if its owner had lost the lane.
+            // Take the lane from its owner.
             yield* sql`UPDATE dispatch_lanes l SET fence = l.fence + 1, lease_until = now() WHERE l.org_slug = 'handed'`
           }
           yield* untilBraked("handed")
@@ -181,7 +181,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
         one,
       )
       yield* Scope.close(first, Exit.void)
-      // Nothing leaves from a node that knows of it, so this one must learn of it at its start.
+      // A node that knows of the state sends nothing, so this node must learn of it at its start.
       const two = yield* Layer.build(layerSending(env))
       const sessions = server.sessions()
       yield* Effect.provideContext(

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { makeWatch } from "../support/platformServers/Watch.ts"
 
-/** What goes wrong with one request. */
+/** A fault of one request. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
   /** `hang`: no answer; `refuse`: reset, not taken; `lose`: taken, then reset. */
@@ -34,7 +34,7 @@ export interface Receiver {
   readonly repeated: ReadonlyMap<string, number>
   /** Resolves once `holds` does, checked after each request. */
   readonly until: (holds: () => boolean) => Promise<void>
-  /** Breaks off whatever hangs. */
+  /** Aborts all hanging requests. */
   readonly breakOff: () => void
   readonly close: () => Promise<void>
 }
@@ -43,7 +43,7 @@ export interface Receiver {
 export const signingSecret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`
 
 export interface ReceiverOptions {
-  /** What goes wrong with the n-th message, from 0. */
+  /** The fault of the n-th message, from 0. */
   readonly fault?: (n: number) => Fault | undefined
   /** The n-th message is taken and answered after this. */
   readonly before?: (n: number) => Promise<unknown> | undefined

@@ -15,9 +15,9 @@ import { waitUntil } from "../support/service.ts"
 import { type Environment, layerSettings } from "../support/stores.ts"
 import { type Receiver, signingSecret } from "./receiver.ts"
 
-// What tests of delivery do again and again, on the services themselves.
+// Shared steps of tests of delivery, on the services themselves.
 
-/** What delivery needs besides a store: a key for secrets, and the way to servers on this machine. */
+/** The settings of delivery besides the store's: a key for secrets, and access to servers on this machine. */
 export const deliveryEnvironment: Environment = {
   SECRET_KEY: "5e".repeat(32),
   OUTBOUND_ALLOW: "127.0.0.1/32",
@@ -28,7 +28,7 @@ export const deliveryEnvironment: Environment = {
 export const layerQueue = (environment: Environment, more: Environment = {}) =>
   Layer.provide(layerServices, layerSettings({ ...environment, ...deliveryEnvironment, ...more }))
 
-/** The same with a dispatcher, that repeats soon. */
+/** The layer with a dispatcher whose retries come soon. */
 export const layerSending = (environment: Environment, more: Environment = {}) =>
   Dispatcher.layer.pipe(
     Layer.provideMerge(layerServices),
@@ -37,7 +37,7 @@ export const layerSending = (environment: Environment, more: Environment = {}) =
     ),
   )
 
-/** Lets what is delivered for an organization leave to `url`. */
+/** Sends an organization's messages to `url`. */
 export const connect = Effect.fnUntraced(function* (slug: string, url: string, name = "main") {
   return yield* (yield* Connections).put(org(slug), name, {
     platform: "webhook",
@@ -52,7 +52,7 @@ export const connect = Effect.fnUntraced(function* (slug: string, url: string, n
 export const variants = (...ids: ReadonlyArray<string>): ReadonlyArray<VariantInput> =>
   ids.map((id) => ({ id: id as CopyId, vars: { subject: `${id} for {{ name }}`, body: "<p>{{ name }}</p>" } }))
 
-/** An organization with a template `t` and a connection that nobody listens at, unless `url` is given. */
+/** An organization with a template `t` and a connection to `url`, or by default to a closed port. */
 export const furnish = Effect.fnUntraced(function* (
   slug: string,
   options: {
@@ -74,7 +74,7 @@ export const furnish = Effect.fnUntraced(function* (
   return org(slug)
 })
 
-/** What is asked for unless a test says otherwise. */
+/** The default request. */
 export const asked = (email: string, more: Partial<DeliverRequest> = {}): DeliverRequest => ({
   templateId: "t" as TemplateId,
   email: email as UserId,

@@ -4,7 +4,7 @@ import * as Json from "../../src/domain/Json.ts"
 import { NameCost } from "../../src/domain/NameCost.ts"
 import { integerText, seededText } from "../support/collisions.ts"
 
-/** What a parser makes of a text: its value, or the class of its error. */
+/** The result of a parser: a value, or the class of the error. */
 const outcome = (parse: (text: string) => unknown, text: string) => {
   try {
     return { value: parse(text) }

@@ -11,7 +11,7 @@ import { makeTemplate } from "../process/support.ts"
 
 // Every attack goes to one running service, while another organization calls Generate. `HOSTILE` picks attacks by name.
 
-/** The most that one request may use of the main thread while somebody else waits. Unit: milliseconds. */
+/** The most time of the main thread that one request may use while another tenant waits. Unit: milliseconds. */
 const mostWorkMillis = 250
 const mostMemory = 256 * 1024 * 1024
 /** A collection of garbage, or the compilation of code at its first use, can fall into one try. */

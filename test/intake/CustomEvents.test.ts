@@ -107,7 +107,7 @@ describe("CustomEvents: names of events", () => {
     it(`knows ${event} as ${synonyms[event].join(", ")}, however written`, () => {
       for (const name of synonyms[event]) {
         for (const written of [name, name.toUpperCase(), ` ${name} `, `com.acme.mail.${name}`, `acme.${name}.v12`]) {
-          // By user: with a tracking id, what is not known would pass for a conversion.
+          // Attributed by user, because an unknown name with a tracking id would count as a conversion.
           assert.strictEqual(one({ event: written, user_id: "u" }).event, event, written)
         }
       }

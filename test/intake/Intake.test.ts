@@ -167,7 +167,7 @@ describe("Intake", () => {
         const at = new Date(Date.now() - hour).toISOString()
         yield* receive("users", [
           { event: "click", user_id: "ann", template_id: "t", occurred_at: at },
-          // Which message was opened cannot be told, what led to a purchase can: the last one.
+          // The opened message is unknown. A purchase is attributed to the last message.
           { event: "open", user_id: "ann", occurred_at: at },
           { event: "purchase", user_id: "ann", occurred_at: at },
           { event: "click", user_id: "bob", template_id: "t", occurred_at: at },
@@ -260,7 +260,7 @@ describe("Intake", () => {
         yield* sql`UPDATE tallies SET click = 5 WHERE org_slug = 'mend' AND copy_id = 'a'`
         yield* sql`DELETE FROM tallies WHERE org_slug = 'mend' AND copy_id = 'b'`
         yield* sql`UPDATE daily_decisions SET decisions = 9 WHERE org_slug = 'mend'`
-        // What is in the ledger when it runs is neither lost nor counted twice.
+        // Ledger rows present at that time are neither lost nor counted twice.
         yield* decide("mend", "t3", { copy: "c" })
         const { differences } = yield* rebuild.run(org("mend"), { check: false })
         assert.deepStrictEqual(

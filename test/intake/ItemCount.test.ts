@@ -6,7 +6,7 @@ import { countItems } from "../../src/intake/ItemCount.ts"
 
 const count = (text: string) => countItems(new TextEncoder().encode(text))
 
-/** The same by parsing. */
+/** The number of items found by parsing. */
 const expected = (text: string) => {
   try {
     return countParsed(JSON.parse(text))
@@ -28,7 +28,7 @@ const json = fc.oneof(
       `{${members.map(([name, value]) => `${space}"${name}"${space}:${value}`).join(`${space},`)}${space}}`
     ),
 )
-/** JSON with some characters changed, so that most is none any more. */
+/** JSON with some characters changed, so that most texts are invalid. */
 const broken = fc.tuple(json, fc.array(fc.tuple(fc.nat(60), fc.constantFrom(...'[]{},:"\\0-1.eEnu tf\u0001'))))
   .map(([text, changes]) =>
     changes.reduce((all, [at, character]) => all.slice(0, at) + character + all.slice(at + 1), text)

@@ -82,7 +82,7 @@ export const settle = Effect.fnUntraced(function* (slug: string, ...templates: R
   }
 })
 
-/** Tallies as text, one line each, sorted; whatever bucket they are in. */
+/** Tallies as sorted lines of text, without their buckets. */
 export const tallies = Effect.fnUntraced(function* (slug: string, template = "t") {
   const sql = yield* SqlClient.SqlClient
   const sums = new Map<string, Map<Measure, number>>()

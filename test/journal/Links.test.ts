@@ -46,7 +46,7 @@ const permutations = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A
     ? [[]]
     : items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]))
 
-/** What a decision counts as does not depend on how it was recorded; its variant tells whose it is. */
+/** The count of a decision does not depend on how it was recorded. The variant identifies the organization. */
 const check = Effect.fnUntraced(function* (slug: string, expected: ReadonlyArray<string>) {
   assert.deepStrictEqual(yield* tallies(slug), expected, slug)
   const { differences } = yield* (yield* Rebuild).run(org(slug), { check: true })
@@ -122,7 +122,7 @@ describe("Links of messages", () => {
           open("d-1", "u-a"),
           open("d-1", "u-b"),
           click("d-1", "u-b"),
-          // Nobody's: this user was sent nothing.
+          // This user got no message.
           click("d-1", "u-z"),
         ]
         for (let seed = 1; seed <= 8; seed++) {
@@ -235,7 +235,7 @@ describe("Links of messages", () => {
         for (const [n, order] of permutations(events).entries()) {
           const slug = `bought-${n}`
           yield* makeOrg(slug)
-          // The message of the older decision was what the platform says led to it.
+          // The platform names the message of the older decision.
           yield* decide(slug, "trk-old", { copy: "a", user: "u-1", at: at - 3_600_000 })
           yield* decide(slug, "trk-new", { copy: "b", user: "u-1", at: at - 60_000 })
           for (const event of order) {

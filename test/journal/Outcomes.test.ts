@@ -186,7 +186,7 @@ describe("outcomesOf", () => {
 })
 
 describe("laws of outcomes", () => {
-  // Close together, so that the rules about seconds have something to decide; some at the edges of what is counted.
+  // Close together, so that the rules about seconds apply; some at the limits of the counted time.
   const after = fc.oneof(
     fc.integer({ min: -2, max: 15 }).map((n) => n * second),
     fc.integer({ min: -1, max: 4 }).map((n) => hour + n * 999),

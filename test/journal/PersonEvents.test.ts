@@ -17,7 +17,7 @@ const at = Date.now()
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** A change of somebody's subscription to everything at Braze, which has no dispatch id. */
+/** A change of a Braze user's global subscription, which has no dispatch id. */
 const brazeOptOut = (user: string, { ago = 0, email = `${user}@example.com`, id = `gsc-${user}` } = {}) => ({
   event_type: "users.behaviors.subscription.GlobalStateChange",
   id,

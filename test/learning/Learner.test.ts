@@ -113,13 +113,13 @@ describe("Learner", () => {
         yield* decide("overtaken", "one")
         yield* settle("overtaken")
         assert.deepStrictEqual(yield* counted("overtaken"), [["a", 1, 0]])
-        // What the actor of another node commits before it is killed.
+        // The commit of another node's actor before it is killed.
         yield* decide("overtaken", "two")
         yield* sql.withTransaction(Effect.andThen(
           Tallies.fold(sql, "overtaken", "t", Date.now()),
           sql`UPDATE bandit_states SET revision = revision + 1 WHERE org_slug = 'overtaken'`,
         ))
-        // What the sweep of models does for it.
+        // Runs the sweep of models for the template.
         yield* (yield* Learning).wake("overtaken", "t", true)
         yield* until(
           "the model knows both",
@@ -197,7 +197,7 @@ describe("Learner", () => {
             yield* settle(slug, "new")
             return yield* (yield* Learning).model(slug, "new", undefined)
           }))
-        // One send is next to nothing: the base rate is that of the organization, or the 3 % of none.
+        // One send hardly counts: the base rate is the organization's, or 3 % without data.
         assert.approximately(Math.exp(models[0]!.a0), Math.exp(priors.a0), 0.01)
         assert.approximately(Math.exp(models[1]!.a0), 0.03, 0.002)
         assert.isAbove(models[0]!.tau0, models[1]!.tau0)
@@ -280,7 +280,7 @@ describe("Learner", () => {
       const after = yield* during(adaptive)
       assert.deepStrictEqual(after, before)
       assert.strictEqual(JSON.stringify(after.model), JSON.stringify(before.model))
-      // What it goes on from is all there: the next fit has all counts, and the next version.
+      // Its state is complete: the next fit has all counts and the next version.
       const next = yield* during(Effect.gen(function* () {
         yield* decide("acme", "new")
         yield* settle("acme")

@@ -82,7 +82,7 @@ describe("LedgerSum", () => {
   })
 })
 
-/** Decisions by the day and variant, as a list of them is shown. */
+/** Decisions by day and variant, as lists show them. */
 const dailyRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<{ day: Date; copyId: string; decisions: number }>`
@@ -91,7 +91,7 @@ const dailyRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
     (rows) => rows.map(({ copyId, day, decisions }) => `${day.getTime() / dayMillis} ${copyId}: ${decisions}`).sort(),
   )
 
-/** The same of tallies. */
+/** Tallies by variant and segment. */
 const daysOf = (tallies: ReadonlyArray<Tally>) => {
   const sums = new Map<string, number>()
   for (const { copyId, counts, start } of tallies) {
@@ -111,7 +111,7 @@ describe("the ledger", () => {
         for (let from = 0; from < entries.length; from += 50) {
           yield* sql.withTransaction(append(sql, summed(entries.slice(from, from + 50))))
         }
-        // Nothing at all is no row.
+        // A contribution without counts adds no row.
         const before = (yield* sql`SELECT count(*)::int AS n FROM tally_ledger l`)[0]
         const nothing = { ...entries[0]!, counts: { click: 0 }, delays: {} }
         yield* append(sql, summed([nothing, { ...nothing, counts: { open: 1 } }, { ...nothing, counts: { open: -1 } }]))

@@ -11,7 +11,7 @@ import { seeded } from "../support/load.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { counted, day, makeTemplate, settle } from "./support.ts"
 
-/** Text that does not compress: so many CJK characters, the same for the same seed. */
+/** Incompressible text of the given number of CJK characters, determined by the seed. */
 const cjk = (length: number, seed: number): string => {
   const random = seeded(seed)
   return Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(random() * 20_000))).join("")

@@ -36,7 +36,7 @@ describe("Models", () => {
         assert.strictEqual(models.latest("acme", "t")!.version, 5)
         assert.isUndefined(models.latest("acme", "other"))
         assert.isUndefined(models.latest("other", "t"))
-        // What this node knows better than the store stays.
+        // The newer model of this node stays.
         models.adopt(publication("t", 9))
         yield* models.poll
         assert.strictEqual(models.latest("acme", "t")!.version, 9)
@@ -92,7 +92,7 @@ describe("Models on two nodes", () => {
           plant("acme", { copy: "a", decisions: 50 * round, outcomes: { click: 5 * round }, ago: round * day }),
         )
         yield* on(one, settle("acme"))
-        // It may be fitted once more without anything new: the first node's latest is what the other one comes to.
+        // It may be fitted again without new data: the other node reaches the first node's latest model.
         const same = async () => {
           const [here, there] = [await Effect.runPromise(on(one, model)), await Effect.runPromise(on(two, model))]
           return JSON.stringify(here) === JSON.stringify(there)
@@ -101,7 +101,7 @@ describe("Models on two nodes", () => {
         const { variants: [variant] } = yield* on(two, model)
         assert.deepInclude(variant, { sends: 25 * round * (round + 1), clicks: 2.5 * round * (round + 1) })
       }
-      // The node that only heard of it goes on from there: it is overtaken by nobody and overtakes nobody.
+      // The other node continues from that model, without a conflict.
       yield* on(two, plant("acme", { copy: "b", decisions: 10 }))
       yield* on(two, settle("acme"))
       const { trace } = yield* on(two, ask("acme"))

@@ -69,7 +69,7 @@ describe("Policies", () => {
         assert.deepStrictEqual(fitted.toSorted(), ["once/t 14/0", "once/t 7/0"])
         assert.isTrue(policies.isReady(template, window, now))
         assert.strictEqual(sends(policies.policy(template, window, now)), 20)
-        // The same object, so that the weights it has computed are used again.
+        // The policy object is reused with its computed weights.
         assert.strictEqual(policies.policy(template, window, now), policies.policy(template, window, now + 1000))
       })))
 
@@ -133,7 +133,7 @@ describe("Policies", () => {
         yield* settle("attributes")
         assert.deepStrictEqual(namesOf(policies.policy(template, undefined, start)), ["plan"])
         assert.deepStrictEqual(yield* shown, ["plan"])
-        // Up to 5 seconds of traffic cost no fit more, and nobody has asked since.
+        // Five seconds of traffic need no further fit, and no request came since.
         assert.isTrue(policies.isReady(template, window, start + 5_000))
         assert.strictEqual(fitted.length, 1)
         assert.isTrue(policies.isReady(template, window, start + 5_001))

@@ -59,7 +59,7 @@ const clickOn = (slug: string, outcome: Outcome) =>
 
 const flush = Effect.flatMap(AttributeStatistics, ({ flush }) => flush)
 
-/** What the background jobs of a service do all the time: write what has been counted, fold it and fit. */
+/** The background jobs of a service: write the counts, fold them and fit. */
 const learn = (slug: string) => Effect.andThen(flush, settle(slug))
 
 const differences = (slug: string) =>
@@ -110,7 +110,7 @@ describe("Segments of a new template", () => {
         assert.strictEqual(yield* known("later"), 0)
 
         yield* flush
-        // The next fit takes the attributes up, whatever brings it about.
+        // The next fit uses the attributes.
         yield* decider.decide("later", asked(user(0)))
         yield* settle("later")
         assert.isAtLeast(yield* known("later"), 200)

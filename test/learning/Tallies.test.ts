@@ -8,7 +8,7 @@ import { decide, layerQuiet, makeOrg, org, receive } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { counted, day, hour, settle } from "./support.ts"
 
-/** Sums of all measures, whatever the bucket. */
+/** Sums of all measures over all buckets. */
 const total = (list: ReadonlyArray<Tally>) => {
   const sum: Record<string, number> = {}
   for (const { counts } of list) {

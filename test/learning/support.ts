@@ -15,7 +15,7 @@ import { aroundTests } from "../support/aroundTests.ts"
 import { adminToken, type Service, serviceAt, waitUntil } from "../support/service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
-// What tests of learning do again and again, on the services themselves.
+// Shared steps of tests of learning, on the services themselves.
 
 export const hour = 3_600_000
 export const day = 24 * hour
@@ -110,8 +110,7 @@ export const ask = Effect.fnUntraced(function* (
 })
 
 /**
- * Takes in everything and folds it, however long a busy machine takes: the service itself makes do with what it has after
- * two seconds.
+ * Processes and folds everything without the service's limit of two seconds.
  */
 export const settle = Effect.fnUntraced(function* (slug: string, ...templates: ReadonlyArray<string>) {
   yield* (yield* Intake).drain

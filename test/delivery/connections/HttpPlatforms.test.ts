@@ -34,7 +34,7 @@ interface Case {
   readonly start: (options?: Options) => Promise<PlatformServer>
   readonly settings: (url: string) => Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, string>>
-  /** The same with a secret that is wrong. */
+  /** The settings with a wrong secret. */
   readonly wrong: Readonly<Record<string, string>>
 }
 
@@ -260,7 +260,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("Braze: message extras in the body, which is rendered there to what we sent", () =>
+  it.effect("Braze: message extras in the body, which Braze renders to the sent text", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(braze)
       const vars = { subject: "{{ 7 | times: 6 }}", body: "<p>{% if true %}{{name}}</p>" }

@@ -212,7 +212,7 @@ describe("Smtp", () => {
       yield* sendTo(connection, "accepted")
       assert.deepInclude(yield* sendTo(connection, "retry"), { uncertain: true, scope: "recipient" })
       yield* sendTo(connection, "accepted")
-      // The same message each time: whoever got it twice can tell by its id.
+      // Each attempt sends the same message, so a recipient's server can detect a duplicate by its id.
       const ids = receiver.mails.map(({ raw }) => read(raw).headers.get("message-id"))
       assert.deepStrictEqual([ids.length, new Set(ids).size], [3, 1])
     }).pipe(Effect.provide(layerLoopback)))

@@ -42,7 +42,7 @@ export const connect = (
   secrets: Readonly<Record<string, string>>,
 ) => Effect.mapError(platforms[name].make({ settings, secrets }), (faults) => new Error(JSON.stringify(faults)))
 
-/** The same, in a scope of its own: `close` ends it. */
+/** Makes it in a scope of its own that `close` ends. */
 export const connectApart = Effect.fnUntraced(function* (
   name: PlatformName,
   settings: Readonly<Record<string, unknown>>,

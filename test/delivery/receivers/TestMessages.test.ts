@@ -99,7 +99,7 @@ describe("TestMessages", () => {
         assert.strictEqual(headers.get("subject"), "Hello Ada")
         assert.strictEqual(headers.get("feedback-id"), "a:welcome:bulk:content")
         assert.include(headers.get("list-unsubscribe"), "/u/")
-        // The link of a service without https offers no one click.
+        // A link without https has no one-click unsubscribe.
         assert.strictEqual(statusesOf(findings)["unsubscribe"], "missing")
         assert.deepStrictEqual(yield* deliveriesOf("content"), [])
         assert.deepStrictEqual(yield* decisionsOf("content"), [])

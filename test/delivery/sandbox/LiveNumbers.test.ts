@@ -11,7 +11,7 @@ import { allLeft, rowsOf, type SandboxBench, suiteOnSandbox, type Tested } from 
 
 const day = 86_400_000
 
-/** Everything that is told about an organization. */
+/** All figures of an organization. */
 const answersOf = async ({ manage, slug }: Tested) => {
   const paths = [
     "/templates/t/results",
@@ -38,7 +38,7 @@ const answersOf = async ({ manage, slug }: Tested) => {
   return answers
 }
 
-/** Leaves out times, and the estimates, which depend on the age of decisions at the moment they are asked for. */
+/** Omits times, and estimates, which depend on the current age of decisions. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(
     value,
@@ -101,7 +101,7 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
       yield* settle(slug)
       yield* (yield* Settling).run
       yield* (yield* WebhookQuota).exchange
-      // Kept in memory, and otherwise learned when somebody asks.
+      // Kept in memory, and otherwise computed on request.
       yield* (yield* Groups).refresh(slug, "UTC")
     }))
 

@@ -12,7 +12,7 @@ suiteOnSandbox("A test key", (bench) => {
   const drain = () => bench.run(Effect.flatMap(Intake, ({ drain }) => drain))
   const message = (email: string, more: Json = {}) => ({ template_id: "t", email, fields: { name: "Ada" }, ...more })
 
-  /** Delivers with the test key and takes in what the sink reports. */
+  /** Delivers with the test key and processes the sink's reports. */
   const deliver = async (org: Tested, body: Json) => {
     const answer = await org.test.post("deliver", body)
     assert.strictEqual(answer.status, 200, answer.text)

@@ -33,7 +33,7 @@ export interface Tested {
 
 export interface SandboxBench {
   readonly service: Service
-  /** Takes what leaves through the connection of the organizations. */
+  /** Receives the messages of the organizations' connections. */
   readonly receiver: Receiver
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services>) => Promise<A>
   /** With `connection: false` it has none. */
@@ -150,7 +150,7 @@ export const allLeft = (bench: SandboxBench, slug: string) =>
       return waiting.length === 0
     })))
 
-/** Columns that say when somebody last looked, and numbers that rows get anew. */
+/** Columns with the time of the last check, and generated numbers. */
 const volatile = ["last_used_at", "lease_until", "sent_per_second", "folded_at", "rolled_up_at"]
 
 /** Every row of an organization in every table that has rows of organizations, as text. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import type { Attack, Target } from "../Attack.ts"
 
-// Guesses at passwords, codes, tokens and keys, and what is sent to the console without being signed in. They claim addresses of
+// Guesses at passwords, codes, tokens and keys, and requests to the console without a session. They claim addresses of
 // their own behind a proxy that the service trusts: with the address of the test, its own requests would be refused, too.
 
 const guesser = { "x-forwarded-for": "198.51.100.7" }
@@ -9,7 +9,7 @@ const guesser = { "x-forwarded-for": "198.51.100.7" }
 const form = { "content-type": "application/x-www-form-urlencoded" }
 const megabyte = 1024 * 1024
 
-/** A token as sessions and links have it: it can be looked up and is nobody's. */
+/** A well-formed token of a session or link that does not exist. */
 const token = () => randomBytes(32).toString("base64url")
 
 /** Sends requests in groups, as a client with so many connections would. */

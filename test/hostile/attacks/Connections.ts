@@ -2,13 +2,13 @@ import { Buffer } from "node:buffer"
 import { connect, type Socket } from "node:net"
 import type { Attack, Target } from "../Attack.ts"
 
-// Connections that no HTTP library would make. Those that are many come from an address of their own, as an attacker's do.
+// Connections that no HTTP library would make. Large numbers of connections come from a separate address, like an attacker's.
 
 const attacker = "127.0.0.2"
 
 interface Line {
   readonly socket: Socket
-  /** What came back so far. */
+  /** The data received so far. */
   readonly text: () => string
   readonly ended: Promise<void>
 }
@@ -24,7 +24,7 @@ const dial = (target: Target, from = attacker): Line => {
   return { socket, text: () => text, ended: new Promise((resolve) => socket.on("close", () => resolve())) }
 }
 
-/** Statuses in what a connection was sent, in order; 0 for a connection that was cut without any. */
+/** Statuses of the responses on a connection, in order; 0 for a connection that was closed without a response. */
 const statusesOf = (text: string): ReadonlyArray<number> => {
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
     .filter((status) => status >= 200)

@@ -2,7 +2,7 @@ import { password } from "../../console/furnished.ts"
 import { signInTo } from "../../console/shop.ts"
 import type { Attack, Target } from "../Attack.ts"
 
-// What an author can send: template files, imports, mappings, previews and forms, each as large as it may be.
+// Input of authors: template files, imports, mappings, previews and forms, each of the largest permitted size.
 
 type Session = Awaited<ReturnType<typeof signInTo>>
 

@@ -5,7 +5,7 @@ import type { Attack, Target } from "../Attack.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Templates of one attack, and what is asked of all of them at once. */
+/** The templates of one attack, and the requests that are sent for them at once. */
 interface Batch {
   readonly name: string
   readonly template: Json
@@ -213,7 +213,7 @@ const batches = [...slowLoops, ...others].map((batch, at): Attack => {
   }
 })
 
-/** Previews of what was never saved, through the management interface. */
+/** Previews of unsaved templates, through the management API. */
 const previews = [...slowLoops.filter((_, at) => at % 3 === 0), ...others].map((batch): Attack => {
   const [first] = batch.template["variants"] as ReadonlyArray<Json>
   const { formats, vars } = first!

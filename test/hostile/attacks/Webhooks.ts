@@ -82,7 +82,7 @@ const click = (members: string) => `{"event":"click","tracking_id":"t"${members}
 const depth = 100_000
 const wide = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"]
 
-/** The same as many bodies of the largest size that is taken in together with others. */
+/** The same data as many bodies of the largest size that is read in batches. */
 const manyBodies: Attack = {
   name: "webhook events: 40 bodies of 250 kB with colliding strings at once",
   bytes: 250_000,

@@ -133,7 +133,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     for (const to of [`${forged}@bounces.shop.example`, "postmaster@bounces.shop.example", "anna@mailbox.example"]) {
       assert.match(await sendMail(port, to, text), /^550 5\.1\.1 No such mailbox/)
     }
-    // Somebody who answers by hand, and a program that does, from an address of their own.
+    // A person and a program that reply from addresses of their own.
     const answer = mail("From: anna@mailbox.example", "Subject: Re: Sale", "", "No, thanks")
     assert.match(await sendMail(port, sent.from, answer, "anna@mailbox.example"), /^550 5\.7\.1 Nobody reads/)
     await bench.takeIn()

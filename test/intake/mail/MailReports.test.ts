@@ -12,7 +12,7 @@ const receivedAt = Date.UTC(2026, 10, 23, 9, 30)
 const read = (text: string, headers: Readonly<Record<string, string>> = { [deliveryHeader]: deliveryId }) =>
   normalizeMail(Buffer.from(text, "latin1"), headers, receivedAt)
 
-/** The event of a mail, or the beginning of why there is none: `ignored: …` or `fault: …`. */
+/** The event of a mail, or the reason for no event: `ignored: …` or `fault: …`. */
 const told = (text: string, headers?: Readonly<Record<string, string>>): string => {
   const normalized = read(text, headers)
   if ("reason" in normalized) return `fault: ${normalized.reason}`

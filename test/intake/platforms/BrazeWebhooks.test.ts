@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Normalized, NormalizedEvent } from "../../../src/domain/Event.ts"
 import { make, normalize } from "../../../src/intake/platforms/Braze.ts"
 
-// What Braze sends besides Currents: see Braze.test.ts.
+// Braze's webhooks except Currents, which Braze.test.ts covers.
 
 const receivedAt = Date.parse("2026-05-11T09:00:00Z")
 

@@ -38,7 +38,7 @@ const event = (metric: string, data: object = {}, more: object = {}) => ({
   ...more,
 })
 
-/** What is expected of an e-mail's event, but for what is given. */
+/** The expected event of an e-mail, with the given members replaced. */
 const expected = (metric: string, more: Partial<NormalizedEvent>): NormalizedEvent => ({
   event: "sent",
   trackingId: undefined,

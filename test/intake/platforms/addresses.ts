@@ -3,7 +3,7 @@ import { categoryOf, type NormalizedEvent } from "../../../src/domain/Event.ts"
 /** The first e-mail address in a body. */
 const addressIn = (body: unknown) => /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(JSON.stringify(body))?.[0]
 
-/** An event as it is expected of a body, with the address in it where that is kept: on negative events and those of people. */
+/** The expected event of a body. Negative events and events about people include the address. */
 export const withAddress = <A extends Omit<NormalizedEvent, "key">>(expected: A, body: unknown): A => {
   const { event, messageKey, trackingId } = expected
   const isOfPerson = trackingId === undefined && messageKey === undefined && event !== "conversion"

@@ -18,7 +18,7 @@ export const jsonOf = (names: ReadonlyArray<string>, texts: ReadonlyArray<string
   return fc.oneof(json, fc.jsonValue())
 }
 
-/** Asserts that whatever `bodies` hold, every item is accounted for, and what came out can be attributed and stored. */
+/** Asserts that every item of `bodies` is counted, and that the resulting events can be attributed and stored. */
 export const assertAccounted = (
   bodies: fc.Arbitrary<unknown>,
   read: (body: unknown) => Normalized,

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { createHmac } from "node:crypto"
 import { readsBody, type Settings, settingsOf, Source, verify } from "../../../src/intake/signatures/Verify.ts"
 
-// Forgery, the same ways for every source. What is peculiar to one is in its own test.
+// The forgeries that all sources have in common. Each source has a test of its own for the rest.
 
 const now = Date.parse("2026-02-03T11:00:00Z")
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -16,7 +16,7 @@ interface Scheme {
   readonly secret: (letter: string) => string
   /** The headers of a genuine request. `algorithm` is another than the right one. */
   readonly sign: (secret: string, body: Uint8Array, now: number, algorithm?: string) => Headers
-  /** Where the signature or the token is. */
+  /** The header with the signature or token. */
   readonly header: string
   readonly timestamp?: string
   /** Whether anything of the body is signed. */

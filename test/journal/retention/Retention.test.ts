@@ -130,7 +130,7 @@ describe("Growth", () => {
             yield* receivedAt(slug, at + 60_000, { event: "click", tracking_id: `d${days}`, event_id: `e${days}` })
           }
           yield* settle(slug)
-          // Of those that are long done with the organization keeps only what nobody understood.
+          // Of old processed bodies, the organization keeps only the unreadable ones.
           yield* receivedAt(slug, Date.now() - 60 * day, "nothing that anybody understands")
           yield* settle(slug)
         }
@@ -168,7 +168,7 @@ describe("Growth", () => {
         yield* decide("short", "d300", { copy: "c" })
         assert.strictEqual(yield* ids("short"), "d170 d60 d3 d300")
 
-        // What was not understood is there with its number, and can be looked at again.
+        // Unreadable bodies remain with their number and can be replayed.
         const inbox = yield* Inbox
         const [entry] = yield* inbox.list(org("long"), "events", { limit: 1, all: false })
         assert.include(entry!.body, "nothing that anybody understands")
@@ -257,7 +257,7 @@ describe("Growth", () => {
   })
 })
 
-describe("What an organization says about how long things are kept", () => {
+describe("The retention settings of an organization", () => {
   it("is refused below what counts are made of, and in parts of days", () => {
     const decode = decoder(OrganizationPatch)
     const refused = decode({ retention_days: 199, inbox_retention_days: 1.5 })
