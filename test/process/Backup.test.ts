@@ -10,12 +10,12 @@ import { makeOrganization, scopedProcess, waitUntil } from "../support/service.t
 import { dumpablePostgres } from "./dumpablePostgres.ts"
 import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
-// What docs/operations/backup.md says, tried.
+// The commands of docs/operations/backup.md.
 
 describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () => {
   it.live("restores to the same counts, and goes on from there", () =>
     Effect.scoped(Effect.gen(function* () {
-      // Where the programs run: on this machine, or in the container.
+      // The place of the programs: this machine, or the container.
       const file = `/tmp/parlance-${randomUUID()}.dump`
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(file, { force: true })))
       const postgres = yield* dumpablePostgres!
@@ -103,7 +103,7 @@ describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () 
           const body = await response.json() as { readonly copy: { readonly id?: string } }
           assert.strictEqual(body.copy.id, copyId)
         }
-        // What was acknowledged after the dump is sent again by whoever has it: the rest counts once.
+        // Senders repeat everything acknowledged after the dump. The other events count once.
         await Promise.all(earlier.map(({ trackingId }) => click(trackingId, again.url)))
       })
       again.kill("SIGTERM")

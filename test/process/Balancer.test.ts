@@ -36,7 +36,7 @@ const configured = (port: number, nodes: ReadonlyArray<string>) =>
     return file
   })
 
-/** HAProxy in front of `nodes` until the scope closes, and what it has printed. */
+/** HAProxy in front of `nodes` until the scope closes, with its output. */
 const scopedHaproxy = (nodes: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)
@@ -58,11 +58,11 @@ const scopedHaproxy = (nodes: ReadonlyArray<string>) =>
     return { url, output: () => output }
   })
 
-/** A server in a node's place that shows what reaches it, on a port that can be freed. */
+/** A server in a node's place that records its requests, on a port that can be freed. */
 const scopedReceiver = (answer: (request: IncomingMessage, response: ServerResponse) => void) =>
   Effect.gen(function* () {
     const server = createServer((request, response) => {
-      // Ready, whatever it does with other requests.
+      // Always ready, even if other requests fail.
       if (request.url!.startsWith("/readyz") || request.url === "/healthz") return void response.end()
       answer(request, response)
     })

@@ -58,7 +58,7 @@ describe("A bulk retry whose service is killed", () => {
           yield* life(async (service) => {
             if (killed === 0) {
               const path = "/organizations/acme/deliveries/retry"
-              // Nobody waits for the answer, which does not come.
+              // The answer never comes, so do not await it.
               service.manage("POST", path, { reason: "mailbox of … is full" }).catch(() => undefined)
             }
             await waitUntil("some more have been retried, or all", async () => {

@@ -22,7 +22,7 @@ const seconds = Number(process.env.CLUSTER_SECONDS ?? 0)
 const awayMillis = Number(process.env.CLUSTER_AWAY_SECONDS ?? 7) * 1000
 const deliveriesPerSecond = Number(process.env.CLUSTER_DELIVERIES ?? 40)
 const ceiling = 100
-/** What an owner of a lane may have sent and not recorded when it goes. */
+/** The messages that the owner of a lane may have sent without recording them. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
 const isDockerThere = hasDocker("restarts and a failover of PostgreSQL beneath a cluster")
@@ -100,7 +100,7 @@ const sorted = (totals: ReadonlyMap<string, Truth>) =>
     [id, Object.fromEntries(Object.entries(truth).filter(([, count]) => count !== undefined).sort())] as const
   ).filter(([, truth]) => Object.keys(truth).length > 0)
 
-/** Waits until nothing is on its way, and holds what the database has against what clients were told. */
+/** Waits until all work is done, and compares the database with the answers to clients. */
 const account = async (
   nodes: ReadonlyArray<TestNode>,
   env: Environment,

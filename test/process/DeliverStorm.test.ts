@@ -69,7 +69,7 @@ const judge = (
   const arrivedAt = reached(sink)
   assert.deepStrictEqual([...accepted].filter((email) => !arrivedAt.has(email)), [], "accepted and never arrived")
   assert.deepStrictEqual([...arrivedAt].filter((email) => !accepted.has(email)), [], "arrived without being accepted")
-  // One message for each request, however often it was asked for.
+  // One message for each request, even if the request was repeated.
   assert.strictEqual(stored.length, accepted.size)
   assert.deepStrictEqual(stored.filter(({ state }) => state !== "sent"), [])
   const emails = new Map(stored.map(({ email, id }) => [id, email]))
@@ -141,7 +141,7 @@ const storm = (
               victim.kill("SIGKILL")
               await victim.ended
               kills++
-              // Whatever had left and was not recorded is among these.
+              // These include the messages that were sent and not recorded.
               const sending = await deliveriesIn(env, "sending")
               for (const { id } of sending) unrecorded.add(id)
               service = await processes.start()
@@ -272,7 +272,7 @@ describe("Two services on one Postgres", () => {
           }
           const controller = (async () => {
             for (let round = 0; round < rounds; round++) await takeOver(round)
-            // Clients only ask as far ahead of what they see arrive.
+            // Clients stay at most this far ahead of the arriving messages.
             await waitUntil("everything has arrived", async () => await refresh() >= messages, 60 + messages / 50)
           })()
           await Promise.all([clients, controller])

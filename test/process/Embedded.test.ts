@@ -20,7 +20,7 @@ const serverOn = (env: Environment): number | undefined => {
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8")) : undefined
 }
 
-/** Processes that have the folder in their arguments: servers and those that watch over them. */
+/** Processes with the folder in their arguments: servers and the shells that watch them. */
 const processesOn = (env: Environment): ReadonlyArray<string> =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     try {

@@ -59,7 +59,7 @@ describe("SIGTERM under load", () => {
             } ` +
             `after the signal, ${unavailable.length} × 503, ${unanswered.length} not accepted, ${rows.size} recorded`,
         )
-        // Each call was answered in full or never taken up: what was taken up is in the table.
+        // Each call was either answered in full or not processed. Processed calls are in the table.
         assert.deepStrictEqual(
           unanswered.filter((call) => call.cut),
           [],
@@ -254,7 +254,7 @@ describe("A faulty setting", () => {
   }, ["STORE: is external", "STORE=embedded"])
   faulty("DATABASE_URL that is no URL", { DATABASE_URL: "someone:s3cret@nowhere" }, ["DATABASE_URL"])
 
-  it.live("PORT of somebody else ends the start with a message", () =>
+  it.live("A PORT in use by another program ends the start with a message", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const first = yield* scopedProcess({ DATA_DIR: join(folder, "first") })

@@ -56,7 +56,7 @@ describe("A body that the service dies of (kill -9)", () => {
             if (attempt === 1) {
               key = await makeOrganization(service, "acme", ["events"])
               await send(service, key, click("before"))
-              // Larger than what is taken in together with others.
+              // Too large to be read in a batch.
               await send(service, key, click("poison", "x".repeat(300_000)))
             }
             await waitUntil(`attempt ${attempt} is under way`, () => isStuck(service, attempt), 60)

@@ -24,7 +24,7 @@ const countedClicks = (env: Environment) =>
     return rows.map(({ trackingId }) => trackingId)
   }))
 
-/** Reports a click for each id at one address; answers those that were acknowledged. */
+/** Reports a click for each id to one address. Returns the acknowledged ids. */
 const click = (url: string, key: string, ids: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const response = await fetch(`${url}/api/webhook/events/acme`, {
@@ -90,7 +90,7 @@ describe.runIf(hasPreviousRelease())("An upgrade under load", () => {
         const other = yield* starting()
         yield* replaced(second)
         yield* going(key)
-        // Within one release nobody has to tell the balancer: it sees that a node is about to end.
+        // Within one release the balancer detects by itself that a node is about to end.
         for (const node of [newest, other]) {
           newest = yield* starting()
           assert.deepStrictEqual(yield* Effect.promise(() => terminate(node)), { code: 0, signal: null })

@@ -7,7 +7,7 @@ import type { Sink } from "./deliverSink.ts"
 import type { Acknowledged } from "./clusterLoad.ts"
 import type { replicatedPostgres } from "./replicatedPostgres.ts"
 
-/** What one fault cost, in seconds. */
+/** The delays caused by one fault, in seconds. */
 export interface Cost {
   readonly fault: string
   /** The longest that any client waited for a decision. */
@@ -27,7 +27,7 @@ export interface Surroundings {
   readonly sink: Sink
   /** Asks the database past every relay. */
   readonly query: <A>(run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>) => Promise<A>
-  /** A Postgres that can be done things to; undefined where there is none. */
+  /** A PostgreSQL server that tests can disturb; undefined where none is available. */
   readonly postgres: Effect.Success<typeof replicatedPostgres> | undefined
   /** For how long a node is stopped or cut off; longer than a lease. Unit: milliseconds. */
   readonly awayMillis: number
@@ -65,7 +65,7 @@ export const watchActors = ({ query, templates }: Surroundings) => {
   })()
   return {
     reset: () => void (longest = 0),
-    /** What has moved since `at`, and the longest that anything stood still until it did. */
+    /** The progress since `at`, and the longest pause of each part before it continued. */
     movedSince: (at: number) => templates.every((template) => (movedAt.get(template) ?? 0) > at),
     seconds: () => longest / 1000,
     stop: async () => {
@@ -79,9 +79,9 @@ type Watch = ReturnType<typeof watchActors>
 
 interface Fault {
   readonly name: string
-  /** What it needs, done while all is well. */
+  /** Prepares the fault before it happens. */
   readonly prepare?: (surroundings: Surroundings) => Promise<void>
-  /** Does it to `node`; answers what puts it right again. */
+  /** Causes the fault at `node`. Returns the effect that repairs it. */
   readonly strike: (node: TestNode, surroundings: Surroundings) => Promise<() => Promise<void>>
   /** How long it lasts at least. */
   readonly lasts: (surroundings: Surroundings) => number
@@ -134,7 +134,7 @@ const ofNodes: ReadonlyArray<Fault> = [
   },
 ]
 
-/** Those of Postgres itself. */
+/** Faults of PostgreSQL itself. */
 const ofPostgres: ReadonlyArray<Fault> = [
   {
     name: "Postgres killed and started",
@@ -159,7 +159,7 @@ const ofPostgres: ReadonlyArray<Fault> = [
 export const faultsOf = ({ postgres }: Pick<Surroundings, "postgres">): ReadonlyArray<Fault> =>
   postgres === undefined ? ofNodes : [...ofNodes, ...ofPostgres]
 
-/** Strikes `node`, waits until what it did is done elsewhere, puts it right, and waits until all is whole again. */
+/** Disturbs `node`, waits until other nodes do its work, repairs it, and waits until the cluster is whole. */
 export const strike = async (
   fault: Fault,
   node: TestNode,

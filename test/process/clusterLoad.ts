@@ -3,7 +3,7 @@ import type { TestNode } from "./clusterNodes.ts"
 import { pause } from "./deliverStorm.ts"
 import { addTruth, story, type Truth } from "./storm.ts"
 
-// Clients of three kinds behind a load balancer that asks another node when one does not answer, and what they were told.
+// Clients of three kinds behind a load balancer that tries another node when one does not answer, and their answers.
 
 /** A load balancer gives a node this long. Unit: milliseconds. */
 const patienceMillis = 2000
@@ -51,7 +51,7 @@ const call = (url: string, key: string, body: string, agent: Agent, headers: Rea
     ask.end(body)
   })
 
-/** What a client saw, by milliseconds of `performance.now()`. */
+/** A client's observations, by milliseconds of `performance.now()`. */
 export interface Outcome {
   readonly began: number
   readonly ended: number
@@ -67,7 +67,7 @@ export interface Acknowledged {
   readonly deliveries: Set<string>
   /** Bodies of events that were acknowledged. */
   events: number
-  /** What the acknowledged events add up to, by template and variant. */
+  /** Sums of the acknowledged events by template and variant. */
   readonly truth: Map<string, Map<string, Truth>>
   readonly generate: Array<Outcome>
   refusals: number
@@ -185,7 +185,7 @@ export const startClusterLoad = (options: LoadOptions) => {
     ...Array.from({ length: options.clients }, storyteller),
     ...Array.from({ length: 4 }, sender),
   ])
-  // Whoever awaits `stop` hears of a failure; until then it is kept.
+  // A failure is kept until `stop`, which fails with it.
   clients.catch(() => {})
   return {
     acknowledged,

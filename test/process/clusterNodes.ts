@@ -15,7 +15,7 @@ export interface TestNode {
   readonly start: () => Promise<void>
 }
 
-/** What a node says of its cluster; undefined where it does not answer at once. */
+/** A node's view of the cluster; undefined if it does not answer at once. */
 export interface ClusterView {
   readonly runners: number
   readonly shards: number

@@ -15,9 +15,9 @@ export interface Sink {
   readonly pid: number
   /** All that arrived, in order; up to date after `refresh`. */
   readonly arrivals: ReadonlyArray<SinkArrival>
-  /** Fetches what is new; answers how many there are in all. */
+  /** Fetches new records. Returns the total number. */
   readonly refresh: () => Promise<number>
-  /** All attempts that `recipients` answered, also those that it refused. */
+  /** All attempts that `recipients` answered, including refused ones. */
   readonly attempts: () => Promise<ReadonlyArray<Attempt>>
   readonly stop: () => Promise<void>
 }
@@ -87,7 +87,7 @@ export const fullestSecond = (times: ReadonlyArray<number>): number => {
 export const rateOf = (times: ReadonlyArray<number>): number =>
   times.length < 2 ? NaN : (times.length - 1) * 1000 / (times.at(-1)! - times[0]!)
 
-/** What an administrator enters to reach a platform that `startSink` started; the service needs `sinkEnvironment`. */
+/** Connection settings for a platform that `startSink` started. The service needs `sinkEnvironment`. */
 export const connectionTo = ({ kind, port }: Pick<Sink, "kind" | "port">) =>
   kind !== "webhook"
     ? {

@@ -10,7 +10,7 @@ import { docker, ownPostgres } from "./dockerEngine.ts"
 
 export const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** The organization "acme" with a connection to `sink`, a template "offer" and one, "closed", that nobody may be shown. */
+/** The organization "acme" with a connection to `sink`, a template "offer", and a template "closed" without eligible users. */
 export const setUp = async (service: Service, sink: Sink): Promise<string> => {
   const key = await makeOrganization(service, "acme", ["deliver"])
   const manage = async (method: string, path: string, body: unknown) => {
@@ -58,7 +58,7 @@ const deliver = (url: string, key: string, idempotencyKey: string, body: string,
     call.end(body)
   })
 
-/** What became of the requests of `insist`. */
+/** The results of the requests of `insist`. */
 export interface Asked {
   /** Addresses whose message was accepted. */
   readonly accepted: ReadonlySet<string>
@@ -72,7 +72,7 @@ export interface Asked {
 
 /** Whom to ask, for how many messages, and how fast. */
 export interface Insistence {
-  /** A service to ask now; undefined while there is none. */
+  /** The current service; undefined while none runs. */
   readonly service: () => Service | undefined
   readonly key: string
   readonly prefix: string
@@ -85,7 +85,7 @@ export interface Insistence {
 
 /**
  * Has messages accepted, each under an Idempotency-Key of its own with which it is asked for until there is an answer. One
- * in twenty is to be refused: an unknown template, one that nobody may be shown, or the key of another message.
+ * in twenty is to be refused: an unknown template, one without eligible users, or the key of another message.
  */
 export const insist = async (
   { ahead, arrived, clients, key, messages, prefix, service }: Insistence,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { promisify } from "node:util"
 import { freePort, waitUntil } from "../support/service.ts"
 
-/** Runs a command of Docker's; rejects with what it printed when it fails. */
+/** Runs a Docker command. Rejects with its output when it fails. */
 export const docker = async (...args: ReadonlyArray<string>): Promise<string> => {
   const { stdout } = await promisify(execFile)("docker", [...args], { maxBuffer: 64 * 1024 * 1024 })
   return stdout.trim()
@@ -22,7 +22,7 @@ export const hasDocker = (tests: string): boolean => {
   }
 }
 
-/** Where its data are, in a volume that other containers can use. */
+/** The folder of its data, in a volume that other containers can use. */
 const data = "/var/lib/postgresql/18/docker"
 
 /** A Postgres of one test alone, on a port that stays the same when it starts again; goes with the scope. */

@@ -76,7 +76,7 @@ const onThisMachine = (bin: string) =>
 
 const bin = installed()
 
-/** A server whose dump programs are at hand; undefined, with the reason printed, where there is none. */
+/** A server with its dump programs; undefined, with the reason printed, where none is available. */
 export const dumpablePostgres = isImageWhole() ? inDocker : bin !== undefined ? onThisMachine(bin) : undefined
 if (dumpablePostgres === undefined) {
   console.warn(

@@ -163,7 +163,7 @@ export const fillQueue = (store: Environment, emails: ReadonlyArray<string>): Pr
 export const timesOf = (sink: Sink, isWanted: (email: string) => boolean = () => true): ReadonlyArray<number> =>
   sink.arrivals.flatMap(([, email, at]) => isWanted(email) ? [at] : []).sort((a, b) => a - b)
 
-/** The most attempts that any sliding second holds, those that were refused included. */
+/** The highest number of attempts in any sliding second, including refused ones. */
 export const fullestAttempts = (attempts: ReadonlyArray<Attempt>): number =>
   fullestSecond(attempts.map(({ at }) => at).sort((a, b) => a - b))
 

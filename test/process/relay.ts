@@ -6,16 +6,16 @@ import type { AddressInfo } from "node:net"
 export interface Relay {
   readonly port: number
   readonly block: () => void
-  /** What was under way is lost with its connections; new ones get through. */
+  /** Open connections are lost with their data. New ones get through. */
   readonly unblock: () => void
-  /** Leads new connections to another port. On those that there are nothing arrives any more, nor do they end. */
+  /** Leads new connections to another port. Open connections go silent without ending. */
   readonly redirect: (port: number) => void
 }
 
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  /** What it led to is not there any more. */
+  /** The target is gone. */
   lost: boolean
 }
 

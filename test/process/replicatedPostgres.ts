@@ -102,7 +102,7 @@ export const replicatedPostgres = Effect.gen(function* () {
       ...["run", "-d", "--name", next.name, "-p", `127.0.0.1:${next.port}:5432`, "--volumes-from", name],
       ...["-e", `PGDATA=${next.data}`, "-e", "POSTGRES_PASSWORD=own", "postgres:18"],
     )
-    // Only in the primary's settings, hence gone with it: a standby that has taken over waits for nobody.
+    // Only in the primary's settings: a promoted standby does not wait for another one.
     await ask(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")
     await ask(primary, "SELECT pg_reload_conf()")
     await waitUntil("the standby has everything", async () => {
@@ -113,7 +113,7 @@ export const replicatedPostgres = Effect.gen(function* () {
   }
 
   /**
-   * The primary's machine dies: whoever is connected to it hears nothing any more, not even that it is gone. Its standby is
+   * The primary's machine dies: clients receive nothing any more, not even the end of the connection. Its standby is
    * made the primary and gets the address.
    */
   const failOver = async () => {

@@ -1,5 +1,5 @@
-// Loaded before the service: its wall clock is CLOCK_SHIFT_MILLIS off, in the process as a whole. What measures spans of
-// time goes on as it did.
+// Loaded before the service: its wall clock is CLOCK_SHIFT_MILLIS off, in the process as a whole. Monotonic clocks
+// are unchanged.
 import process from "node:process"
 
 const shift = Number(process.env.CLOCK_SHIFT_MILLIS)

@@ -4,15 +4,15 @@ import type { Service } from "../support/service.ts"
 // A stream of events with everything that goes wrong with such streams, and the truth about it, counted here without any
 // of the product's code.
 
-/** What one decision's events come to, by track and measure. */
+/** The counts of one decision's events, by track and measure. */
 export type Truth = Record<string, number>
 
-/** A message and what its recipient, and machines, did with it. */
+/** A message, and the events of its recipient and of machines. */
 export interface Story {
   readonly trackingId: string
   /** Bodies of single events, duplicates included, as JSON text. */
   readonly events: ReadonlyArray<string>
-  /** Counts by measure; those of machines under `automated:`. */
+  /** Counts by measure. Automated events are under `automated:`. */
   readonly truth: Truth
   /** Its events are sent before it is decided. */
   readonly early: boolean
@@ -93,7 +93,7 @@ export const post = (url: string, key: string, body: string, agent: Agent) =>
     call.end(body)
   })
 
-/** Adds what `truth` says to the totals of a variant. */
+/** Adds `truth` to the totals of a variant. */
 export const addTruth = (totals: Map<string, Truth>, copyId: string, truth: Truth): void => {
   const total = totals.get(copyId) ?? { decisions: 0 }
   total.decisions!++
@@ -101,7 +101,7 @@ export const addTruth = (totals: Map<string, Truth>, copyId: string, truth: Trut
   totals.set(copyId, total)
 }
 
-/** What the service has counted, in the same form: by variant, zeros left out. */
+/** The service's counts in that form: by variant, without zeros. */
 export const counted = async (service: Service, org: string, template: string): Promise<Map<string, Truth>> => {
   const { body } = await service.manage("GET", `/organizations/${org}/templates/${template}/results`)
   return new Map(body.variants.map((variant: Record<string, unknown>) => {

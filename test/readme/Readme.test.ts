@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** The project as a newcomer has it: what git knows, and nothing installed. */
+/** The project as a newcomer has it: files in git, and nothing installed. */
 const freshCopy = Effect.map(temporaryFolder, (folder) => {
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root, encoding: "utf8" })
   for (const file of files.trim().split("\n").filter((file) => existsSync(join(root, file)))) {

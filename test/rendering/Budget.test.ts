@@ -11,7 +11,7 @@ const ticking = (millis: number) => {
   return { now: () => ++readings * millis, readings: () => readings }
 }
 
-/** The message a budget ends with when it is asked for `steps`, one at a time. */
+/** The message with which a budget ends when it spends `steps`, one at a time. */
 const endOf = (budget: Budget, steps: number): string | undefined => {
   try {
     for (let i = 0; i < steps; i++) budget.spend(1)

@@ -4,7 +4,7 @@ import { filters } from "../../src/rendering/Filters.ts"
 import { parseVars, render } from "../../src/rendering/Renderer.ts"
 import { faultOf, type Fields, now, textOf } from "./variants.ts"
 
-/** An expression and what it renders to. */
+/** An expression and its rendered text. */
 type Example = readonly [expression: string, expected: string]
 
 const holds = (fields: Fields, examples: ReadonlyArray<Example>) => {

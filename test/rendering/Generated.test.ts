@@ -222,7 +222,7 @@ const filtered = fc.tuple(
   ),
 ).map(([value, filters]) => [value, ...filters].join(" | "))
 
-// What liquidjs makes of the order of lists (that of their elements joined) is left out: here they have none.
+// Comparisons of lists are left out: liquidjs compares their joined elements, and here lists have no order.
 const scalar = variable.filter((name) => name !== "words")
 const comparison = fc.oneof(
   fc.tuple(scalar, fc.constantFrom(">", "<", ">=", "<="), literal),

@@ -229,7 +229,7 @@ describe("tagLinks, for any text", () => {
         const once = tag(html, id)
         assert.strictEqual(tag(once, id), once)
         assert.strictEqual(tag(once, "another"), once)
-        // What was added is the parameter and what joins it.
+        // The added text is the parameter and its separator.
         const parameter = `tracking_id=${/tracking_id=([^"'&#\s>]*)/.exec(tag(`<a href="//shop.example">`, id))![1]}`
         assert.strictEqual((once.length - html.length) >= 0, true)
         if (once === html) return

@@ -4,7 +4,7 @@ import * as Limits from "../../src/rendering/Limits.ts"
 import { parse, parseVars, render } from "../../src/rendering/Renderer.ts"
 import { faultOf, now, renderVars, sourceFaultOf, textOf } from "./variants.ts"
 
-/** Source, fields, and what they render to. */
+/** Source, fields and the rendered text. */
 type Example = readonly [source: string, fields: Readonly<Record<string, unknown>>, expected: string]
 
 const holds = (examples: ReadonlyArray<Example>) => {

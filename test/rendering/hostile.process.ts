@@ -1,4 +1,4 @@
-// Renders the hostile corpus in a process of its own, one line of JSON each, so that what never ends can be ended.
+// Renders the hostile corpus in a process of its own, one line of JSON each, so that an endless render can be killed.
 import "../../src/runtime/leakGuard.ts"
 import { Result } from "effect"
 import { parseVars, render } from "../../src/rendering/Renderer.ts"

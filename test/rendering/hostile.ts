@@ -1,6 +1,6 @@
 import type { Format } from "../../src/domain/Template.ts"
 
-/** A template, or data for one, made to take time, memory or what it should not see. */
+/** A template, or its data, that tries to take time or memory, or to reach hidden data. */
 export interface Hostile {
   readonly name: string
   readonly source: string
@@ -373,7 +373,7 @@ const syntax: ReadonlyArray<Hostile> = [
   },
 ]
 
-/** Reaching for what is not data. */
+/** Reaching for objects that are not data. */
 const reach: ReadonlyArray<Hostile> = [
   {
     name: "prototype chain",

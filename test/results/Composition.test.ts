@@ -162,7 +162,7 @@ describe("the results of a template", () => {
     assert.deepStrictEqual([share("free", "a"), share("free", "b")], [1, 0])
     assert.isAbove(share("pro", "b"), 0.3)
     assert.closeTo(of(results, "b").share, 0.1 * share("pro", "b"), 1e-9)
-    // Nobody keeps the attributes that are not learned from, so that they narrow nothing.
+    // Attributes outside the model are not stored, so they cannot restrict results.
     const elsewhere = resultsOf({
       template: { ...template, variants: [variant("a"), variant("b", { targeting: onlyFor("country", "de") })] },
     })

@@ -3,7 +3,7 @@ import { gainOver, type StretchCount, stretchFactors } from "../../src/results/G
 import { SegmentRates } from "../../src/results/SegmentRates.ts"
 import { cell, model } from "./Samples.ts"
 
-// Of the model's variants the first is better for free users, the second for those who pay.
+// The model's first variant is better for free users, the second for paying users.
 const segments = [cell("free", "morning"), cell("pro", "morning")]
 const rates = new SegmentRates(model, ["a", "b"], segments)
 

@@ -34,7 +34,7 @@ describe("The comparison with people who are held out", () => {
     const [treated, control] = replicate(crowd, 1)
     const { difference, needed } = compare(treated, control)
     assert.isAbove(difference!, 0)
-    // What is needed in all if the difference found were the true one.
+    // The total number of decisions needed if the observed difference were the true one.
     const control_ = crowd.rate
     const lift = (control_ + difference!) / control_
     const people = 3000 + needed!

@@ -65,7 +65,7 @@ describe("The gain by propensities", () => {
   it("takes the value of a mix, costs included", () => {
     const click = propensityGain(learned, weightsOf("click"))!
     const mix = propensityGain(learned, weightsOf({ click: 10, negative: -20 }))!
-    // One in a hundred decisions has a cost, whatever was chosen.
+    // One in a hundred decisions has a cost, with any variant.
     assert.approximately(mix.gained, 10 * click.gained, 1e-6)
     assert.approximately(mix.even, 10 * click.even - 20 * 320, 1e-6)
     assert.isTrue(mix.interval[0] < mix.gained && mix.gained < mix.interval[1])

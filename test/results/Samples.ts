@@ -53,7 +53,7 @@ const each = (["a", "b"] as const).flatMap((id) =>
   }))
 )
 
-/** Ten days of two variants, the first better for free users, the second for those who pay. */
+/** Ten days of two variants. The first is better for free users, the second for paying users. */
 export const model = fitRows(
   each.flatMap(({ clicks, id, segment, sends }) =>
     Array.from({ length: 10 }, (_, d) => ({
@@ -78,7 +78,7 @@ export const won = (winner: string): VerdictState => ({
   objective: JSON.stringify("click"),
 })
 
-/** What the model was fitted to, as it stands in the tallies. */
+/** The tallies to which the model was fitted. */
 export const rows: ReadonlyArray<CountedSegment> = each.flatMap(({ clicks, id, segment, sends }) => [
   row(id, segment, "learned", {
     decisions: 10 * sends + 10,

@@ -23,7 +23,7 @@ const zones = [
   "Pacific/Kiritimati",
 ]
 
-/** Moments near what goes wrong: changes of clocks in several zones, ends of years, leap days. */
+/** Moments near special dates: clock changes in several zones, ends of years, leap days. */
 const moments = [
   "2026-03-29T01:00Z",
   "2026-10-25T01:00Z",

@@ -23,7 +23,7 @@ interface Population {
   readonly tau: number
 }
 
-/** Whether a template of 150 people with 20 messages each is said to differ by hour. */
+/** Whether the test finds differences by hour for a template of 150 people with 20 messages each. */
 const differsIn = ({ sendHour, tau, weight }: Population, seed: number): boolean => {
   const most = Math.max(...Array.from({ length: 24 }, (_, hour) => weight(hour)))
   const { normal, uniform } = chance(seedOf(seed, "hours"))

@@ -10,7 +10,7 @@ const readers = (habit: (minute: number, i: number) => Pick<Reader, "week" | "we
 
 const daily = (minute: number) => ({ week: minute, weekend: minute })
 
-/** What is advised in each city. */
+/** The advice in each city. */
 const byCity = (all: ReadonlyArray<Advised>) => cities.map((zone) => all.filter(({ reader }) => reader.zone === zone))
 
 describe("readers with a habit, after 28 days of webhooks", () => {

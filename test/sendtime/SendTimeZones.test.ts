@@ -27,7 +27,7 @@ describe("Zones of send times", () => {
           report("odd", { timezone: "Mars/Olympus", tz: "America/Lima" }),
           report("wrong", { time_zone: "+02:00" }),
         ])
-        // Everybody looks at eight in the evening on Greenwich clocks, which a stranger from Tokyo does not.
+        // All users read at eight in the evening GMT. A stranger in Tokyo reads at other hours.
         for (const user of ["u1", "u2", "u3"]) yield* plantHabit("zones", user, 20)
         const now = dayAt(-1, 0)
         const of = (userId: string) => settled({ org: "zones", userId, now })
@@ -58,7 +58,7 @@ describe("Zones of send times", () => {
           open("ann", "Asia/Tokyo", hour / 4),
           open("ann", "Europe/Paris", hour / 2),
           open("bob", "Mars/Olympus", hour / 2),
-          // Nothing has been decided for her: her zone may be asked for all the same.
+          // She has no decisions, and her zone can still be looked up.
           { event: "open", user_id: "eve", template_id: "t", timezone: "America/Lima" },
         ])
         yield* drain

@@ -40,7 +40,7 @@ const read = (touch: Coded | undefined) =>
     delay: delayOf(touch.code),
   }
 
-/** What earlier releases read of a code. */
+/** An earlier release's reading of a code. */
 const readHourly = (code: number) => ({
   hour: Math.floor(code / (128 * 4096 * 32768)),
   delay: Math.floor(code / (4096 * 32768)) % 128,
@@ -52,7 +52,7 @@ const touches = fc.record({
   delay: fc.integer({ min: 0, max: noEngagement }),
   variant: fc.integer({ min: 0, max: 4095 }),
 })
-/** An engagement of the 73rd hour that clocks show is none. */
+/** An engagement in the 73rd hour does not count. */
 const delayKept = ({ delay, quarter }: { readonly quarter: number; readonly delay: number }) =>
   quarter % 4 + delay >= noEngagement ? noEngagement : delay
 

@@ -6,7 +6,7 @@ import { Intake } from "../../src/intake/Intake.ts"
 import { decide, makeOrg, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate } from "../learning/support.ts"
 
-// What tests of send times begin with: people with a habit, and the advice that follows from it.
+// Shared set-up of tests of send times: people with a habit, and the resulting advice.
 
 /** A full hour, so many days ago, at which clocks in UTC show `at`. */
 export const dayAt = (daysAgo: number, at: number) => Math.floor(Date.now() / day) * day - daysAgo * day + at * hour
@@ -43,7 +43,7 @@ export const plantHabit = Effect.fnUntraced(function* (
   yield* drain
 })
 
-/** What is advised, traced, and the hour of it in UTC, by all that is known so far. */
+/** The advice with its trace and its hour in UTC, from the data so far. */
 export const advise = Effect.fnUntraced(function* (ask: Partial<SendTimeAsk> & { readonly org: string }) {
   const { of } = yield* Groups
   yield* (yield* Groups).refresh(ask.org, "UTC")

@@ -9,8 +9,8 @@ import { touchOf } from "../../src/sendtime/Touch.ts"
 import type { AttributedEvent } from "../../src/journal/events/Outcomes.ts"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 
-// Readers who look at their messages at a time of their own, what webhooks say of the messages sent to them, and the advice
-// that follows from it, by the functions that answer requests.
+// Readers with individual reading times, the webhook reports of their messages, and the resulting advice, computed by
+// the functions that answer requests.
 
 export interface Reader {
   readonly zone: string
@@ -98,7 +98,7 @@ export interface Advised {
   readonly right: boolean
 }
 
-/** What readers are advised on each day of the week that follows, asked at their local midnight. */
+/** The advice for readers on each day of the following week, requested at their local midnight. */
 export const adviseReaders = (readers: ReadonlyArray<Reader>, options: ReadersOptions): ReadonlyArray<Advised> => {
   const { now, people } = historiesOf(readers, options)
   const timing = Effect.runSync(timingOf(people, "UTC", now, Effect.void))
@@ -136,7 +136,7 @@ export const medianOff = (all: ReadonlyArray<Advised>) => {
   return sorted[Math.floor(sorted.length / 2)]!
 }
 
-/** What a service learns of a message, and when. */
+/** The reports of a message, with their times. */
 export interface Reporting {
   /** The platform reports that messages were sent; if not, opens only. */
   readonly sent: boolean

@@ -19,7 +19,7 @@ type Kind = keyof typeof kinds
 
 const activeMillis = 8_000
 const endMillis = 20_000
-/** What the entries in memory may weigh together. */
+/** The maximum total weight of the entries in memory. */
 const heldWeight = 60
 
 interface Entry {

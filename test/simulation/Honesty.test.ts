@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { componentRun } from "../../src/simulation/ComponentHonesty.ts"
 import { coverage, type HonestyRun, honestyRun, type Setting } from "../../src/simulation/Honesty.ts"
 
-// The same as `deno task bench honesty` with fewer runs and shorter ones.
+// `deno task bench honesty` with fewer and shorter runs.
 
 const runsOf = (setting: Setting, count: number): ReadonlyArray<HonestyRun> =>
   Array.from({ length: count }, (_, i) => honestyRun(setting, 1 + i, 12))

@@ -32,7 +32,7 @@ export interface StoredModel {
   readonly fittedAt: number
 }
 
-/** What the store does to a statement. */
+/** The store's effect on a statement. */
 export interface StoreFaults {
   /** Statements fail at once. */
   readonly isDown: () => boolean
@@ -170,7 +170,7 @@ export class LearnerStoreModel {
     })
   }
 
-  /** What a learner on a node sees of the store. */
+  /** The store as a learner on a node sees it. */
   of(node: SimulatedNode): LearnerStore {
     return {
       read: this.transaction(node, () => ({
@@ -225,7 +225,7 @@ export class LearnerStoreModel {
     }
   }
 
-  /** Checks that the tallies are what a rebuild would count. */
+  /** Checks that the tallies equal the counts of a rebuild. */
   checkTallies(): void {
     if (this.ledger.length > 0) this.break(`${this.ledger.length} rows are left in the ledger`)
     if (this.tallies.length !== this.appendedAt.length || this.tallies.some((times) => times !== 1)) {

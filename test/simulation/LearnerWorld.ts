@@ -283,7 +283,7 @@ export class LearnerWorld {
     repeat(30_000, () => this.store.isStale(Math.floor(process.wallNow() / hourMillis) * hourMillis), true)
   }
 
-  /** Draws what people and their requests do. */
+  /** Draws the actions of people and requests. */
   private schedule(): void {
     const { random, time } = this
     const during = (count: number, from: number, to: number, action: () => void) => {
@@ -374,7 +374,7 @@ export class LearnerWorld {
     return this.broken ?? this.store.broken
   }
 
-  /** What the schedule consists of, for a report. */
+  /** A description of the schedule for reports. */
   describe(): string {
     return `${this.nodes.length} nodes; ${
       this.faults.map(({ from, kind, node, to }) =>

@@ -94,7 +94,7 @@ describe("off-policy evaluation", () => {
       old.every((one) => one.outcome === log[Math.round((one.at - start) / (0.05 * hour))]!.outcome),
       "all have come",
     )
-    // Without outcomes the usual delays are what is known.
+    // Without outcomes, the usual delays apply.
     assert.isAbove(settled(known.map((one) => ({ ...one, outcomeAt: null })), end).reachHours, 100)
   })
 

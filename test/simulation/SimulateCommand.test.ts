@@ -20,7 +20,7 @@ base_rate: 0.05
 variants: [{id: a}, {id: b, rate: 2}]
 `
 
-/** The commands, run in this process; a management client where one is asked for. */
+/** The commands, run in this process, with a management client where needed. */
 const runner = (client?: ManagementClient["Service"]) => {
   const replay = Command.make(
     "replay",

@@ -73,7 +73,7 @@ describe("The bundled PostgreSQL", () => {
           )
         const before = yield* started(first)
         assert.strictEqual(yield* started(second), before)
-        // One of them runs the server, so one of these ends is that of its server.
+        // One of the processes runs the server, so one of these ends is its server's.
         yield* first.close
         yield* eventually(started(second))
         const third = yield* opened(dataDir)

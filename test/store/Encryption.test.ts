@@ -64,7 +64,7 @@ const isEncrypted = Effect.gen(function* () {
   return row!.ssl
 })
 
-/** Whether the connection that the settings lead to is encrypted, or why there is none. */
+/** Whether the settings lead to an encrypted connection, or the reason for a failure. */
 const connect = (url: string, more: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const { explain } = yield* Store

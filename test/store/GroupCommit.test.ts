@@ -45,7 +45,7 @@ const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
       const ticket = commit.submit(entry)
       return ticket === undefined ? new GroupCommit.BufferFull() : commit.settled(ticket)
     })
-  // Closing waits for what is queued, and the test clock stands still by then.
+  // Closing waits for queued entries, and the test clock does not advance then.
   yield* Effect.addFinalizer(() =>
     Effect.andThen(Effect.sync(() => void (state.isDown = false)), TestClock.adjust("1 seconds"))
   )

@@ -95,7 +95,7 @@ interface Indexed {
   readonly type: string
 }
 
-/** What a value of a type takes, with its padding. */
+/** The size of a value of a type, with its padding. */
 const fixed: Readonly<Record<string, number>> = {
   date: 4,
   bigint: 8,

@@ -10,7 +10,7 @@ import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { relayTo } from "../process/relay.ts"
 import { emptyEnvironment, layerSettings } from "../support/stores.ts"
 
-/** An address, and a watch of what is said of it: `reached` is who answers there now, undefined for nobody. */
+/** An address and its watch. `reached` is the server that answers there now; undefined without one. */
 const scopedAddress = Effect.gen(function* () {
   const accepted: Array<Socket> = []
   const server = createServer((socket) => void accepted.push(socket.on("error", () => {}).resume()))
@@ -37,7 +37,7 @@ const scopedAddress = Effect.gen(function* () {
     now.reached = server === undefined ? undefined : { server, isStandby }
     return watch.look
   }
-  /** A connection to whoever is there, and a way for that one to say something over it. */
+  /** A connection to the current server, and a function with which that server sends data over it. */
   const connect = Effect.promise(async () => {
     const near = watch.open().on("error", () => {})
     const [far] = await Promise.all([once(server, "connection"), once(near, "connect")])
@@ -93,7 +93,7 @@ describe("ServerWatch", () => {
       assert.isTrue(falling.near.destroyed)
       yield* lookAt("second")
       yield* lookAt("second")
-      // Whoever is heard once leads there; from then on it may be silent, as it is in a long statement.
+      // A connection that has received data once belongs to the server. From then on it may be silent, as during a long statement.
       assert.isFalse(answering.near.destroyed)
       assert.isFalse(later.near.destroyed)
     }))
@@ -168,7 +168,7 @@ describe("A Postgres that is cut off without a word", () => {
       relay.block()
       const asked = yield* Effect.forkScoped(Effect.flip(sql`SELECT 2`), { startImmediately: true })
       assert.strictEqual((yield* Effect.flip(bounded("200 millis")(look!)))._tag, "TimeoutError")
-      // What was under way is lost and nobody says so; new connections get through.
+      // Open connections are lost without a notice. New connections get through.
       relay.redirect(port)
       assert.isTrue(yield* look!)
       assert.isUndefined(asked.pollUnsafe())

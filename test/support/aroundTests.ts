@@ -1,7 +1,7 @@
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 
-/** Starts what all tests of a suite share, hands it to `ready`, and ends it after them; several end in reverse order. */
+/** Starts a resource that all tests of a suite share, passes it to `ready`, and ends it after them. Several resources end in reverse order. */
 export const aroundTests = <A>(start: Effect.Effect<A, never, Scope.Scope>, ready: (started: A) => unknown): void => {
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { Agent, createServer, request } from "node:http"
 
-/** A load balancer as operators run one: it asks nodes for their readiness and leaves out those that are not ready. */
+/** A load balancer that checks the readiness of nodes and removes nodes that are not ready. */
 export interface Balancer {
   readonly url: string
   /** Nodes that get requests now. */
@@ -45,7 +45,7 @@ export const startBalancer = async (): Promise<Balancer> => {
         })
         onward.on("error", (error: NodeJS.ErrnoException) => {
           end()
-          // Only what never reached the node may be sent to another.
+          // Only a request that never reached the node may be sent to another.
           if (error.code === "ECONNREFUSED") attempt()
           else if (!answer.headersSent) answer.writeHead(502).end(error.message)
           else answer.destroy()

@@ -13,7 +13,7 @@ if (!hasBrowser) {
   console.warn(`Skipped: tests in a browser (no Chromium at ${executablePath}; CHROMIUM names another)`)
 }
 
-/** A Chromium that asks nobody but the page under test. */
+/** A Chromium that connects only to the page under test. */
 export const launch = (): Promise<Browser> =>
   chromium.launch({
     executablePath,
@@ -47,7 +47,7 @@ export const screenshot = async (page: Page, name: string): Promise<void> => {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** What axe finds wrong by WCAG 2.2 A and AA and its best practices, a line each. */
+/** Violations that axe finds by WCAG 2.2 A and AA and its best practices, a line each. */
 export const faultsByAxe = async (page: Page): Promise<ReadonlyArray<string>> => {
   // The page's policy forbids foreign scripts, as it should; the debugger's way in does not pass through it.
   await page.evaluate(axe)

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { createSocket } from "node:dgram"
 import type { AddressInfo } from "node:net"
 
-/** What a name answers: TXT records, or a failure of the name server. */
+/** The answer for a name: TXT records, or a failure of the name server. */
 export type DnsEntry = ReadonlyArray<string> | "server-failure" | "silent"
 
 /** A real name server on loopback, for TXT records. */
@@ -14,7 +14,7 @@ export interface DnsServer {
    * name: without it, the server knows nothing of the rest of DNS.
    */
   readonly entries: Map<string, DnsEntry>
-  /** Names that were asked for, in order. */
+  /** Requested names, in order. */
   readonly asked: ReadonlyArray<string>
   readonly close: () => Promise<void>
 }

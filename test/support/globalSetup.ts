@@ -15,7 +15,7 @@ declare module "vitest" {
   }
 }
 
-/** Where the tests of a run find databases. */
+/** The address at which the tests of a run get databases. */
 export interface TestDatabases {
   /** URL of the PostgreSQL server of the run, as its superuser. */
   readonly server: string
@@ -33,7 +33,7 @@ const migrate = (environment: Record<string, string>) =>
     { cwd: fileURLToPath(new URL("../../", import.meta.url)), env: { ...process.env, ...environment } },
   )
 
-/** Starts the server of a run, with a migrated database to copy, and adds to `ends` what ends it. */
+/** Starts the server of a run, with a migrated database to copy, and adds its finalizer to `ends`. */
 const startDatabases = async (ends: Array<() => unknown>): Promise<TestDatabases> => {
   const folder = openFolder("parlance-seed-")
   ends.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -41,7 +41,7 @@ const startDatabases = async (ends: Array<() => unknown>): Promise<TestDatabases
   migrate({ DATA_DIR: seed })
   const template = `template_${randomUUID().replaceAll("-", "")}`
   const given = process.env.TEST_DATABASE_URL
-  // Nothing on this server needs to survive a power cut.
+  // The data on this server need not survive a power cut.
   const server = given === undefined
     ? await startPostgres({ seed, settings: { fsync: "off", full_page_writes: "off" } })
     : { url: given, stop: () => Promise.resolve() }

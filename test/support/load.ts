@@ -1,6 +1,6 @@
 import { type Agent, request } from "node:http"
 
-/** mulberry32: the same numbers in [0, 1) for the same seed. */
+/** mulberry32: numbers in [0, 1), determined by the seed. */
 export const seeded = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -27,7 +27,7 @@ export interface Call {
   readonly cut?: boolean
 }
 
-/** Where to call, and as whom; changes when the service is started anew. */
+/** The address and key of the service. They change when the service is restarted. */
 export interface Target {
   readonly url: string
   readonly org: string
@@ -70,7 +70,7 @@ export const generateOnce = (target: Target, trackingId: string, agent: Agent) =
     call.end(body)
   })
 
-/** Clients that call one after another until they are told to stop. */
+/** Clients that call one after another until `stop`. */
 export interface Load {
   /** Every call that has ended, in the order they ended. */
   readonly calls: ReadonlyArray<Call>

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * What the migrations made, as text: tables with their columns, constraints and indexes, from the catalogue, so that it
- * reads the same on the embedded store and on any Postgres.
+ * The schema as text: tables with their columns, constraints and indexes from the catalogue, equal on the embedded
+ * database and any PostgreSQL.
  */
 export const snapshot = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -86,7 +86,7 @@ export interface ServiceProcess extends Service {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
-/** A TCP port nobody listens on now, out of those that the system gives to no connection of its own accord meanwhile. */
+/** A free TCP port outside the range that the system assigns to connections. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -110,7 +110,7 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** How a process is run: another checkout than this one, flags that go before the program, and those of `serve`. */
+/** How to run a process: the folder of another checkout, flags before the program, and flags of `serve`. */
 export interface Running {
   readonly folder?: string | undefined
   readonly denoFlags?: ReadonlyArray<string>

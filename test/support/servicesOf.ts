@@ -6,7 +6,7 @@ import * as Server from "../../src/api/server/Server.ts"
 import { adminToken, type Service, serviceAt } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 
-/** What the services of a running service can do. */
+/** Functions on the services of a running service. */
 export type Services = Layer.Success<typeof layerServices>
 
 /** The real service in this process on a store of its own, with a way to its services behind the routes. */
@@ -26,7 +26,7 @@ export const startWith = (
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
-        // Browsers sign in often, and what a password costs is tested elsewhere.
+        // Browsers sign in often. Other tests cover the cost of password hashes.
         Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
         Layer.provideMerge(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
       ),

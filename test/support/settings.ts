@@ -4,7 +4,7 @@ import { Settings } from "../../src/Settings.ts"
 /** Environment variables of the service under test. */
 export type Environment = Readonly<Record<string, string>>
 
-/** Settings out of `environment` alone, whatever the environment of the test run holds. */
+/** Settings from `environment` only, not from the environment of the test run. */
 export const layerSettings = (environment: Environment): Layer.Layer<Settings> =>
   Settings.layer.pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...environment } }))),

@@ -56,7 +56,7 @@ const databaseFrom = (source: "migrated" | "empty"): Effect.Effect<Environment, 
 /** The environment of a service on a migrated database of its own, which goes with the scope. */
 export const temporaryEnvironment = databaseFrom("migrated")
 
-/** The same, without tables. */
+/** An empty database, without tables. */
 export const emptyEnvironment = databaseFrom("empty")
 
 /** The environment of a service that runs a migrated database in a folder of its own, which goes with the scope. */

@@ -34,7 +34,7 @@ export const canTrace = (name: string): boolean => {
   return false
 }
 
-/** `pid` and the processes that it started, with those that they started. */
+/** `pid` and all its descendants. */
 export const familyOf = (pid: number): ReadonlyArray<number> => {
   const parents = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {

@@ -8,7 +8,7 @@ import { find } from "../../src/store/bundled/Programs.ts"
 import * as Files from "../../src/store/bundled/Files.ts"
 import * as ServerProcess from "../../src/store/bundled/ServerProcess.ts"
 
-/** A Postgres server that is nobody's, and how to end it. */
+/** A separate PostgreSQL server, and a function to end it. */
 export interface ThrowawayPostgres {
   /** As its superuser. */
   readonly url: string

@@ -15,7 +15,7 @@ import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/s
 const person = "Zephyrine Quill"
 const email = "zephyrine@personal.example"
 
-/** What a process would print, and the layer with which it does. */
+/** The output of a process, and the layer that writes it. */
 const printed = () => {
   const lines: Array<string> = []
   const layer = Logger.layer([discreet(Logger.map(Logger.formatJson, (line) => void lines.push(line)))])

@@ -14,7 +14,7 @@ interface Documented {
   readonly labels: ReadonlyArray<string>
 }
 
-/** What the documentation says of each metric. */
+/** The documented description of each metric. */
 const documented = new Map(
   read("docs/operations/metrics.md").split("\n").flatMap((line): Array<[string, Documented]> => {
     const [, name, type, , labels] = line.split("|").map((cell) => cell.trim())
@@ -82,7 +82,7 @@ describe("Metrics", () => {
           const used = [...labels.matchAll(/(\w+)="/g)].map(([, label]) => label!).filter((label) => label !== "le")
           assert.deepStrictEqual(used.sort(), [...documented.get(name)!.labels].sort(), `${series}{${labels}}`)
         }
-        // Those that need nobody's advice are there.
+        // Metrics that need no traffic exist.
         const quiet = /^parlance_send_advice_total$/
         for (const name of documented.keys()) if (!quiet.test(name)) assert.isTrue(types.has(name), name)
 

@@ -7,7 +7,7 @@ import { adminToken, makeOrganization, scopedProcess, waitUntil } from "../suppo
 import { temporaryEnvironment } from "../support/stores.ts"
 import { lineOf, startCollector, traceparent } from "./collector.ts"
 
-/** What no log, span or metric may hold. */
+/** Values that no log, span or metric may contain. */
 const personal = {
   user: "Zephyrine-Quill-4711",
   email: "zephyrine.quill@personal.example",
@@ -125,7 +125,7 @@ describe("Telemetry", () => {
         assert.isString(collector.resource()["service.instance.id"])
         assert.strictEqual(collector.headers()["x-tenant"], "one two")
 
-        // Whatever goes wrong, with a person's data in it. The store refuses the poison, and its error quotes it.
+        // Failures whose errors contain a person's data. The store refuses the poison, and its error quotes it.
         const traced = { traceparent: traceparent("4".repeat(32), true) }
         await post("/api/generate/acme", `{"template_id": ["${personal.user}"], "user_id": 7}`, traced)
         await post(`/api/generate/acme?email=${personal.query}`, `{"${personal.email}`, traced)
@@ -157,7 +157,7 @@ describe("Telemetry", () => {
         assert.isAbove(names.size, 15)
         for (const name of names) assert.isTrue(collector.metrics().has(name), name)
         assert.isTrue(collector.logs().some(({ body }) => String(body).includes("Parlance answers at")))
-        // Only what was asked to be traced is.
+        // Only requests with a trace header are traced.
         assert.deepStrictEqual(
           [...new Set(collector.spans().map(({ traceId }) => traceId))].sort(),
           [generated, hooked, "4".repeat(32), delivered],

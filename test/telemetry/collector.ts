@@ -14,7 +14,7 @@ export interface Span {
   /** 0: not said, 1: went well, 2: failed. */
   readonly status: { readonly code: number }
   readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
-  /** What the process that made it is marked with. */
+  /** Resource attributes of the process. */
   readonly resource: Readonly<Record<string, unknown>>
 }
 
@@ -28,7 +28,7 @@ export const lineOf = (spans: ReadonlyArray<Span>, span: Span): ReadonlyArray<Sp
   return parent === undefined ? [span] : [...lineOf(spans, parent), span]
 }
 
-/** An OpenTelemetry collector that keeps what it is sent as JSON. */
+/** An OpenTelemetry collector that keeps received data as JSON. */
 export interface Collector {
   readonly url: string
   /** Everything it was sent, as it came. */
@@ -40,14 +40,14 @@ export interface Collector {
   readonly logs: () => ReadonlyArray<Readonly<Record<string, unknown>>>
   /** The names of metrics. */
   readonly metrics: () => ReadonlySet<string>
-  /** What everything was marked with. */
+  /** The resource attributes of all data. */
   readonly resource: () => Readonly<Record<string, unknown>>
 }
 
 const attributesOf = (list: Json): Record<string, unknown> =>
   Object.fromEntries((list ?? []).map(({ key, value }: Json) => [key, Object.values(value)[0]]))
 
-/** Listens until the scope closes. With `hangs`, it takes what it is sent and never answers. */
+/** Listens until the scope closes. With `hangs`, it receives data and never answers. */
 export const startCollector = (hangs = false) =>
   Effect.acquireRelease(
     Effect.promise(() =>

@@ -6,7 +6,7 @@ const minuteMs = 60_000
 const zones = [...Intl.supportedValuesOf("timeZone"), "UTC"]
 const instant = (text: string) => Date.parse(text)
 
-/** What Intl shows at an instant, by formatting every part of it. */
+/** An instant as Intl formats it, part by part. */
 const byIntl = (zone: string) => {
   const formatter = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,

@@ -16,7 +16,7 @@ const faults = (text: string): ReadonlyArray<string> =>
       }),
   })
 
-/** The faults of what stands in a variant, whose members start at line 5, column 9. */
+/** The faults of the given members of a variant, which start at line 5, column 9. */
 const variantFaults = (members: string) =>
   faults(`templates:\n  - id: t\n    name: T\n    variants:\n      - id: v\n        vars: {}\n        ${members}\n`)
 

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import * as TemplateFile from "../../src/templates/TemplateFile.ts"
 
-/** What a file's text holds; throws where it is none. */
+/** The content of a file's text. Throws if it has faults. */
 export const parsed = (text: string): unknown => Result.getOrThrow(TemplateFile.parse(text, "file.yaml"))
 
 /** Templates that say everything a file can say, and one that says nothing. */

@@ -14,7 +14,7 @@ const variants = ["plain", "bold"].map((id) => ({
   formats: { body: "html" },
 }))
 
-suiteOnTracking("From a message to what is learned of it", (bench) => {
+suiteOnTracking("From a message to learning from its events", (bench) => {
   it("closes with nothing but SMTP: the better variant wins", async () => {
     const shop = await bench.shop("circle", { template: { variants } })
     const round = async (name: string, count: number, more: object = {}) => {

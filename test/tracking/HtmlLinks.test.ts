@@ -84,7 +84,7 @@ describe("rewriteHtml", () => {
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
         const html = pieces.join("")
         assert.strictEqual(rewriteHtml(html, () => undefined), html)
-        // Written back, a link is what it was.
+        // A link written back equals the original.
         assert.strictEqual(rewriteHtml(html, (_, written) => written), html)
       }),
       { numRuns: 2_000 },

@@ -79,7 +79,7 @@ suiteOnTracking("Tracking", (bench) => {
     const shop = await bench.shop("direct")
     const { clicks, pixels } = partsOf((await shop.send("ada@example.com")).raw)
     for (const url of [clicks[0]!, pixels[0]!]) {
-      // A query is not part of what the direct route knows.
+      // The direct route leaves requests with a query to the router.
       const answers = await Promise.all([get(url), get(`${url}?utm_source=x`)])
       const [direct, routed] = answers.map(({ body, headers, status }) => {
         const { date: _date, ["x-request-id"]: requestId, ...rest } = Object.fromEntries(headers)

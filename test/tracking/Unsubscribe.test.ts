@@ -44,7 +44,7 @@ suiteOnTracking("Unsubscribing", (bench) => {
     for (const text of ['<html lang="sv">', "Inga fler mejl från Böhm &amp; Söhne?", "<button>Ja, avsluta</button>"]) {
       assert.include(own, text)
     }
-    // A scanner follows the link, also with HEAD, and what it fetches ahead of a person.
+    // A scanner follows the link, also with HEAD and as a prefetch.
     await fetch(url, { method: "HEAD" })
     await fetch(url, { headers: { "user-agent": "BarracudaCentral" } })
     assert.deepStrictEqual(await recorded("ask"), [])

@@ -24,7 +24,7 @@ export const partsOf = (raw: string) => {
   }
 }
 
-/** What an address answers, without following it. */
+/** The response of an address, without following redirects. */
 export const get = async (url: string, headers: Record<string, string> = { "user-agent": chrome }, method = "GET") => {
   const response = await fetch(url, { method, headers, redirect: "manual" })
   return { status: response.status, headers: response.headers, body: await response.text() }

@@ -13,7 +13,7 @@ import { type Mail, type SmtpReceiver, startSmtp } from "../support/platformServ
 import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../support/service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
-// What tests of tracking work with: the real service, a real SMTP server, and a clock that can be moved on.
+// Set-up of tests of tracking: the real service, a real SMTP server, and a clock that tests advance.
 
 /** A clock that runs ahead of the machine's by as much as a test says. */
 const movableClock = (ahead: () => number): Clock.Clock => {

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from "node:net"
 import { certificate, certificateKey } from "./Certificate.ts"
 import { makeWatch } from "./Watch.ts"
 
-/** What goes wrong with one request. */
+/** A fault of one request. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
   /** `hang`: no answer; `refuse`: reset before it is read; `lose`: taken, then reset; `drip`: half an answer, then nothing. */
@@ -35,9 +35,9 @@ export interface Arrival {
 export interface Options {
   /** One for each send in order; undefined where nothing goes wrong. Tests may push further ones. */
   readonly faults?: Array<Fault | undefined>
-  /** In place of `faults`: what goes wrong with the n-th send, from 0. */
+  /** In place of `faults`: the fault of the n-th send, from 0. */
   readonly fault?: (n: number) => Fault | undefined
-  /** By TLS with a certificate that nobody trusts. */
+  /** By TLS with an untrusted certificate. */
   readonly tls?: boolean
   readonly host?: string
 }
@@ -158,7 +158,7 @@ const lacking = (item: Record<string, unknown> | undefined, ...names: ReadonlyAr
 
 export const brazeKey = "braze-rest-key-5f1c"
 
-/** Braze's `/messages/send` and transactional campaigns: the same `external_send_id` is taken once. */
+/** Braze's `/messages/send` and transactional campaigns: each `external_send_id` is accepted once. */
 export const startBraze = (options: Options = {}): Promise<PlatformServer> => {
   const sent = new Set<string>()
   return start(({ headers, json, path }) => {

@@ -6,7 +6,7 @@ import { read } from "./MimeReader.ts"
 import type { Arrival } from "./PlatformServer.ts"
 import { makeWatch } from "./Watch.ts"
 
-/** What goes wrong with one message: a reply to one of the commands, or the connection cut there. */
+/** A fault of one message: a reply to one of the commands, or the connection cut there. */
 export interface SmtpFault {
   readonly at: "sender" | "recipient" | "data"
   /** A reply such as `550 5.1.1 No such user`; undefined: the connection is cut, at `data` after the message was taken. */
@@ -69,7 +69,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
     const cutOne = (port: number) => {
       for (const socket of sockets) if (socket.remotePort === port) socket.destroy()
     }
-    /** Does what the session's fault says for this place; true when it did something. */
+    /** Applies the session's fault at this place. True if there was one. */
     const spoil = (
       at: SmtpFault["at"],
       session: { readonly id: string; readonly remotePort: number },

@@ -1,6 +1,6 @@
-/** What a server lets those who watch it wait for. */
+/** Lets tests wait for conditions of a server. */
 export interface Watch {
-  /** To be called after whatever may be waited for. */
+  /** Call it after each change that a test may wait for. */
   readonly changed: () => void
   /** Resolves once `holds` does: looked at now, and after each change. */
   readonly until: (holds: () => boolean) => Promise<void>
@@ -10,7 +10,7 @@ export const makeWatch = (): Watch => {
   const waiting = new Set<() => void>()
   return {
     changed: () => {
-      // A copy: whoever has waited enough leaves.
+      // Iterate over a copy, because finished waiters remove themselves.
       for (const check of [...waiting]) check()
     },
     until: (holds) =>
