@@ -1,5 +1,5 @@
--- A customer of the installation. `revision` grows with every change of anything below that nodes keep in memory (the
--- organization itself, its keys, templates, variants): they poll it to learn what to read again.
+-- A customer of the installation. `revision` grows with every change of data that nodes keep in memory (the
+-- organization itself, its keys, templates, variants). Nodes poll it to find the data to reload.
 CREATE TABLE IF NOT EXISTS organizations (
   slug text PRIMARY KEY,
   name text NOT NULL,

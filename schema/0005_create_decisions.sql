@@ -1,6 +1,6 @@
 -- One selection of one variant for one tracking id. `segment` is the combination of learning attributes, `policy` the
 -- model snapshot that decided, `weights` the probabilities of all eligible variants, `propensity` that of the chosen
--- one (null when forced). No window columns: the adaptive window. No foreign key: what was served outlives its template.
+-- one (null when forced). No window columns: the adaptive window. No foreign key: a decision outlives its template.
 CREATE TABLE IF NOT EXISTS decisions (
   org_slug text NOT NULL,
   tracking_id text NOT NULL,

@@ -1,5 +1,5 @@
--- What happened, appended in the transaction of the decision or event that caused it, until it is folded into tallies.
--- `counts` by measure; `delays` how many first outcomes came after which delay, as `outcome:class`.
+-- Contributions of decisions and events, appended in their transaction, until they are folded into tallies. `counts`
+-- by measure; `delays` how many first outcomes came after which delay, as `outcome:class`.
 CREATE TABLE IF NOT EXISTS tally_ledger (
   id bigint GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,

@@ -1,4 +1,4 @@
--- What a template's actor knows besides its tallies. `revision` grows with every fold, so that an actor that was
+-- The state of a template's actor besides its tallies. `revision` grows with every fold, so that an actor that was
 -- overtaken by another notices; `fitted_revision` is that of the published model.
 CREATE TABLE IF NOT EXISTS bandit_states (
   org_slug text NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS models (
   PRIMARY KEY (org_slug, template_id)
 );
 CREATE INDEX IF NOT EXISTS models_by_publication ON models (publication);
--- Which attributes the requests of a day had, as counted by one node for a while, for the choice of what to learn from.
+-- Attributes of a day's requests, counted by one node for a while, from which the learning attributes are chosen.
 CREATE TABLE IF NOT EXISTS attribute_counts (
   id bigint GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,

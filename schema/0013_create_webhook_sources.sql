@@ -1,5 +1,5 @@
--- A messaging platform of an organization: whether its webhooks are taken, the secrets they are signed with (encrypted,
--- newest first, with the time until which an older one is still accepted), and what else is to be known of it.
+-- A messaging platform of an organization: whether its webhooks are taken, the secrets they are signed with
+-- (encrypted, newest first, with the time until which an older one is still accepted), and further settings.
 CREATE TABLE IF NOT EXISTS webhook_sources (
   org_slug text NOT NULL REFERENCES organizations (slug),
   source text NOT NULL,

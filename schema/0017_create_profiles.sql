@@ -1,4 +1,4 @@
--- What platforms have reported about end users: traits by name, each with the time of its report, since reports come in any
+-- Reports of platforms about end users: traits by name, each with the time of its report, since reports come in any
 -- order.
 CREATE TABLE IF NOT EXISTS profiles (
   org_slug text NOT NULL,

@@ -7,9 +7,9 @@ CREATE TABLE IF NOT EXISTS connections (
   secrets json NOT NULL,
   enabled boolean NOT NULL,
   paused boolean NOT NULL,
-  -- Of the enabled ones the one that carries what is delivered.
+  -- The enabled connection that carries messages.
   is_default boolean NOT NULL,
-  -- What its lane last saw of it: null while all is well.
+  -- The last problem that its lane saw; null without one.
   trouble json,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,

@@ -1,4 +1,4 @@
--- What was advised about sending to somebody, until it is known whether it was followed and what came of it.
+-- Advice on send times, until it is known whether it was followed and with which outcome.
 CREATE TABLE IF NOT EXISTS send_advice (
   id bigint GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,

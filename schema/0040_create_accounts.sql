@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS accounts (
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL
 );
--- What an account may do in an organization: viewer, editor or admin.
+-- The role of an account in an organization: viewer, editor or admin.
 CREATE TABLE IF NOT EXISTS memberships (
   org_slug text NOT NULL REFERENCES organizations (slug),
   account_id text NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- Whoever holds the link whose token has this digest may join the organization, once.
+-- An invitation: the holder of the link whose token has this digest may join the organization, once.
 CREATE TABLE IF NOT EXISTS invitations (
   id text PRIMARY KEY,
   org_slug text NOT NULL REFERENCES organizations (slug),

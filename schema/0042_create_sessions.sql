@@ -1,4 +1,4 @@
--- Who is signed in, by the SHA-256 of the token in the cookie.
+-- Sessions, by the SHA-256 of the token in the cookie.
 CREATE TABLE IF NOT EXISTS sessions (
   id text PRIMARY KEY,
   digest text NOT NULL UNIQUE,

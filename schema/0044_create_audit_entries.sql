@@ -1,4 +1,4 @@
--- Who changed what, by console, API or command line. Never a secret, never an end user's personal data.
+-- Changes by console, API or command line. Without secrets and personal data of end users.
 CREATE TABLE IF NOT EXISTS audit_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   org_slug text,

@@ -1,2 +1,2 @@
--- What an entry's change did to the record, field by field; null where that is not known. Bounded, without secrets.
+-- The changed fields of the record; null where unknown. Bounded, without secrets.
 ALTER TABLE audit_entries ADD COLUMN IF NOT EXISTS changes json;

@@ -1,3 +1,3 @@
--- What was done to the installation as a whole, newest first: entries of no organization, and organizations made.
+-- Entries about the whole installation, newest first: entries without an organization, and created organizations.
 CREATE INDEX IF NOT EXISTS audit_entries_of_installation_idx
   ON audit_entries (id DESC) WHERE (org_slug IS NULL OR action = 'organization created');

@@ -1,5 +1,5 @@
--- Decisions of each variant on each of the last days (UTC), whatever their track: what lists of templates show, without
--- adding up tallies. Written together with them.
+-- Decisions of each variant on each of the last days (UTC), of all tracks. Lists of templates show them without
+-- summing tallies. Written together with tallies.
 CREATE TABLE IF NOT EXISTS daily_decisions (
   org_slug text NOT NULL,
   template_id text NOT NULL,

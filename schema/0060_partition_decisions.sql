@@ -1,6 +1,6 @@
--- Decisions, events and the inbox become tables partitioned by time; what they hold is the first partition of each. Only the
--- catalogue changes: no row is read or written. Whoever runs a long transaction makes this wait, and everybody else behind
--- it, so it gives up soon; it is tried again.
+-- Decisions, events and the inbox become tables partitioned by time; their rows become the first partition of each.
+-- Only the catalogue changes: no row is read or written. A long transaction would make this wait, and all later
+-- statements with it, so it gives up soon and is tried again.
 SET LOCAL lock_timeout = '2s';
 LOCK TABLE inbox, events, decisions IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE decisions RENAME TO decisions_first;

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS cluster_nodes (
   runner text NOT NULL,
   seen_at timestamptz NOT NULL
 );
--- Which process has which shard of actors. It is free when nobody has it, or when that process does not live.
+-- The process that has each shard of actors. A shard is free without a process, or when its process is dead.
 CREATE TABLE IF NOT EXISTS cluster_shards (
   shard_id text NOT NULL PRIMARY KEY,
   session text NOT NULL

@@ -1,5 +1,5 @@
--- What each node sees of the keys with a limit, told to the others once a second; the key '' stands for the node itself.
--- Worthless after a few seconds, hence not logged.
+-- Each node's use of the keys with a limit, shared once a second; the key '' stands for the node itself. Outdated
+-- after a few seconds, hence not logged.
 CREATE UNLOGGED TABLE IF NOT EXISTS key_uses (
   key_id text NOT NULL,
   node_id text NOT NULL,

@@ -1,2 +1,2 @@
--- Where a change came from, as far as the request told; NULL for what no request made.
+-- The client address of the request that made the change; NULL without a request.
 ALTER TABLE audit_entries ADD COLUMN IF NOT EXISTS address text;

@@ -1,7 +1,7 @@
--- Requests to erase people, until they are done. `people` is a list of `{"user", "email"}`, and NULL once they are erased.
--- `counts` and `kept` tell what became of their data. A row is worked on until `lease_until`; `attempts` are counted before each,
--- and after three that failed the state is `failed`, with the `reason` of the latest. `origin` is `management` (a person asked) or
--- `webhook` (a platform did).
+-- Requests to erase people, until they are done. `people` is a list of `{"user", "email"}`, and NULL once they are
+-- erased. `counts` and `kept` describe the erased and the kept data. A row is worked on until `lease_until`;
+-- `attempts` are counted before each, and after three that failed the state is `failed`, with the `reason` of the
+-- latest. `origin` is `management` (a person asked) or `webhook` (a platform did).
 CREATE TABLE IF NOT EXISTS erasures (
   id bigint GENERATED ALWAYS AS IDENTITY,
   org_slug text NOT NULL,

@@ -1,4 +1,4 @@
--- Names of events that count as conversions, beside those that are known: of an organization, and of a template.
+-- Names of events that count as conversions, beside the known names: of an organization, and of a template.
 ALTER TABLE organizations ADD COLUMN IF NOT EXISTS conversion_events text[] NOT NULL DEFAULT '{}';
 ALTER TABLE templates ADD COLUMN IF NOT EXISTS conversion_events text[] NOT NULL DEFAULT '{}';
 -- Until now an event of any name was a conversion if it carried a tracking id. Organizations that have sent custom events

@@ -1,4 +1,4 @@
--- Where tracked links lead that are the same for all recipients, by a digest of the address. Each organization has its own.
+-- Targets of tracked links that all recipients share, by a digest of the address. Each organization has its own.
 CREATE TABLE IF NOT EXISTS tracked_links (
   org_slug text NOT NULL,
   -- The first 12 bytes of the SHA-256 of the target, base64url.
@@ -9,6 +9,6 @@ CREATE TABLE IF NOT EXISTS tracked_links (
   used_on date NOT NULL,
   PRIMARY KEY (org_slug, key)
 );
--- Where the tracked links of one message lead that other messages do not have, in the order of their numbers. Null once the
--- person has been erased.
+-- Targets of the tracked links that only this message has, in the order of their numbers. Null once the person has
+-- been erased.
 ALTER TABLE deliveries ADD COLUMN IF NOT EXISTS links json;

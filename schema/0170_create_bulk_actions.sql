@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS bulk_actions (
   filter json NOT NULL,
   requested_by text NOT NULL,
   requested_at timestamptz NOT NULL,
-  -- Of the request; the digest is that of its kind and filter as they came in.
+  -- Of the request; the digest covers its kind and filter as received.
   idempotency_key text,
   digest text,
   -- `running`, `done` or `failed`.

@@ -5,7 +5,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS actor_requests (
   actor_id text NOT NULL,
   -- JSON.
   request text NOT NULL,
-  -- False: nobody waits for an answer, and the row is removed once the request is carried out.
+  -- False: no caller waits for an answer, and the row is removed once the request is done.
   is_awaited boolean NOT NULL,
   asked_at timestamptz NOT NULL DEFAULT now(),
   answered_at timestamptz,
