@@ -265,7 +265,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       await page.getByLabel("Time zone").fill("Nowhere/Nothing")
       await page.getByLabel("Share always chosen at random").fill("7")
       await page.getByLabel("Quiet from").fill("21:00")
-      for (const day of await page.getByRole("group", { name: "Days on which" }).getByRole("checkbox").all()) {
+      for (const day of await page.getByRole("group", { name: "Allowed sending days" }).getByRole("checkbox").all()) {
         await day.uncheck()
       }
       await submit(page, "Save settings")
