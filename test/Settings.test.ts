@@ -108,7 +108,7 @@ describe("Settings", () => {
       assert.notInclude(several.message, "pass")
     }))
 
-  it.effect("say of each fault which setting it is and what is wanted", () =>
+  it.effect("name the setting of each fault and the expected value", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         read({ PORT: "70000", STORE_TIMEOUT: "5", SHUTDOWN_DELAY: "Infinity", REQUEST_TIMEOUT: "5s" }),

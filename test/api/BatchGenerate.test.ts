@@ -103,7 +103,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.strictEqual((await org.decisions()).length, 2)
   })
 
-  it("answers for what it cannot serve beside what it can", async () => {
+  it("answers items that cannot be served beside items that can", async () => {
     const org = await bench.organization("partial")
     await org.template({ id: "good", variants: variants("a") })
     await org.template({ id: "empty" })
@@ -220,7 +220,7 @@ suiteOnService("Batch generate", (bench) => {
     }
   })
 
-  it("traces the window asked for, 14 days up to 3 days ago unless the request says otherwise", async () => {
+  it("traces the requested window, by default 14 days up to 3 days ago", async () => {
     const org = await bench.organization("window")
     await org.template({ id: "t", variants: variants("a", "b") })
     const traceOf = async (more: Json) =>

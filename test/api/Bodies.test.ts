@@ -171,7 +171,7 @@ describe("Bodies on their way", () => {
     refused.destroy()
   })
 
-  it("are read as they came in however many pieces", async () => {
+  it("are read in any number of pieces", async () => {
     const text = JSON.stringify({ template_id: "t", fields: { name: "ä".repeat(30_000) }, tracking_id: "pieces" })
     const bytes = new TextEncoder().encode(text)
     const size = 777

@@ -91,7 +91,7 @@ suiteOnSending("Bulk actions", (bench) => {
     assertProblem(await other.manage("GET", `/bulk-actions/${all.json.action.id}`), 404, "bulk-action-not-found")
   })
 
-  it("refuses what it does not know with every fault, so that no filter is wider than it was meant to be", async () => {
+  it("refuses unknown members with every fault, so that no filter is wider than intended", async () => {
     const org = await bench.sender("refused-all")
     await org.deliver(message("a@example.com"))
     for (const kind of ["retry", "cancel"]) {

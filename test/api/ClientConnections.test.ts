@@ -107,7 +107,7 @@ describe("Client connections", () => {
     })
   })
 
-  it("are cut when together they hold too much of what nobody reads", async () => {
+  it("are closed when together they hold too much unread data", async () => {
     await serving({ unreadBytes: 30 * 1024 * 1024 }, (_, response) => void response.end(large), async (env) => {
       const { counts, open } = env
       for (const socket of await Promise.all([open(), open(), open()])) socket.pause().write(request)
@@ -151,7 +151,7 @@ describe("Client connections", () => {
     })
   })
 
-  it("are refused with 503 past the total, and only the first of them are told why", async () => {
+  it("are refused beyond the total, the first of them with a 503", async () => {
     await serving(
       { total: 20, exempt: [addressRangeOf("127.0.0.0/8")!] },
       (_, response) => void response.end(),

@@ -49,7 +49,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.notInclude(JSON.stringify(rows), signingSecret.slice(6), "stored under a key")
   })
 
-  it("refuses what is not valid with every fault, and never repeats a secret", async () => {
+  it("refuses invalid settings with every fault, and never repeats a secret", async () => {
     const org = await bench.sender("entry", { connection: null })
     const secret = "not-a-signing-secret-0123456789"
     const cases: ReadonlyArray<readonly [name: string, body: Json, pointers: ReadonlyArray<string>]> = [
@@ -93,7 +93,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepStrictEqual(pointersOf(away), ["/secrets/signing_secret"])
   })
 
-  it("tries a connection out without sending anything, and says what is wrong without its secrets", async () => {
+  it("tests a connection without sending, and reports problems without its secrets", async () => {
     const org = await bench.sender("tried")
     const before = bench.server.arrivals.length
     const good = await org.manage("POST", "/connections/main/test")
@@ -126,7 +126,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepStrictEqual((await mail()).warnings, [])
   })
 
-  it("shows what is the matter with a connection until it works again", async () => {
+  it("shows the trouble of a connection until it works again", async () => {
     const server = await startReceiver({ fault: () => ({ status: 403, body: { error: "account closed" } }) })
     const org = await bench.sender("trouble", { connection: { settings: { url: server.url }, paused: false } })
     assert.strictEqual((await org.deliver(message("a@example.com"))).status, 200)
@@ -234,7 +234,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     }
   })
 
-  it("sends a failed message again when it is told to", async () => {
+  it("sends a failed message again on request", async () => {
     let works = false
     const server = await startReceiver({
       fault: () => works ? undefined : { status: 422, body: { error: "no such person" } },
@@ -279,7 +279,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepInclude((await org.deliveries())[0], { state: "queued" })
   })
 
-  it("shows a secret nowhere, neither in answers nor in metrics nor in what is described", async () => {
+  it("shows no secret in answers, metrics or descriptions", async () => {
     const org = await bench.sender("hidden", { connection: { paused: false } })
     await org.deliver(message("a@example.com"))
     await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)

@@ -78,7 +78,7 @@ suiteOnService("Delay", (bench) => {
     assert.strictEqual((await org.send("delay_id=a&template_id=t")).status, 200)
   })
 
-  it("says with trace how the answer came about", async () => {
+  it("explains the answer with trace", async () => {
     const org = await asking("delay-trace")
     await org.template({ id: "t", variants: variants("a") })
     const { trace } = (await org.send("delay_id=a&email=ann%40example.com&trace=true")).json.service_words
@@ -143,7 +143,7 @@ suiteOnService("Delay", (bench) => {
   })
 })
 
-it("calls the member of the answer what the setting says", async () => {
+it("names the member of the answer by the setting", async () => {
   const scope = await Effect.runPromise(Scope.make())
   const starting = Effect.gen(function* () {
     const environment = yield* temporaryEnvironment

@@ -30,7 +30,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepInclude(delivery, { state: "sent", connection: "main", message_id: `wm-${delivery.id}`, reason: null })
   })
 
-  it("takes every field of the interface, null for an absent one, and ignores what it does not know", async () => {
+  it("takes every field of the interface, null for an absent one, and ignores unknown fields", async () => {
     const org = await bench.sender("fields")
     const full = {
       ...message,
@@ -235,7 +235,7 @@ suiteOnSending("Deliver", (bench) => {
     }
   })
 
-  it("refuses other media, larger bodies and what is no JSON, as everywhere", async () => {
+  it("refuses other media types, larger bodies and invalid JSON", async () => {
     const org = await bench.sender("media")
     const headers = { "x-api-key": org.key, "content-type": "application/json" }
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"]) {

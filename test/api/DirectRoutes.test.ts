@@ -59,7 +59,7 @@ const counted = (status: string) =>
 
 describe("A direct route", () => {
   test(
-    "answers what it knows, with a request id and in the metrics, and frees its place in the gate",
+    "answers known targets with a request id and metrics, and frees its slot in the gate",
     undefined,
     Effect.gen(function* () {
       const { ask, gate } = yield* serving

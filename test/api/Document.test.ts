@@ -9,7 +9,7 @@ const operations = Object.values(document.paths).flatMap(({ delete: deleted, get
 )
 
 describe("The document of the API", () => {
-  it("has a page that tells what every parameter means, and what bodies and answers look like", () => {
+  it("has a page that describes every parameter, body and answer", () => {
     const page = docsPage(document)
     const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
     let described = 0
@@ -27,7 +27,7 @@ describe("The document of the API", () => {
     assert.include(answered, "&quot;copy&quot;")
   })
 
-  it("lets members be added to what is asked and answered", () => {
+  it("allows additional members in requests and answers", () => {
     const text = JSON.stringify(document)
     assert.notInclude(text, '"additionalProperties":false')
     // The schema still states the type of a record's values.
@@ -75,11 +75,11 @@ describe("The document of the API", () => {
     for (const name of ["trace", "candidates", "propensity", "examples"]) assert.include(text, `"${name}":`)
   })
 
-  it("says of every operation in one line what it does", () => {
+  it("summarizes every operation in one line", () => {
     for (const { operationId, summary } of operations) assert.match(summary ?? "", /^[A-Z][^\n]{3,99}$/, operationId)
   })
 
-  it("says of every operation with a key or a session that the service can be unable to answer", () => {
+  it("documents 503 for every operation with a key or a session", () => {
     const guarded = operations.filter(({ security }) => security.length > 0)
     assert.isAbove(guarded.length, 60)
     for (const { operationId, responses } of guarded) {

@@ -33,7 +33,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     return answer.json.items.map(({ status }: Json) => status)
   }
 
-  it("tells for each item what becomes of it, with a pointer and a reason", async () => {
+  it("returns a verdict for each item, with a pointer and a reason", async () => {
     const org = await organization("each")
     const click = { event: "click", tracking_id: "t", event_id: "c-1" }
     const answer = await org.post({

@@ -348,7 +348,7 @@ suiteOnService("Any request whatever", (bench) => {
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   ]
 
-  it("closes the connection on what is no HTTP, and never answers it with anything but a refusal", async () => {
+  it("closes the connection on invalid HTTP, and answers only with refusals", async () => {
     await organization()
     await fc.assert(
       fc.asyncProperty(
@@ -368,7 +368,7 @@ suiteOnService("Any request whatever", (bench) => {
     )
   })
 
-  it("answers what is no HTTP with a problem", async () => {
+  it("answers invalid HTTP with a problem", async () => {
     for (
       const one of ["nonsense\r\n\r\n", `${head}Content-Length: x\r\n\r\n`, `${head}X: ${"x".repeat(20_000)}\r\n\r\n`]
     ) {
@@ -380,7 +380,7 @@ suiteOnService("Any request whatever", (bench) => {
 
   it("answers a good call after garbage, too", () => answersStill("after-garbage"))
 
-  it("is taken in, or set aside, so that nothing is left in the inbox", async () => {
+  it("is processed or rejected, so that the inbox is empty", async () => {
     const { key } = await organization()
     const headers = { "x-api-key": key, "content-type": "application/json" }
     const body = JSON.stringify({ event: "click", tracking_id: "after all", event_id: "last" })

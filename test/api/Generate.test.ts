@@ -243,7 +243,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual((await far.post({ template_id: "local" })).json.copy.id, "a")
   })
 
-  it("answers 200 with an empty copy when no variant can be had, and records nothing", async () => {
+  it("answers 200 with an empty copy without a candidate, and records nothing", async () => {
     const org = await bench.organization("nobody")
     const none: Record<string, Json> = {
       empty: [],
@@ -314,7 +314,7 @@ suiteOnService("Generate", (bench) => {
     })
   })
 
-  it("says what to change where rendering or targeting takes too much work, in previews too, and records nothing", async () => {
+  it("names a remedy if rendering or targeting takes too much work, in previews too, and records nothing", async () => {
     const org = await bench.organization("work")
     await org.template({ id: "loop", variants: [{ id: "a", vars: { s: "{% for i in (1..n) %}{% endfor %}" } }] })
     const slow = await org.post({ template_id: "loop", fields: { n: 1e12 } })
@@ -340,7 +340,7 @@ suiteOnService("Generate", (bench) => {
     assert.lengthOf(await org.decisions(), 1)
   })
 
-  it("escapes what is substituted into HTML unless it is marked raw, and never reads it as Liquid", async () => {
+  it("escapes values in HTML unless they are marked raw, and never reads them as Liquid", async () => {
     const org = await bench.organization("html")
     const source = "<p>{{ x }}</p>{{ x | raw }}"
     await org.template({
@@ -353,7 +353,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(json.copy.vars.html, `<p>&lt;b a=&#34;1&#34;&gt;&amp;&#39;{{ y }}{% if %}</p>${x}`)
   })
 
-  it("reads own members of fields only, whatever they are called", async () => {
+  it("reads only own members of fields, under any name", async () => {
     const org = await bench.organization("own")
     const names = ["constructor", "toString", "__proto__", "hasOwnProperty", "length"]
     await org.template({

@@ -19,7 +19,7 @@ suiteOnService("Holdout", (bench) => {
   const stories = async (org: Organization, template: string): Promise<ReadonlyArray<Json>> =>
     (await manage(org, "GET", `/templates/${template}/decisions?limit=1000`)).body.decisions
 
-  it("draws evenly for people who are held out, whatever has been learned, and records the exact propensity", async () => {
+  it("draws evenly for people who are held out, independent of the model, and records the exact propensity", async () => {
     const org = await bench.organization("holdout-even")
     await org.template({
       id: "t",

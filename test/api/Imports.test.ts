@@ -58,7 +58,7 @@ suiteOnService("Imports", (bench) => {
     assert.isAbove(old.revision, 0)
   })
 
-  it("lists every fault at its place, and writes nothing", async () => {
+  it("lists every fault with its position, and writes nothing", async () => {
     const { call, take } = await organization("faults")
     const { body, status } = await take([
       { id: "a", name: "A", variants: [{ id: "v", vars: { s: "{{" }, formats: { t: "html" } }, { id: "v", vars: {} }] },

@@ -156,7 +156,7 @@ suiteOnService("Isolation", (bench) => {
     assert.strictEqual((await b.post({ template_id: `t-${secret}` })).status, 200)
   })
 
-  it("finds what belongs to one organization only under that one, also with the admin token", async () => {
+  it("finds the data of an organization only under that organization, also with the admin token", async () => {
     const a = await bench.organization("paths-a")
     const b = await furnished("paths-b")
     const values = { org: a.slug, template: `t-${secret}`, variant: `copy-${secret}`, key: b.keyId }

@@ -44,7 +44,7 @@ suiteOnServer("the management of learning", (server) => {
     }
   }
 
-  it("lists what was not understood page by page, newest first, or everything", async () => {
+  it("lists unreadable bodies page by page, newest first, or all bodies", async () => {
     const { run } = server()
     const org = await organization("pages")
     for (let n = 0; n < 7; n++) {
@@ -156,7 +156,7 @@ suiteOnServer("the management of learning", (server) => {
     assertProblem(await ask("POST", "/organizations/replay/webhooks/none/inbox/1/replay"), 404, "source-not-found")
   })
 
-  it("lists decisions with their probabilities and what came of them, page by page", async () => {
+  it("lists decisions with their probabilities and outcomes, page by page", async () => {
     const { run } = server()
     const org = await organization("decisions")
     await run(makeTemplate("decisions", "t", ["a", "b"]))
@@ -221,7 +221,7 @@ suiteOnServer("the management of learning", (server) => {
     assertProblem(await ask("GET", "/organizations/none/templates/t/decisions"), 404, "organization-not-found")
   })
 
-  it("recounts from decisions and events, tells what differed, and mends it unless it is only to check", async () => {
+  it("recounts from decisions and events, reports differences, and corrects them unless it only checks", async () => {
     const { run } = server()
     const org = await organization("rebuild")
     await run(makeTemplate("rebuild", "t", ["a", "b"]))

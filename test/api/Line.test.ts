@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Line } from "../../src/api/server/Line.ts"
 
 describe("Line", () => {
-  it("serves who came first first", () => {
+  it("serves waiters in order of arrival", () => {
     const line = new Line<string>()
     for (const name of ["a", "b", "c"]) line.enter(name, 0)
     assert.strictEqual(line.size, 3)
@@ -12,7 +12,7 @@ describe("Line", () => {
     assert.strictEqual(line.next(), "d")
   })
 
-  it("serves only who came at a time or before, if asked to", () => {
+  it("serves only waiters up to a time of arrival, on request", () => {
     const line = new Line<string>()
     line.enter("a", 1)
     line.enter("b", 2)

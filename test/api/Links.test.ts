@@ -61,7 +61,7 @@ suiteOnService("Links", (bench) => {
     assert.strictEqual(await body(), untagged)
   })
 
-  it("are tagged as an import says, whose silence means no domains", async () => {
+  it("are tagged by the domains of an import, and not tagged without domains", async () => {
     await bench.organization("links-import")
     const path = "/organizations/links-import/templates"
     const load = (template: Json) => manage("POST", `${path}/import`, { templates: [{ name: "T", ...template }] })
@@ -83,7 +83,7 @@ suiteOnService("Links", (bench) => {
     assert.strictEqual(shown.vars.body, untagged)
   })
 
-  it("cannot be asked for to what is no host name in lowercase", async () => {
+  it("are refused for domains that are no lowercase host names", async () => {
     await bench.organization("links-refused")
     const path = "/organizations/links-refused/templates"
     const wrong = [

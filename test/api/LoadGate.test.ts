@@ -8,7 +8,7 @@ const enter = (gate: Gate, kind: Kind, times: number) => {
 }
 
 describe("Gate", () => {
-  it("lets so much of each kind in and no more, whatever the others take, and never refuses health", () => {
+  it("admits each kind up to its own limit, and never refuses health checks", () => {
     const gate = new Gate(100)
     assert.strictEqual(enter(gate, "management", 150), 50)
     assert.strictEqual(enter(gate, "webhook", 150), 50)
@@ -21,7 +21,7 @@ describe("Gate", () => {
     assert.strictEqual(enter(gate, "api", 150), 60)
   })
 
-  it("lowers its limit to what is answered in 100 ms while the event loop stays late, and raises it afterwards", () => {
+  it("lowers its limit to the requests answered in 100 ms while the event loop is late, and raises it afterwards", () => {
     const gate = new Gate(1000)
     const turn = (late: number, answers: number) => {
       enter(gate, "api", 2000)

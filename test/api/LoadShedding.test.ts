@@ -181,7 +181,7 @@ describe("Requests of strangers", () => {
 })
 
 describe("A server behind a gate", () => {
-  it("lets requests wait, who came first first, and each kind for its own", async () => {
+  it("lets requests of each kind wait in order of arrival", async () => {
     await using server = await gated(forever)
     const { answerOne, ask, gate, seen } = server
     const most = [...named("generate", limit), ...named("webhook", limit / 2)]
@@ -201,7 +201,7 @@ describe("A server behind a gate", () => {
     assert.deepStrictEqual(gate.shed, { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 })
   })
 
-  it("keeps nothing in work for a client that asks many things at once and goes", async () => {
+  it("releases the requests of a client that sends many at once and disconnects", async () => {
     await using server = await gated(forever)
     const { answerOne, gate, open, seen } = server
     const line = await open()
@@ -215,7 +215,7 @@ describe("A server behind a gate", () => {
     assert.deepStrictEqual(seen, named("generate", 2))
   })
 
-  it("cuts off who asks for more than 64 things at once", async () => {
+  it("disconnects a client with more than 64 requests at once", async () => {
     await using server = await gated(forever)
     const line = await server.open()
     const closed = new Promise((resolve) => line.socket.on("close", resolve))
@@ -261,7 +261,7 @@ describe("A server behind a gate", () => {
     assert.strictEqual(server.gate.waiting, 0)
   })
 
-  it("refuses what waited too long, and serves the same connection afterwards", async () => {
+  it("refuses requests that waited too long, and serves their connection afterwards", async () => {
     await using server = await gated({ waitMillis: 0, restMillis: Infinity })
     const { answerOne, ask, gate, open, seen } = server
     await ask(named("generate", limit))
@@ -280,7 +280,7 @@ describe("A server behind a gate", () => {
     await waitUntil("it is in work", () => seen.includes("/api/generate/again"))
   })
 
-  it("refuses what waits to send its body, too, and closes the connection", async () => {
+  it("refuses requests that wait to send their body, too, and closes the connection", async () => {
     await using server = await gated({ waitMillis: 0, restMillis: Infinity })
     const { ask, gate, open } = server
     await ask(named("generate", limit))
@@ -295,7 +295,7 @@ describe("A server behind a gate", () => {
     assert.strictEqual(gate.shed.api, 1)
   })
 
-  it("forgets who is gone before it was let in", async () => {
+  it("forgets clients that disconnect before their admission", async () => {
     await using server = await gated(forever)
     const { answerOne, ask, gate, seen } = server
     await ask(named("generate", limit))
@@ -334,7 +334,7 @@ describe("A server behind a gate", () => {
     await waitUntil("it waits with the others", () => gate.waiting === limit * 3)
   })
 
-  it("lets wait only what it has memory for", async () => {
+  it("limits the memory of waiting requests", async () => {
     await using server = await gated(forever)
     const { ask, gate, open } = server
     await ask(named("generate", limit))
@@ -352,7 +352,7 @@ describe("A server behind a gate", () => {
 
 describe("A service with too much to do", () => {
   it.live(
-    "refuses more of it with a problem, keeps answering what must be, and serves all it took",
+    "refuses excess requests with a problem, always answers health checks, and serves all admitted requests",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const most = 32

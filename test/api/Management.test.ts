@@ -112,7 +112,7 @@ describe("Management", () => {
     assert.strictEqual((await ask()).message, "No candidates found")
   })
 
-  it("refuses Liquid that does not parse at its place, and saves nothing of it", async () => {
+  it("refuses Liquid that does not parse with its position, and saves nothing", async () => {
     const org = await organization("liquid")
     const refused = await call("POST", `${org}/templates`, {
       id: "t",
@@ -128,7 +128,7 @@ describe("Management", () => {
     assert.strictEqual((await call("GET", `${org}/templates/t`)).status, 404)
   })
 
-  it("imports all or nothing, keeps what the import does not name, and takes its silence for the defaults", async () => {
+  it("imports all or nothing, keeps unnamed variants, and uses defaults for absent members", async () => {
     const org = await organization("imports")
     const template = (id: string, more: object = {}) => ({
       id,
@@ -170,7 +170,7 @@ describe("Management", () => {
     }
   })
 
-  it("previews what is written and what is stored, and says who is eligible", async () => {
+  it("previews drafts and stored variants, and lists the eligible ones", async () => {
     const org = await organization("previews")
     const targeting = [{ attribute: "tier", op: "is", values: ["gold"] }]
     await call("POST", `${org}/templates`, {

@@ -6,7 +6,7 @@ import { adminToken, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
 describe("Metrics and readiness", () => {
-  it.live("ask the store once for all who look at the same time, also if they do not wait for it", () =>
+  it.live("query the store once for concurrent requests, also if they do not wait for it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { run, service } = yield* startWith()
       const look = (path: string, signal: AbortSignal) =>

@@ -6,7 +6,7 @@ import * as Warnings from "../../src/api/server/Warnings.ts"
 const isRefused = (read: Parameters.Parameter<unknown>, text: string) => Result.isFailure(read(text))
 
 describe("Parameters of a query", () => {
-  it("have their defaults, and refuse what is out of range", () => {
+  it("have their defaults, and refuse values out of range", () => {
     const limit = Parameters.limit(100, 20)
     assert.deepStrictEqual([limit(undefined), limit("1"), limit("100")], [20, 1, 100].map(Result.succeed))
     for (const text of ["0", "101", "1.5", "", " ", "x", "-1"]) assert.isTrue(isRefused(limit, text), text)

@@ -209,7 +209,7 @@ suiteOnPlatforms("Platforms", (server) => {
     assert.strictEqual((await org.outcomes()).open, 1)
   }, 120_000)
 
-  it("keeps a handshake of SFMC once a minute, before its key is known, and shows what came", async () => {
+  it("keeps a handshake of SFMC once a minute, before its key is known, and shows it", async () => {
     const org = await organization("handshake")
     const handshake = JSON.stringify({ callbackId: "cb-1", verificationKey: "vk-1" })
     assertProblem(await org.post("sfmc", handshake), 401)

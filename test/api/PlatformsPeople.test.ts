@@ -63,7 +63,7 @@ suiteOnPlatforms("Events about people without a message", (server) => {
     }
   })
 
-  it("lists with its reason what a platform sends and nothing is made of", async () => {
+  it("lists unused events of a platform with a reason", async () => {
     const org = await organization("unused")
     await org.put("provider_a", { secret: braze.secret("a") })
     const session = (n: number) => ({ event_type: "users.behaviors.app.SessionStart", id: `s${n}`, time: 1, user: {} })

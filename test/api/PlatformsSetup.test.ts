@@ -9,7 +9,7 @@ import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 suiteOnPlatforms("Setting platforms up", (server) => {
   const organization = organizationOf(server)
 
-  it("lists every fault of what is set up, and changes nothing", async () => {
+  it("lists every fault of settings, and changes nothing", async () => {
     const org = await organization("faults")
     const faults = async (segment: string, input: unknown, status = [400, 422]) => {
       const { body, status: is } = await org.manage("PUT", `/webhooks/${segment}`, input)
@@ -131,7 +131,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     assert.deepInclude(await org.put("braze", { settings: {} }), { settings: {} })
   })
 
-  it("answers a change with what the source has received, as the list does", async () => {
+  it("answers a change with the source's counts, as in the list", async () => {
     const org = await organization("busy")
     await org.put("iterable", { secret: iterable.secret("a") })
     const item = iterable.item("open", { tracking: "", user: "u", name: "m", at: Date.now() })
@@ -187,7 +187,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     assert.deepInclude(await org.source("provider_b"), { set_up: false, enabled: false, bodies: 1 })
   })
 
-  it("pages through events, and refuses what is no page", async () => {
+  it("pages through events, and refuses invalid cursors", async () => {
     const org = await organization("pages")
     for (let n = 0; n < 5; n++) await org.decide(`trk-${n}`, `u-${n}`)
     const events = Array.from({ length: 25 }, (_, n) => ({ event: "other-name click", name: "x", n })).map((_, n) => ({
@@ -243,7 +243,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
     assert.strictEqual((await service.manage("GET", "/organizations/none/events")).status, 404)
   })
 
-  it("lists an event once that finds its decisions while somebody pages through", async () => {
+  it("lists an event once if it is attributed between two pages", async () => {
     const org = await organization("paging")
     await server().service.manage("POST", "/organizations/paging/templates", {
       id: "u",

@@ -149,7 +149,7 @@ suiteOnService("Problems", (bench) => {
     assert.deepStrictEqual(pointersOf(liquid), ["/variants/0/vars/a", "/variants/0/vars/b"])
   })
 
-  it("refuse a body that is no JSON in UTF-8, whatever is wrong with it", async () => {
+  it("refuse every body that is not JSON in UTF-8", async () => {
     const org = await bench.organization("bodies")
     await org.template({ id: "t", variants: variants("a") })
     const headers = { "x-api-key": org.key, "content-type": "application/json" }
@@ -271,7 +271,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("answer 404 under every path that nothing answers at", async () => {
+  it("answer 404 under every unknown path", async () => {
     const paths = [
       "/",
       "/api",
@@ -380,7 +380,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("come in the order key, organization, body, so that nobody without a key learns what a body lacks", async () => {
+  it("come in the order key, organization, body, so that callers without a key learn nothing about bodies", async () => {
     const org = await bench.organization("order")
     for (const path of ["generate", "batch-generate"]) {
       assertProblem(await call(`/api/${path}/${org.slug}`, { method: "POST", body: "{" }), 401, "unauthorized", path)
@@ -410,7 +410,7 @@ suiteOnService("Problems", (bench) => {
     assertProblem(await deliver.batch({ requests: [{ template_id: "t" }] }), 403, "forbidden")
   })
 
-  it("name what is missing or taken in the management API", async () => {
+  it("name missing and existing ids in the management API", async () => {
     const org = await bench.organization("managed")
     await org.template({ id: "t", variants: variants("a") })
     const at = `/organizations/${org.slug}`

@@ -21,7 +21,7 @@ suiteOnService("Limits of keys", (bench) => {
     return key
   }
 
-  it("hold for every call with the key, are told on each answer, and end in a 429", async () => {
+  it("hold for every call with the key, are on each answer, and end in a 429", async () => {
     const org = await bench.organization("limited")
     await org.template({ id: "t", variants: variants("a") })
     await org.template({ id: "u", variants: variants("b") })

@@ -68,7 +68,7 @@ suiteOnServer("Results", (server) => {
     return run
   }
 
-  it("shows counts as they are, rates with their intervals, and who is probably best", async () => {
+  it("shows counts, rates with their intervals, and the probably best variant", async () => {
     const run = await organization("counts")
     await run(Effect.gen(function* () {
       yield* withPlans("counts")
@@ -215,7 +215,7 @@ suiteOnServer("Results", (server) => {
     assert.deepInclude((await results("winner", "?lookback_days=1&offset_days=7")).winner, { leader: "a" })
   })
 
-  it("says that data are missing where variants do alike, and that there is no second one", async () => {
+  it("reports missing data for equal variants, and a missing second variant", async () => {
     const run = await organization("alike", ["a", "b"])
     await run(Effect.gen(function* () {
       yield* plant("alike", { copy: "a", decisions: 50, outcomes: { click: 5 }, ago: 9 * day })
@@ -235,7 +235,7 @@ suiteOnServer("Results", (server) => {
     assert.deepInclude(byId((await results("alike")).variants).b, { status: "removed", decisions: 50 })
   })
 
-  it("answers for a template that nobody was served yet", async () => {
+  it("answers for a template without decisions", async () => {
     await organization("unserved")
     const answer = await results("unserved")
     assert.deepInclude(answer, { decisions: 0, voided: 0, segments: [], policy_version: "t:0" })

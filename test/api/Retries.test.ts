@@ -18,7 +18,7 @@ suiteOnService("Retries of Generate", (bench) => {
     assert.strictEqual((await org.decisions()).length, 1)
   })
 
-  it("agree when fifty arrive at once, whatever other calls share their commit", async () => {
+  it("agree when fifty arrive at once in any commits", async () => {
     const org = await bench.organization("retry-parallel")
     await org.template({ id: "t", variants: variants(...eight) })
     const answers = await parallel(100, (i) => org.post({ template_id: "t", tracking_id: i % 2 === 0 ? "x" : `y${i}` }))
@@ -154,7 +154,7 @@ suiteOnService("Sticky templates", (bench) => {
     assert.strictEqual((await org.decisions()).length, 2)
   })
 
-  it("answer a tracking id with the variant recorded under it, whatever its user gets by now", async () => {
+  it("answer a tracking id with its recorded variant, even if its user gets another one now", async () => {
     const org = await bench.organization("sticky-retry")
     await org.template({ id: "t", sticky_hours: 24, variants: variants(...eight) })
     const ask = async (tracking_id: string, more: Json = {}) =>

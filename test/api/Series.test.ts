@@ -18,7 +18,7 @@ suiteOnServer("The series of a template", (server) => {
     await server().run(makeTemplate(slug, "t", ["a", "b"]))
   }
 
-  it("tells over time what the results count on the whole", async () => {
+  it("sums up to the totals of the results", async () => {
     await organization("over-time")
     await server().run(Effect.gen(function* () {
       for (const days of [6, 5, 4, 3, 2]) {
@@ -119,7 +119,7 @@ suiteOnServer("The series of a template", (server) => {
     assert.isNull(restricted.weighted_gain)
   }, 120_000)
 
-  it("is empty before any decision, and refuses what it cannot answer", async () => {
+  it("is empty before any decision, and refuses invalid queries", async () => {
     await organization("fresh")
     const { body, status } = await ask("fresh/templates/t/series")
     assert.strictEqual(status, 200)
@@ -139,7 +139,7 @@ suiteOnServer("The series of a template", (server) => {
     )
   })
 
-  it("tells the hours of the week in which its people look, to whoever may see the organization", async () => {
+  it("returns the hours of the week in which people read, to all members", async () => {
     await organization("hours")
     await server().run(Effect.gen(function* () {
       yield* plant("hours", { copy: "a", decisions: 40, outcomes: { click: 20 }, ago: 3 * day })

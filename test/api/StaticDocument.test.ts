@@ -13,7 +13,7 @@ const ask = (headers: Record<string, string>) => {
 }
 
 describe("A static document", () => {
-  it("is sent from one buffer, compressed for those who take that", () => {
+  it("is sent from one buffer, compressed for clients that accept that", () => {
     const plain = ask({})
     assert.strictEqual(Buffer.from(plain.bytes!).toString(), text)
     assert.isUndefined(plain.headers["content-encoding"])

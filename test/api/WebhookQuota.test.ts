@@ -28,7 +28,7 @@ const usageOf = async (service: Service, org: string) =>
   (await service.manage("GET", `/organizations/${org}/usage`)).body
 
 describe("The daily quota of webhook bodies", () => {
-  it.live("refuses what is more, says what to do, is shown, and can be raised for one organization", () =>
+  it.live("refuses bodies beyond it with a remedy, is shown, and can be raised for one organization", () =>
     Effect.scoped(Effect.gen(function* () {
       const { run, service } = yield* startWith({ WEBHOOK_DAILY_BYTES: "10000" })
       yield* Effect.promise(async () => {
@@ -101,7 +101,7 @@ describe("The daily quota of webhook bodies", () => {
 })
 
 describe("The daily quota on two nodes with one Postgres", () => {
-  it.live("counts what either of them stores", () =>
+  it.live("counts the bodies of both nodes", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = { ...(yield* temporaryEnvironment), WEBHOOK_DAILY_BYTES: "5000" }
       const [one, two] = yield* Effect.all([0, 1].map(() => startInProcess(Effect.succeed(environment))))

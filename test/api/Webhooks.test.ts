@@ -57,7 +57,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.isTrue((answer.headers.get("x-request-id") ?? "") !== "")
   }
 
-  it("answers how many items it received, whatever shape they come in", async () => {
+  it("answers the number of received items for every shape", async () => {
     const org = await organization("shapes")
     const click = { event: "click", tracking_id: "t1" }
     const bodies: ReadonlyArray<readonly [body: unknown, received: number]> = [
@@ -74,7 +74,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.strictEqual((await org.stored()).length, bodies.length)
   })
 
-  it("refuses bodies in which nothing is an event, and keeps nothing of them", async () => {
+  it("refuses bodies without any event, and stores nothing", async () => {
     const org = await organization("nothing")
     const bodies: ReadonlyArray<readonly [body: unknown, pointers: ReadonlyArray<string>]> = [
       [{}, ["/event"]],
@@ -109,7 +109,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.notInclude(JSON.stringify(await org.stored()), org.key)
   })
 
-  it("counts what it received for the decisions of this organization alone, each event once", async () => {
+  it("counts received events for decisions of this organization only, each event once", async () => {
     const { run, service } = server()
     const [mine, theirs] = [await organization("mine"), await organization("theirs")]
     for (const { slug } of [mine, theirs]) {
@@ -215,7 +215,7 @@ suiteOnServer("Webhooks", (server) => {
     assertProblem(answer, 401)
   })
 
-  it("refuses what is not JSON, and keeps nothing of it", async () => {
+  it("refuses bodies that are not JSON, and stores nothing", async () => {
     const org = await organization("malformed")
     const cases: ReadonlyArray<string | Uint8Array> = [
       "",

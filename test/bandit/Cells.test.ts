@@ -17,7 +17,7 @@ const attrs = (values: Record<string, ReadonlyArray<string>>) => new Map(Object.
 const hourOfWeek = (dayOfWeek: number, hour: number) => dayOfWeek * 24 + hour
 
 describe("a cell's id", () => {
-  it("gives its values back, whatever characters they hold", () => {
+  it("returns its values with any characters", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(fc.string(), fc.string()), { selector: ([name]) => name }), (pairs) => {
         assert.deepStrictEqual(
@@ -33,7 +33,7 @@ describe("a cell's id", () => {
     assert.strictEqual(encodeCell([["country", "de"], ["plan", "pro"]]), "country=de&plan=pro")
   })
 
-  it("keeps apart what only looks alike, names of built-in properties included", () => {
+  it("separates similar values, including names of built-in properties", () => {
     const ids = [
       [["a", "b=c"]],
       [["a=b", "c"]],

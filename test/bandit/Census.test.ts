@@ -108,14 +108,14 @@ describe("more than 512 cells", () => {
     assert.deepStrictEqual(scheme.builtIns, [])
   })
 
-  it("are not counted twice for what the scheme does not tell apart", () => {
+  it("count values that the scheme merges once", () => {
     const noise = Array.from({ length: 2000 }, (_, i) => encodeCell([["a", "a1"], ["gone", `g${i}`]]))
     assert.isUndefined(schemeOf(totals, noise).builtIns)
   })
 })
 
 describe("a census", () => {
-  it("looks back 14 days, and forgets what is older", () => {
+  it("covers 14 days, and forgets older counts", () => {
     const census = taken(10, () => ({ old: "x" }), now - 14 * day)
     census.merge(taken(10, () => ({ fresh: "x" }), now - 13 * day).days())
     assert.deepStrictEqual(names(census), ["fresh"])

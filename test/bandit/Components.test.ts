@@ -31,7 +31,7 @@ const fitted = (sends: number, made: Composition = composition) =>
   fitRows(rows(sends), { composition: made, rounds: 60, window: { mode: "window", lookbackDays: 14, offsetDays: 0 } })
 
 describe("components of variants", () => {
-  it("share what is learned: an effect that all variants of a component have is found with less data", () => {
+  it("share data: an effect that all variants of a component have is found with less data", () => {
     const others = (made: Composition) => {
       const { ids: all, weights } = new Policy(fitted(60, made), 0).choice(none, eligibleSet(ids))
       return all.reduce((sum, id, i) => sum + (id.startsWith("offer") ? 0 : weights[i]!), 0)
@@ -39,7 +39,7 @@ describe("components of variants", () => {
     assert.isBelow(others(composition), 0.5 * others([]))
   })
 
-  it("foretell a variant that nobody has had yet", () => {
+  it("predict a variant without decisions", () => {
     const model = fitted(2_000)
     const foretold = foretellings(model.components!)
     const offer = foretold("offer-none").mean - foretold("news-none").mean

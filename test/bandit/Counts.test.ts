@@ -57,7 +57,7 @@ describe("counts", () => {
     }))
   })
 
-  it("are the same whatever the order in which they came, and so is the model, to the last bit", () => {
+  it("are equal in any order of arrival, and so is the model, to the last bit", () => {
     fc.assert(fc.property(log, fc.infiniteStream(fc.nat()), (sends, chance) => {
       const shuffled = sends.map((send) => ({ send, at: chance.next().value as number }))
         .sort((a, b) => a.at - b.at).map(({ send }) => send)
@@ -139,7 +139,7 @@ describe("counts", () => {
     assert.closeTo(revenue.worth(), 900 / 50, 1e-12)
   })
 
-  it("keep their worth through a roll-up and whatever the order, to the last bit", () => {
+  it("keep their worth through a roll-up and in any order, to the last bit", () => {
     const valuation = { values: [0.02, 0.7], squares: [0.0004, 0.49], mostPerSend: 0.72 }
     fc.assert(fc.property(log, (sends) => {
       const of = (all: ReadonlyArray<Send>) => {

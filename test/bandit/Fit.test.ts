@@ -168,7 +168,7 @@ describe("a fit", () => {
     assert.isBelow(model.taus[0]!, 0.12)
   })
 
-  it("lets a new segment start from what is known of the variants", () => {
+  it("starts a new segment from the estimates of the variants", () => {
     const model = fitRows([row("a", 5, 50_000, 2500, plan("a")), row("b", 5, 50_000, 1500, plan("a"))], {
       scheme: plans,
     })
@@ -252,7 +252,7 @@ describe("a fit", () => {
     assert.closeTo(sd(0.6, 1000 / 0.6), (1 / (1000 / 0.4 + 25)) ** 0.5, 2e-4)
   })
 
-  it("weighs young sends with many clicks by the share that has clicked, whatever the delay curve says", () => {
+  it("weighs young sends with many clicks by the share that has clicked, independent of the delay curve", () => {
     const start = Math.floor(now / hour) * hour
     const rows = [["a", 65, 155], ["b", 55, 145]].map(([variant, clicks, sends]) => ({
       variant: String(variant),
@@ -278,7 +278,7 @@ describe("a fit", () => {
     assert.closeTo(model.variants[0]!.maturedSends, 10, 1e-9)
   })
 
-  it("widens a variant whose sends are younger than the others' by what is uncertain of the delay curve", () => {
+  it("widens a variant with younger sends by the uncertainty of the delay curve", () => {
     const start = Math.floor(now / hour) * hour
     const rows = [row("a", 30, 50_000, 1500), { ...row("b", 0, 20_000, 60), start }]
     const curve = delayCurve(delayCounts([], now))
@@ -305,7 +305,7 @@ describe("a fit", () => {
     assert.strictEqual(fitRows([row("a", 20, 1000, 30)]).clicksNext14Days, 0)
   })
 
-  it("keeps the shrinkage it is told to keep", () => {
+  it("keeps a given shrinkage", () => {
     const start = fitRows([row("a", 5, 50_000, 2500), row("b", 5, 50_000, 500)])
     const held = fitRows([row("a", 5, 50, 2)], { start, holdShrinkage: true })
     assert.deepStrictEqual([held.tau0, held.taus], [start.tau0, start.taus])

@@ -44,7 +44,7 @@ describe("the half-life", () => {
     assert.isAtLeast(moving, 4)
   })
 
-  it("is not at all moved by what moves all variants alike", () => {
+  it("is unaffected by common changes of all variants", () => {
     const z = normal(4)
     const level = Array.from({ length: 40 }, () => Math.exp(0.3 * z()))
     const swinging = halfLifeDays(judged(40, (_, d) => level[d]!))

@@ -8,7 +8,7 @@ const even = (share: number): TemplateHoldout => ({ share, content: "even" })
 const people = Array.from({ length: 20_000 }, (_, i) => `user-${i}`)
 
 describe("A holdout", () => {
-  it("keeps people on their side whatever their message, and when the share grows", () => {
+  it("keeps people on their side for all messages, and when the share grows", () => {
     for (const userId of people.slice(0, 1000)) {
       const before = armOf(even(0.1), ["a", "b"], person(userId, "first"))
       assert.strictEqual(armOf(even(0.1), ["a", "b", "c"], person(userId, "second")), before)

@@ -22,7 +22,7 @@ const clicks = fc.array(
 )
 
 describe("the delay curve", () => {
-  it("never decreases, from 0 to 1, whatever the clicks", () => {
+  it("never decreases, from 0 to 1, for any clicks", () => {
     fc.assert(fc.property(clicks, (all) => {
       const curve = delayCurve(delayCounts(all, now))
       assert.strictEqual(curve[0], 0)

@@ -66,7 +66,7 @@ describe("pairs of attributes", () => {
     assert.deepStrictEqual([without, "pairs" in withPairs(used, [["device", "plan", -1]])], [scheme, false])
   })
 
-  it("are not used where they say nothing", () => {
+  it("are not used without evidence", () => {
     const model = fitRows(rows(500, false), { scheme })
     assert.strictEqual(withPairs(scheme, model.pairEvidence!), scheme)
   })

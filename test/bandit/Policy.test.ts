@@ -44,7 +44,7 @@ describe("weights", () => {
     }))
   })
 
-  it("are uniform for variants of which nothing is known, for two as for a thousand", () => {
+  it("are uniform for variants without data, for two as for a thousand", () => {
     for (const count of [2, 3, 20, 1000]) {
       const ids = Array.from({ length: count }, (_, i) => `v${String(i).padStart(4, "0")}`)
       const p = policy()

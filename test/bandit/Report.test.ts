@@ -65,7 +65,7 @@ describe("a report on a template", () => {
     assert.isTrue(overall.variants[1]!.interval[0] < 0.045 && overall.variants[1]!.interval[1] > 0.045)
   })
 
-  it("gives shares that sum to 1 over the eligible variants and to nobody else", () => {
+  it("gives shares that sum to 1 over the eligible variants only", () => {
     const { groups, overall } = report({ ...request, ids: ["a", "b", "gone", "stopped"], eligible: ["a", "b"] })
     for (const variants of [overall.variants, ...groups.map((group) => group.variants)]) {
       assert.closeTo(sum(variants.map(({ share }) => share)), 1, 1e-12)

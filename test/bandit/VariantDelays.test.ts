@@ -25,7 +25,7 @@ const variants = (medians: ReadonlyArray<number>, clicks: number) => {
 const at6Hours = delayEdges.indexOf(6)
 
 describe("the delay curves of variants", () => {
-  it("are the template's while nothing speaks against it", () => {
+  it("are the template's without evidence to the contrary", () => {
     assert.strictEqual(variants([5, 5, 5], 300).curves.size, 0)
     assert.strictEqual(variants([1, 25], 4).curves.size, 0)
     assert.strictEqual(variants([5], 300).curves.size, 0)

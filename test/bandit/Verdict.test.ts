@@ -105,7 +105,7 @@ describe("the evidence that a variant is better", () => {
   const share = (runs: number, holds: (seed: number) => boolean) =>
     Array.from({ length: runs }, (_, seed) => holds(1000 + seed)).filter(Boolean).length / runs
 
-  it("comes about by chance no more often than it says, however often one looks", () => {
+  it("is wrong no more often than stated, with any number of looks", () => {
     assert.isAtMost(share(300, (seed) => largest(seed, 0, 30, 2 / 0.05)), 0.05)
   })
 

@@ -128,7 +128,7 @@ describe("epsilon", () => {
     }
   })
 
-  it("of 0 gives everything to the largest mean, whatever the order of the variants", () => {
+  it("of 0 gives everything to the largest mean, in any order of the variants", () => {
     const arms = fc.uniqueArray(fc.tuple(fc.string(), fc.double({ min: -3, max: 3, noNaN: true })), {
       minLength: 1,
       selector: ([id]) => id,

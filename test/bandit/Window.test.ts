@@ -106,7 +106,7 @@ describe("a window", () => {
     assert.strictEqual(weight(now - 17 * day - day / 2, window, day), 0)
   })
 
-  it("takes fractions of days, and with no offset what has just been sent", () => {
+  it("takes fractions of days, and without an offset the latest sends", () => {
     const half: Window = { mode: "window", lookbackDays: 0.5, offsetDays: 0 }
     assert.strictEqual(weight(now - 1, half), 1)
     assert.strictEqual(weight(now, half), 0)
@@ -119,7 +119,7 @@ describe("a window", () => {
     assert.strictEqual(weight(now - 365 * day, { mode: "window", lookbackDays: 365, offsetDays: 0 }), 1)
   })
 
-  it("that is adaptive halves what counts with every half-life and ends after 180 days", () => {
+  it("that is adaptive halves counts with every half-life and ends after 180 days", () => {
     const faded: Window = { mode: "adaptive", halfLifeDays: 10 }
     assert.closeTo(weight(now - hour, faded), 0.5 ** (0.5 / 240), 1e-12)
     assert.closeTo(weight(now - 10 * day - hour / 2, faded), 0.5, 1e-12)

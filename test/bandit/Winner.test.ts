@@ -20,7 +20,7 @@ const report = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days
   compare(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
 
 describe("a report on the variants", () => {
-  it("says who is ahead, by how much, and what the others lose", () => {
+  it("names the leader, its lift, and the loss of the others", () => {
     const { leader, lift, valueRemaining, variants, worstLoss } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
     assert.strictEqual(leader, "v1")
     assert.isAtLeast(variants[1]!.pBest, 0.95)
@@ -118,7 +118,7 @@ describe("a report on a segment", () => {
     ])
   })
 
-  it("falls back on what is known of the variant for a segment never seen", () => {
+  it("falls back on the variant's estimate for an unseen segment", () => {
     const { variants } = compare(model, ["a", "b"], normal(1), { segments: [{ cell: cell("gold"), sends: 1 }] })
     for (const { interval } of variants) assert.isAbove(interval[1] / interval[0], 1.2)
   })

@@ -72,7 +72,7 @@ describe("The checking process", () => {
       assert.isAbove(yield* pid, 0)
     }).pipe(Effect.provide(layer)))
 
-  it.live("is ended with the check it works on when nobody waits for that any more", () =>
+  it.live("is ended with its check when no caller waits for that any more", () =>
     Effect.gen(function* () {
       const first = yield* pid
       const waiting = yield* Effect.forkChild(faultsOf({ v: "{{ hang }}" }), { startImmediately: true })

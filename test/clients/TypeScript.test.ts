@@ -147,7 +147,7 @@ describe("The TypeScript client", () => {
   )
 
   it.live(
-    "repeats what got no answer, without a second decision, message or event",
+    "repeats requests without an answer, without a second decision, message or event",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { apiKey, service } = yield* prepared

@@ -38,7 +38,7 @@ describe("Keys and templates made on another node", () => {
     })), 60_000)
 
   it.live(
-    "cost the store one statement, however many ask for what does not exist",
+    "cost the store one statement for any number of unknown ids",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const environment = Effect.succeed(yield* temporaryEnvironment)

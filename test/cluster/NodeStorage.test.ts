@@ -25,7 +25,7 @@ const startNode = Effect.fnUntraced(function* (host: number) {
 
 describe("The nodes of a cluster", () => {
   const environment = temporaryEnvironment
-  it.live("share shards out, one to one, and take over those of who is dead, gone or started anew", () =>
+  it.live("distribute shards, and take over shards of dead, stopped or restarted nodes", () =>
     Effect.scoped(Effect.gen(function* () {
       const store = yield* Layer.build(layerMigrated(environment))
       yield* Effect.provideContext(

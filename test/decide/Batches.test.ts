@@ -124,7 +124,7 @@ describe("Batches", () => {
       return [...seen].filter((drawn) => drawn > 0 && drawn < count)
     })
 
-    it.effect("let others have a turn between items that take long, and share a commit all the same", () =>
+    it.effect("yield to other requests between slow items, and still share a commit", () =>
       Effect.gen(function* () {
         yield* makeTemplates("turns", ids(20).map((id) => `text of ${id}`))
         time.millisAReading = 2
@@ -150,7 +150,7 @@ describe("Batches", () => {
         assert.strictEqual(told((yield* decide(100))[0]![1]), "Chosen")
       }))
 
-    it.effect("say so where checking who the variants are for takes too much work", () =>
+    it.effect("report targeting that takes too much work", () =>
       Effect.gen(function* () {
         yield* makeOrg("targeting")
         const templates = yield* Templates

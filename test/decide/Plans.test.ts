@@ -91,7 +91,7 @@ describe("Plans", () => {
         assert.strictEqual((yield* storedIn("retried")).decisions.length, 1)
       }))
 
-    it.effect("of one user of a sticky template agree on one variant and one decision, whoever stores first", () =>
+    it.effect("of one user of a sticky template agree on one variant and one decision, in any order of storing", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         for (const turn of ["first", "second", "both"]) {

@@ -99,7 +99,7 @@ describe("Brake", () => {
     }
   })
 
-  it("trips when half of the last hundred messages are refused, for whatever reasons", () => {
+  it("trips when half of the last hundred messages are refused, for any reasons", () => {
     const brake = new Brake()
     accept(brake, 1_000)
     for (let n = 0; n < 49; n++) {
@@ -120,7 +120,7 @@ describe("Brake", () => {
     assert.isUndefined(burned(sorted))
   })
 
-  it("lets a platform that refuses everything burn fewer than 120 messages, whatever it says", () => {
+  it("loses fewer than 120 messages to a platform that refuses everything, with any reasons", () => {
     assert.strictEqual(burned(many(1_000, denied)), 20)
     assert.strictEqual(burned(many(1_000, varied)), 50)
     assert.strictEqual(burned(many(1_000, unknown)), 50)
@@ -163,7 +163,7 @@ describe("Brake", () => {
     }
   })
 
-  it("lets a platform that begins to refuse everybody burn at most 120 messages, however recipients are sorted", () => {
+  it("loses at most 120 messages to a platform that starts to refuse everything, in any order of recipients", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(denied, unknown, varied),

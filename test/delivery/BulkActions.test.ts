@@ -53,7 +53,7 @@ const fill = Effect.fnUntraced(function* (slug: string, count: number, state = "
 describe("BulkActions", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerQueue(env))), { excludeTestServices: true })(
     (it) => {
-      it.effect("retry what the preview counted, by reason, template, connection and time, and nothing else", () =>
+      it.effect("retry exactly the previewed messages, by reason, template, connection and time", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("filters")
           const bulk = yield* BulkActions
@@ -111,7 +111,7 @@ describe("BulkActions", () => {
           assert.strictEqual((yield* (yield* Deliveries).summary(acme)).failed, before - 2)
         }))
 
-      it.effect("leave alone what fails, or is queued, after the preview", () =>
+      it.effect("ignore messages that fail or are queued after the preview", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("later")
           const bulk = yield* BulkActions

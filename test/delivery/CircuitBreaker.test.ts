@@ -140,7 +140,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.resumesAt, now + 5 * second)
   })
 
-  it("learns nothing from what was under way when it opened, neither that it fails nor that it works", () => {
+  it("ignores the results of attempts that were under way when it opened", () => {
     const health = ofConnection()
     failTimes(health, 10, start)
     for (let i = 0; i < 50; i++) health.failed("late", start + second, start - 1)
@@ -200,7 +200,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.resumesAt, start + 3 * second + hour, "the platform's word is kept")
   })
 
-  it("never resumes before a time it has named, whatever is said", () => {
+  it("never resumes before a time it has named", () => {
     fc.assert(fc.property(story, (all) => {
       const health = ofConnection()
       let now = start

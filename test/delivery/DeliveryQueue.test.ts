@@ -139,7 +139,7 @@ describe("DeliveryQueue", () => {
         yield* nothing("down-sticky", "a sticky choice is rolled back")
       }))
 
-    it.effect("says why it queues nothing", () =>
+    it.effect("gives the reason for queueing nothing", () =>
       Effect.gen(function* () {
         yield* makeOrg("refusals-none")
         assert.strictEqual((yield* refused("refusals-none", "a@example.com"))._tag, "NotEnabled")
@@ -181,7 +181,7 @@ describe("DeliveryQueue", () => {
         assert.deepStrictEqual(yield* statesOf("refusals"), { queued: 2 }, "what is paused still takes messages")
       }))
 
-    it.effect("queues one message of 200 parallel requests with one key, whatever group they are in", () =>
+    it.effect("queues one message of 200 parallel requests with one key, in any groups", () =>
       Effect.gen(function* () {
         yield* furnish("same", { variants: variants("a", "b", "c") })
         yield* furnish("same-sticky", { variants: variants("a", "b", "c"), stickyHours: 1 })
@@ -284,7 +284,7 @@ describe("DeliveryQueue", () => {
         assert.match((yield* tallies("sticky")).join(), new RegExp(`^${decision!.copyId} .*click 1, decisions 1`))
       }))
 
-    it.effect("records a forced variant as forced, whoever may see it, also of a sticky template", () =>
+    it.effect("records a forced variant as forced, independent of targeting, also of a sticky template", () =>
       Effect.gen(function* () {
         const targeted = [
           { id: "b" as CopyId, vars: { subject: "b" }, targeting: [{ attribute: "x", op: "exists", values: [] }] },
@@ -301,7 +301,7 @@ describe("DeliveryQueue", () => {
         }
       }))
 
-    it.effect("counts what is known of the recipient among the attributes", () =>
+    it.effect("includes traits of the recipient in the attributes", () =>
       Effect.gen(function* () {
         yield* furnish("traits", {
           variants: [{

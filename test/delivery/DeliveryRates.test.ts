@@ -18,7 +18,7 @@ describe("DeliveryRates", () => {
         WHERE m.org_slug = ${slug} ORDER BY m.minute`
     })
 
-    it.effect("counts what was sent, failed and is repeated, by minute, and nothing twice", () =>
+    it.effect("counts sent, failed and retried messages by minute, each once", () =>
       Effect.gen(function* () {
         const { series } = yield* DeliveryRates
         const outbox = yield* Outbox

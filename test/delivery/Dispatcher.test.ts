@@ -62,7 +62,7 @@ describe("Dispatcher", () => {
           yield* until("it is well again", Effect.map(troubleOf("slow"), (trouble) => trouble === null))
         }))
 
-      it.effect("tries again what failed, with the same id, and arrives once where the platform had it already", () =>
+      it.effect("retries a failed message under its id, which arrives once if the platform had it already", () =>
         Effect.gen(function* () {
           const faults = [{ status: 500 }, { how: "lose" }, { how: "refuse" }, { status: 504 }] as const
           const server = yield* receiver({ fault: (n) => faults[n] })
@@ -83,7 +83,7 @@ describe("Dispatcher", () => {
           for (const { headers, json } of tried) assert.strictEqual(headers["idempotency-key"], json.data.tracking_id)
         }))
 
-      it.effect("gives a message up after its attempts, with the reason, and sends it when somebody says so", () =>
+      it.effect("gives a message up after its attempts, with the reason, and sends it after a retry by hand", () =>
         Effect.gen(function* () {
           let works = false
           const server = yield* receiver({
@@ -104,7 +104,7 @@ describe("Dispatcher", () => {
           assert.deepInclude(yield* deliveries.summary(org("given-up")), { sent: 1, failed: 0 })
         }))
 
-      it.effect("does not repeat what the platform refuses, and goes on with the others", () =>
+      it.effect("does not retry a refused message, and continues with the others", () =>
         Effect.gen(function* () {
           const server = yield* receiver({
             fault: (n) => n === 1 ? { status: 422, body: { error: "no address" } } : undefined,
@@ -118,7 +118,7 @@ describe("Dispatcher", () => {
           assert.strictEqual(server.requests.length, 3)
         }))
 
-      it.effect("stops at credentials that are not taken, says so, and goes on when they are entered anew", () =>
+      it.effect("stops at refused credentials, reports that, and continues when they are entered again", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("broken", { url: server.url })
@@ -139,7 +139,7 @@ describe("Dispatcher", () => {
           assert.isNull(yield* troubleOf("broken"))
         }))
 
-      it.effect("does not blame what was entered anew for what is answered to the old credentials", () =>
+      it.effect("does not blame new credentials for an answer to the old ones", () =>
         Effect.gen(function* () {
           let answer = () => {}
           const answered = new Promise<void>((resolve) => answer = resolve)
@@ -156,7 +156,7 @@ describe("Dispatcher", () => {
           assert.isNull(yield* troubleOf("renewed"))
         }))
 
-      it.effect("lets what is due wait while the connection is paused, and sends it when it is resumed", () =>
+      it.effect("keeps due messages while the connection is paused, and sends them when it is resumed", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("paused", { url: server.url })
@@ -174,7 +174,7 @@ describe("Dispatcher", () => {
           assertArrived(server, ids)
         }))
 
-      it.effect("pauses in the middle, gives back what has not left, and leaves nothing under way", () =>
+      it.effect("pauses in the middle, returns unsent messages to the queue, and leaves none under way", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("midway", { url: server.url })
@@ -246,7 +246,7 @@ describe("Dispatcher", () => {
           assert.deepStrictEqual(yield* statesOf("scheduled"), { sent: 2, cancelled: 1 })
         }))
 
-      it.effect("takes up what a process that died left under way", () =>
+      it.effect("takes over messages of a process that died", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           const sql = yield* SqlClient.SqlClient
@@ -271,7 +271,7 @@ describe("Dispatcher", () => {
     },
   )
 
-  it.live("ends with its scope: what is under way is recorded, the rest goes back, the lane is free", () =>
+  it.live("ends with its scope: attempts are recorded, other messages return to the queue, the lane is free", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       let holding = true

@@ -139,7 +139,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.heldDomains, [], "it is well again")
   })
 
-  it("sends to an open domain one by one while nothing else waits", () => {
+  it("sends to an open domain one by one while no other message waits", () => {
     const sessions = sessionsWithOpen("grey.example")
     sessions.add(messages(2, "grey.example"), {}, 30)
     assert.deepStrictEqual(sessions.wants(40, 50, true), { only: "grey.example" })

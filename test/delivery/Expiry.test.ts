@@ -32,7 +32,7 @@ describe("Dispatcher with messages that expire", () => {
     Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerSending(env, more)))
 
   layer(layerOf({ DELIVERY_RETRY_DELAY: "1 hour" }), { excludeTestServices: true })((it) => {
-    it.effect("sends what has not expired, and fails what has, also while its connection is paused", () =>
+    it.effect("sends unexpired messages, and fails expired ones, also while their connection is paused", () =>
       Effect.gen(function* () {
         const server = yield* receiver()
         yield* furnish("paused", { url: server.url })

@@ -9,7 +9,7 @@ describe("feedbackIdOf", () => {
     assert.strictEqual(feedbackIdOf({ ...message, isTransactional: true }, "acme5"), "a:welcome:transactional:acme5")
   })
 
-  it("keeps to the characters and lengths that Gmail takes, whatever ids are called", () => {
+  it("keeps to the characters and lengths that Gmail takes, for any ids", () => {
     const id = feedbackIdOf({ copyId: "grün: ä\r\nBcc: x", templateId: "t".repeat(500), org: "a" }, undefined)
     assert.match(id, /^gr_n_____Bcc__x:t{64}:bulk:org-[0-9a-f]{11}$/)
     const senders = ["a", "b", "a-very-long-organization"].map((org) => feedbackIdOf({ ...message, org }, undefined))

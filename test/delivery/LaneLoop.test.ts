@@ -88,7 +88,7 @@ describe("LaneLoop", () => {
     assert.deepStrictEqual(commands, [{ _tag: "claim", limit: 50, isBusy: false, choice: { without: [] } }])
   })
 
-  it("leaves its arguments as they were, and gives the same result again", () => {
+  it("does not change its arguments, and is deterministic", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -113,7 +113,7 @@ describe("LaneLoop", () => {
     )
   })
 
-  it("records what was sent before it ends, and releases the lease last", () => {
+  it("records sent messages before it ends, and releases the lease last", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")

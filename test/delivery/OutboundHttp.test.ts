@@ -62,7 +62,7 @@ describe("OutboundHttp", () => {
       assert.strictEqual(target.requests.length, 0)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("refuses a certificate that nobody vouches for", () =>
+  it.effect("refuses an untrusted certificate", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook({ tls: true }))
       const http = yield* OutboundHttp.make
@@ -71,7 +71,7 @@ describe("OutboundHttp", () => {
       assert.strictEqual(target.requests.length, 0)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("says that nothing was sent where nobody listens", () =>
+  it.effect("reports that no data was sent to a closed port", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook())
       yield* Effect.promise(() => target.close())

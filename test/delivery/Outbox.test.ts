@@ -59,7 +59,7 @@ describe("Outbox", () => {
     })
     const idle = Effect.flatMap(Outbox, (outbox) => outbox.idle)
 
-    it.effect("gives a lane to one of many who want it, and to the next when it is released", () =>
+    it.effect("gives a lane to one of many claimants, and to the next when it is released", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("one-owner")
@@ -106,7 +106,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual([yield* outbox.renew(first, 0), yield* outbox.renew(second, 0)], [false, false])
       }))
 
-    it.effect("claims what is due, the longest due first, and what is due later not at all", () =>
+    it.effect("claims due messages, the longest due first", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient.SqlClient
@@ -228,7 +228,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual((yield* outbox.claim(foreign, 10)).map(({ id }) => id).sort(), [...others].sort())
       }))
 
-    it.effect("puts back what is given back, as it was", () =>
+    it.effect("returns messages to the queue unchanged", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("back")
@@ -244,7 +244,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ attempt }) => attempt), [1, 1, 1, 1])
       }))
 
-    it.effect("keeps an owner of old from changing what a later one has claimed", () =>
+    it.effect("prevents a previous owner from changing claims of a later one", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("fence")
@@ -270,7 +270,7 @@ describe("Outbox", () => {
         assert.strictEqual((yield* reports("fence")).length, 6)
       }))
 
-    it.effect("lets the late answer to a message count that nobody has claimed since", () =>
+    it.effect("accepts a late answer for a message without a later claim", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("late")
@@ -371,7 +371,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* statesOf("erased"), { cancelled: 1 })
       }))
 
-    it.effect("records what became of messages: state, reason, the platform's name, attempts and when to try again", () =>
+    it.effect("records results of messages: state, reason, the platform's id, attempts and the time of the next one", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("settle")
@@ -432,7 +432,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* statesOf("links"), { sent: 2 })
       }))
 
-    it.effect("lists organizations with something due or left under way whose lane nobody holds", () =>
+    it.effect("lists organizations with due or abandoned messages and a free lane", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         for (const slug of ["idle-due", "idle-later", "idle-held", "idle-left", "idle-done"]) yield* furnish(slug)

@@ -4,7 +4,7 @@ import { isAboutAddress, refusalClass } from "../../src/delivery/RefusalClass.ts
 const smtp = (reply: string) => `The SMTP server answered ${reply}`
 
 describe("RefusalClass", () => {
-  it("gives refusals with one cause one class, whoever the recipient is", () => {
+  it("gives refusals with one cause one class for all recipients", () => {
     const alike: ReadonlyArray<ReadonlyArray<string>> = [
       [
         smtp("554 5.7.1 <ada@example.com>: Relay access denied"),

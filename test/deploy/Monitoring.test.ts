@@ -50,7 +50,7 @@ describe("The dashboard and the alerts", () => {
     }
   })
 
-  it("say what there is to do, at a place that is there", () => {
+  it("link to an existing section of the runbook", () => {
     const anchors = [...textOf("docs/operations/runbook.md").matchAll(/^## (.+)$/gm)].map(([, text]) => anchorOf(text!))
     const linked = rules.map(({ annotations }) => annotations.runbook_url.split("#"))
     assert.deepStrictEqual(new Set(linked.map(([page]) => page)), new Set(["docs/operations/runbook.md"]))

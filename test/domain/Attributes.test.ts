@@ -152,7 +152,7 @@ describe("Attributes.parse", () => {
     assert.strictEqual(faults(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, {}]))).length, 100)
   })
 
-  it("accepts exactly what has a fault nowhere, whatever the JSON", () => {
+  it("accepts exactly the JSON without faults", () => {
     const isScalar = (value: unknown) =>
       value === null || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value)) ||
       (typeof value === "string" && value.isWellFormed() && !value.includes("\u0000"))

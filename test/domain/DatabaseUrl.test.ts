@@ -58,7 +58,7 @@ describe("DATABASE_URL", () => {
     assert.strictEqual(targetOf(`${base}?ssl=true`).encryption.mode, "require", "as libpq reads JDBC's")
   })
 
-  it("takes parameters that ask for what happens in any case, and refuses other values of them", () => {
+  it("takes parameter values that match its behaviour, and refuses other values", () => {
     for (
       const [name, value, other] of [
         ["channel_binding", "prefer", "require"],

@@ -20,7 +20,7 @@ describe("difference", () => {
     assert.deepStrictEqual(difference(undefined, { "/a": 1 }).fields, [{ field: "/a", after: 1 }])
   })
 
-  it("keeps of long texts what is around their difference, also within one line", () => {
+  it("keeps the surroundings of differences in long texts, also within one line", () => {
     const lines = Array.from({ length: 5000 }, (_, n) => `line ${n}`)
     const [change] = difference({ "/t": lines.join("\n") }, { "/t": lines.with(4000, "new").join("\n") }).fields
     assert.strictEqual(change!.line, 3998)
@@ -31,7 +31,7 @@ describe("difference", () => {
     assert.strictEqual(one!.after, `…${"x".repeat(200)}new`)
   })
 
-  it("is bounded, whatever the records are", () => {
+  it("is bounded for all records", () => {
     const record = (of: string) =>
       Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`/${n}${"n".repeat(500)}`, `${of}\n`.repeat(20_000)]))
     const { fields, omitted } = difference(record("a"), record("b"))
@@ -49,7 +49,7 @@ describe("difference", () => {
 })
 
 describe("comparedSettings", () => {
-  it("tells that a secret changed and not what it is, at any depth", () => {
+  it("reports that a secret changed without its value, at any depth", () => {
     const [before, after] = comparedSettings(
       { url: "https://a.example", region: "eu", headers: { authorization: "one", accept: "x" } },
       { url: "https://b.example", region: "us", headers: { authorization: "two", accept: "x" } },

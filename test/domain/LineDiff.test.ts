@@ -5,7 +5,7 @@ import { lineDiff } from "../../src/domain/LineDiff.ts"
 const text = fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 12 }).map((lines) => lines.join("\n"))
 
 describe("lineDiff", () => {
-  it("gives back both texts, line for line, whatever they are", () => {
+  it("restores both texts line by line", () => {
     fc.assert(fc.property(text, text, (before, after) => {
       const lines = lineDiff(before, after)
       const side = (left: "removed" | "added") =>

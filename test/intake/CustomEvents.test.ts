@@ -28,7 +28,7 @@ describe("CustomEvents: bodies", () => {
     )
   })
 
-  it("leaves undefined what an item does not say", () => {
+  it("leaves absent members undefined", () => {
     const { key: _, ...event } = one({ event: "conversion", email: "a@example.com" })
     assert.deepStrictEqual(event, {
       event: "conversion",
@@ -185,7 +185,7 @@ describe("CustomEvents: names of events", () => {
   })
 })
 
-describe("CustomEvents: whom and what it concerns", () => {
+describe("CustomEvents: user and message of an event", () => {
   it("finds the user under each of its keys, in their order", () => {
     const keys = "user_id userId external_user_id external_id email"
     assertOrder(keys, (user) => one({ ...user, event: "open" }).user, "a", "b")

@@ -65,7 +65,7 @@ describe("CustomEvents: times", () => {
   })
 })
 
-describe("CustomEvents: what makes two arrivals the same event", () => {
+describe("CustomEvents: identity of an event", () => {
   it("finds the event id under each of its keys, in their order", () => {
     assertOrder("event_id eventId id", (id) => keyOf({ ...click, ...id }).slice(3), "a", "b")
     // The id of a message is the same for its open and its click.
@@ -184,7 +184,7 @@ describe("CustomEvents: hostile input", () => {
 
   const item = fc.dictionary(name, json, { maxKeys: 8 }).map((members) => ({ ...members, ...click }))
 
-  it("reads the same from one item twice, whatever the order of its members", () => {
+  it("reads an item alike in any order of its members", () => {
     fc.assert(
       fc.property(item, (item) => {
         const [first, again, other] = read([item, structuredClone(item), shuffled(item)]).events

@@ -72,7 +72,7 @@ describe("Intake", () => {
         assert.deepInclude(timeline.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))
 
-    it.effect("keeps what it does not understand, says where and why, and counts the rest", () =>
+    it.effect("keeps unreadable items with position and reason, and counts the rest", () =>
       Effect.gen(function* () {
         yield* makeOrg("odd")
         yield* decide("odd", "t1")
@@ -105,7 +105,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("takes back what a later event shows to be a scanner's", () =>
+    it.effect("takes back a click that a later event reveals as a scanner's", () =>
       Effect.gen(function* () {
         yield* makeOrg("scanner")
         yield* decide("scanner", "t1", { ago: hour })
@@ -216,7 +216,7 @@ describe("Intake", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("bot"), { check: true })).differences, [])
       }))
 
-    it.effect("comes to the same tallies in whatever order the same stream arrives", () =>
+    it.effect("reaches equal tallies in any order of arrival", () =>
       Effect.gen(function* () {
         const random = seeded(11)
         const base = Date.now() - hour / 2
@@ -247,7 +247,7 @@ describe("Intake", () => {
         assert.deepStrictEqual(results[2], results[0])
       }))
 
-    it.effect("finds and mends counts that are not what decisions and events say", () =>
+    it.effect("finds and corrects counts that differ from decisions and events", () =>
       Effect.gen(function* () {
         yield* makeOrg("mend")
         const sql = yield* SqlClient.SqlClient
@@ -281,7 +281,7 @@ describe("Intake", () => {
       }))
   })
 
-  it.live("counts once what two nodes take at the same time", () =>
+  it.live("counts a body once if two nodes read it at the same time", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const one = yield* Layer.build(layerQuiet(env))

@@ -83,7 +83,7 @@ describe("countItems", () => {
       { discard: true },
     ))
 
-  it.effect("says where a body is no JSON, and of bytes that are no text", () =>
+  it.effect("names the position of invalid JSON and of invalid UTF-8", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* count('{"a":1,}'), {
         reason: "The body is not valid JSON: expected a name in quotes at character 8",

@@ -19,7 +19,7 @@ const event = (name: EventName, at: number, more: Partial<AttributedEvent> = {})
 
 const effects = (events: ReadonlyArray<AttributedEvent>) => effectsOf(decidedAt, events).map(({ effect }) => effect)
 
-it("counts the first of a kind by a person, in time, whatever the order", () => {
+it("counts the first event of a kind by a person, in time, in any order", () => {
   assert.deepStrictEqual(effects([event("open", 2 * hour), event("open", hour), event("click", hour)]), [
     "repeated",
     "counted",
@@ -32,7 +32,7 @@ it("counts the first of a kind by a person, in time, whatever the order", () => 
   ])
 })
 
-it("knows machines by what their source says, and by their haste", () => {
+it("recognizes machines by the source's flag, and by their speed", () => {
   assert.deepStrictEqual(effects([event("open", hour, { automated: true }), event("open", 2 * hour)]), [
     "automated",
     "counted",

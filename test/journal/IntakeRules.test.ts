@@ -50,12 +50,12 @@ describe("Bodies whose intake failed", () => {
     assert.deepStrictEqual(pauses.map((verdict) => "pauseSeconds" in verdict && verdict.pauseSeconds), [2, 8])
   })
 
-  it("are rejected at once when the store refuses what one of them holds", () => {
+  it("are rejected at once when the store refuses the data of one of them", () => {
     assert.strictEqual(brief(alone, Cause.fail(sqlError("22P02"))), "reject 1 after 1")
     assert.strictEqual(brief(single(1), Cause.fail(sqlError("23514"))), "reject 1 after 1")
   })
 
-  it("say why in words for whoever looks at the inbox", () => {
+  it("give the reason in words for the inbox", () => {
     const reasonOf = (cause: Cause.Cause<unknown>) => {
       const verdict = verdictOf(single(3), cause)
       return "reason" in verdict && verdict.reason

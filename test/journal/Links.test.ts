@@ -96,7 +96,7 @@ describe("Links of messages", () => {
       120_000,
     )
 
-    it.effect("counts the same however events are put into bodies", () =>
+    it.effect("counts alike for any distribution of events over bodies", () =>
       Effect.gen(function* () {
         const events = [send("d-1", "u-1", "trk-1"), open("d-1", "u-1"), click("d-1", "u-1")]
         let n = 0
@@ -228,7 +228,7 @@ describe("Links of messages", () => {
         ])
       }))
 
-    it.effect("gives a conversion that names its message to that message, whatever came first", () =>
+    it.effect("attributes a conversion that names its message to that message, in any order", () =>
       Effect.gen(function* () {
         const bought = braze("users.campaigns.Conversion", "d-1", "u-1")
         const events = [send("d-1", "u-1", "trk-old"), bought]

@@ -59,7 +59,7 @@ describe("outcomesOf", () => {
     })
   }
 
-  it("counts a person and a machine doing the same", () => {
+  it("counts equal events of a person and a machine", () => {
     assert.deepStrictEqual(outcomes(at("open", 0, { automated: true }), at("open", 3 * hour)), {
       learned: { open: 1 },
       automated: { open: 1 },

@@ -96,7 +96,7 @@ describe("Events about a person without a message", () => {
         yield* check("late", ["a plan=pro learned: decisions 1, negative 1, spam 1"])
       }))
 
-    it.effect("count for nobody else, outside of the window, of another organization, or without a message", () =>
+    it.effect("do not count for other people, outside the window, in another organization, or without a message", () =>
       Effect.gen(function* () {
         yield* makeOrg("mine")
         yield* makeOrg("theirs")

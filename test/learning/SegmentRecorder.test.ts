@@ -115,7 +115,7 @@ describe("SegmentRecorder", () => {
     assert.deepStrictEqual(recorded, [{ ...builtIn, plan: "pro" }, { ...builtIn, plan: "pro" }])
   })
 
-  it("stays below 512 segments whatever a caller sends, and records attributes with few values longest", () => {
+  it("stays below 512 segments for any requests, and records attributes with few values longest", () => {
     const { follow, record } = recording()
     const segments = new Set<string>()
     let flagged = 0

@@ -96,7 +96,7 @@ const post = (url: string, headers: Record<string, string> = {}) =>
   })
 
 describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
-  it.live("says whom it asks for, keeps what is for monitoring to itself, and logs nothing of who asked", () =>
+  it.live("forwards the client's address, keeps monitoring paths private, and logs nothing about clients", () =>
     Effect.scoped(Effect.gen(function* () {
       const seen: Array<IncomingHttpHeaders> = []
       const node = yield* scopedReceiver((request, response) => {
@@ -118,7 +118,7 @@ describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
       assert.notMatch(balancer.output(), /ann|acme|192\.0\.2\.7/)
     })))
 
-  it.live("gives another node what reached none, but nothing that was sent already", () =>
+  it.live("sends requests that reached no node to another one, but none that was sent already", () =>
     Effect.scoped(Effect.gen(function* () {
       let arrived = 0
       const cutting = yield* scopedReceiver((request) => {

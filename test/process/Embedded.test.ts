@@ -150,7 +150,7 @@ describe.runIf(isLinux)("The embedded database", () => {
       assert.strictEqual(output().trim(), "[]")
     })))
 
-  it.live("says what is wrong with its files, in one line", () =>
+  it.live("reports problems with its files in one line", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const refused = async (): Promise<string> => {

@@ -71,7 +71,7 @@ describe("SIGTERM under load", () => {
       })))
   }
 
-  it.live("keeps what was made before a restart", () =>
+  it.live("keeps data over a restart", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const key = yield* Effect.scoped(Effect.gen(function* () {

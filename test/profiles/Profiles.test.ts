@@ -54,7 +54,7 @@ describe("Profiles", () => {
       return Object.fromEntries(yield* profiles.attributes(slug, userId, new Map())!)
     })
 
-    it.effect("give targeting what a request does not say, and let the request have its way", () =>
+    it.effect("supply attributes that a request lacks, and yield to the request's", () =>
       Effect.gen(function* () {
         yield* makeOrg("traits")
         yield* (yield* Templates).create(org("traits"), {
@@ -76,7 +76,7 @@ describe("Profiles", () => {
         assert.strictEqual(yield* ask("traits", "nobody"), "None")
       }))
 
-    it.effect("keep of each trait the latest report, in whatever order reports come, and once each", () =>
+    it.effect("keep the latest report of each trait, in any order of arrival", () =>
       Effect.gen(function* () {
         const reports = [
           identify("bob", { plan: "free", city: "Graz" }, "2026-11-18T10:00:00Z", "m1"),
@@ -130,7 +130,7 @@ describe("Erasing a person", () => {
       yield* settle(slug)
     })
 
-    it.effect("leaves nothing that names the person, everybody else's data, and every count as it was", () =>
+    it.effect("leaves no name of the person, and does not change other people's data and counts", () =>
       Effect.gen(function* () {
         yield* prepare("erase")
         const counted = yield* tallies("erase")

@@ -64,7 +64,7 @@ describe("Budget", () => {
     )
   })
 
-  it("stays at its end, and says the same again", () => {
+  it("stays exhausted, with an unchanged message", () => {
     const budget = new Budget(1, ticking(10).now)
     const first = endOf(budget, 500_000)
     assert.isDefined(first)
@@ -166,7 +166,7 @@ describe("Rendering within a budget", () => {
 describe("Liquid in a variant", () => {
   const source = `${"text ".repeat(1_000)}${"{{ name | upcase }}".repeat(2_000)}`
 
-  it("may have 65,536 characters over all variables, whatever text is around them", () => {
+  it("may have 65,536 characters over all variables, apart from surrounding text", () => {
     const html = "<p>text</p>".repeat(5_900)
     const vars = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`v${i}`, `${html}{{ x }}`]))
     assert.isTrue(Result.isSuccess(parseVars(vars, {})))

@@ -284,7 +284,7 @@ const { template } = fc.letrec<{ template: string; part: string }>((tie) => ({
 describe("Ordinary templates", () => {
   const oracle = new Liquid({ strictFilters: true, ownPropertyOnly: true })
 
-  it("render to what liquidjs itself makes of them", () => {
+  it("render as in liquidjs", () => {
     const fields = fc.record({
       s: word,
       t: word,

@@ -122,7 +122,7 @@ describe("tagLinks", () => {
     for (const [html, tagged] of cases) assert.strictEqual(tag(html), tagged)
   })
 
-  it("leaves what is no such link, byte for byte", () => {
+  it("leaves other text unchanged, byte for byte", () => {
     const link = `<a href="https://shop.example/">`
     for (
       const html of [

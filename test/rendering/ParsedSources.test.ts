@@ -12,7 +12,7 @@ describe("ParsedSources", () => {
     assert.notStrictEqual(sources.parse(source("b"), "text"), first)
   })
 
-  it("holds no more than its bytes, and drops what was not used for longest", () => {
+  it("stays within its bytes, and drops the least recently used", () => {
     const one = new ParsedSources({ maxBytes: 1_000_000 })
     one.parse(source("a"), "text")
     const sources = new ParsedSources({ maxBytes: 3 * one.bytes })
@@ -41,7 +41,7 @@ describe("ParsedSources", () => {
     assert.strictEqual(sources.bytes, 0)
   })
 
-  it("parses what is larger than all it may hold, without keeping it", () => {
+  it("parses a source larger than its limit without keeping it", () => {
     const sources = new ParsedSources({ maxBytes: 100 })
     assert.property(sources.parse("{{ a }}", "text"), "render")
     assert.strictEqual(sources.bytes, 0)

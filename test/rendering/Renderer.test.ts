@@ -184,7 +184,7 @@ describe("Escaping", () => {
     assert.strictEqual(html("{{ n | raw | append: '' }}"), safe)
   })
 
-  it("does not escape twice what the last filter has escaped", () => {
+  it("does not escape the output of an escaping filter twice", () => {
     assert.strictEqual(html("{{ n | escape }}{{ n | xml_escape }}{{ n | escape_once }}"), safe.repeat(3))
     assert.strictEqual(html("{{ n | escape | append: n }}"), safe.replaceAll("&", "&amp;") + safe)
   })
@@ -316,7 +316,7 @@ describe("Strict rendering", () => {
     )
   })
 
-  it("refuses what a filter cannot work with, and says where", () => {
+  it("refuses invalid input of a filter, with its position", () => {
     const { faults } = faultOf(
       "{{ 1 | divided_by: n }}\n{{ 'a%' | url_decode }}{{ '?' | base64_decode }}",
       { n: 0 },
@@ -344,7 +344,7 @@ describe("Parsing", () => {
     return `${line}:${column} ${message}`
   }
 
-  it("says what is wrong, and where", () => {
+  it("reports faults with their positions", () => {
     assert.strictEqual(place("a\nb {{ x"), '2:3 output "{{ x" not closed')
     assert.strictEqual(place("{% if a %}x"), "1:1 tag {% if a %} not closed")
     assert.strictEqual(place("x\n {% nope %}"), '2:2 there is no tag "nope"')

@@ -53,7 +53,7 @@ describe("SourceCheck", () => {
         )
       }))
 
-    it.effect("refuses what renders beyond the limits, with no fields or with those given", () =>
+    it.effect("refuses sources that render beyond the limits, without fields or with the given ones", () =>
       Effect.gen(function* () {
         const doubling = "{% capture a %}0123456789{% endcapture %}{% for i in (1..40) %}" +
           "{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a }}"

@@ -20,7 +20,7 @@ const of = (results: typeof TemplateResults.Type, id: string) => results.variant
 const total = (counts: OutcomeCounts) => sum(Object.values(counts))
 
 describe("the results of a template", () => {
-  it("are what the schema of the answer says", () => {
+  it("match the schema of the answer", () => {
     const results = resultsOf()
     assert.deepStrictEqual(Schema.encodeUnknownSync(TemplateResults)(results), results)
     assert.deepStrictEqual(JSON.parse(JSON.stringify(results)), results)
@@ -305,7 +305,7 @@ describe("the winner in the results", () => {
     assert.closeTo(winner.lift!.value, 0.42, 0.15)
   })
 
-  it("is nobody while the winner cannot be chosen", () => {
+  it("is null while the winner is not eligible", () => {
     const { winner } = resultsOf({ verdict: won("a"), eligible: new Set(["b"]) })
     assert.deepStrictEqual([winner.verdict, winner.since, winner.copy_id], ["undecided", null, null])
   })
@@ -325,7 +325,7 @@ describe("the winner in the results", () => {
     assert.includeMembers([...winner.waiting_for], ["days", "sends"])
   })
 
-  it("is nobody of a template without variants", () => {
+  it("is null for a template without variants", () => {
     const { variants, winner } = resultsOf({
       template: { ...input().template, variants: [] },
       eligible: new Set(),

@@ -10,7 +10,7 @@ const refused = (query: string) => {
 }
 
 describe("the query of the results", () => {
-  it("asks for the adaptive model and everybody unless it says otherwise", () => {
+  it("means the adaptive model and all users by default", () => {
     assert.deepStrictEqual(accepted(""), { lookbackDays: undefined, offsetDays: undefined, segment: new Map() })
     assert.strictEqual(accepted("segment=").segment!.size, 0)
   })

@@ -51,7 +51,7 @@ describe("the table of the variants", () => {
     assert.strictEqual(lines[2]!.length, lines[3]!.length)
   })
 
-  it("leaves out outcomes that nobody had, unless they are what is learned from", () => {
+  it("leaves out outcomes without counts, unless they are part of the goal", () => {
     const few = resultsOf({ rows: [row("a", "", "learned", { decisions: 10, open: 2 })] })
     const [head] = variantsTable(few.variants, "click").split("\n")
     assert.include(head, "opens")
@@ -60,7 +60,7 @@ describe("the table of the variants", () => {
     assert.notInclude(head, "voided")
   })
 
-  it("has a dash where nothing is known, and says who cannot be chosen", () => {
+  it("has a dash for unknown values, and marks variants that cannot be chosen", () => {
     const results = resultsOf({
       template: { ...input().template, variants: [variant("a"), variant("b", { active: false }), variant("new")] },
       eligible: new Set(["a", "new"]),
@@ -105,7 +105,7 @@ describe("the sentence about the winner", () => {
       },
     })
 
-  it("shows what each component does", () => {
+  it("shows the effect of each component", () => {
     const text = componentLines([
       { kind: "image", value: null, decisions: 40, lift: -0.052, interval: [-0.1, 0.01] },
       { kind: "image", value: "shoe", decisions: 60, lift: 0.048, interval: [-0.01, 0.11] },
@@ -132,7 +132,7 @@ describe("the sentence about the winner", () => {
     )
   })
 
-  it("says what a winner takes, and how much of that there is", () => {
+  it("states the conditions of a winner and the progress towards them", () => {
     assert.strictEqual(
       sentence({ waiting_for: ["days", "sends", "certainty"] }),
       "Undecided: warm leads, the best with a probability of 72 %. A winner takes 7 days of data (3.2 days so far), 100 " +
@@ -148,7 +148,7 @@ describe("the sentence about the winner", () => {
 })
 
 describe("the results as text", () => {
-  it("say what was counted apart from the table", () => {
+  it("list the counts outside the table", () => {
     const text = resultsText(
       resultsOf({ rows: [...rows, row("a", cell("pro", "morning"), "forced", { decisions: 12, click: 2 })] }),
       { segments: false },

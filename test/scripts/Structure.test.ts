@@ -18,7 +18,7 @@ describe("The check of the structure", () => {
     assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
   })
 
-  it("finds SQL on tables of other folders, and exceptions that nobody needs", () => {
+  it("finds SQL on tables of other folders, and unneeded exceptions", () => {
     const ownership = {
       owners: { journal: ["events"], delivery: ["deliveries"] },
       borrowers: { "src/people/Story.ts": ["events", "deliveries"] },

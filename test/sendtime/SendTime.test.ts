@@ -49,7 +49,7 @@ const history = Effect.fnUntraced(function* (slug: string, user?: string) {
 describe("SendTime", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("keeps of each message when it was sent and first engaged with, whatever the order of events", () =>
+    it.effect("keeps the times of sending and first engagement of each message, in any order of events", () =>
       Effect.gen(function* () {
         const at = dayAt(2, 9)
         const events = [
@@ -89,7 +89,7 @@ describe("SendTime", () => {
         }
       }))
 
-    it.effect("puts down what nobody reports anything about once it is four days old, and takes it back for a late event", () =>
+    it.effect("records messages without reports once they are four days old, and takes that back for a late event", () =>
       Effect.gen(function* () {
         yield* makeOrg("quiet")
         const old = dayAt(6, 10)
@@ -106,7 +106,7 @@ describe("SendTime", () => {
         assert.deepStrictEqual((yield* check).sendTimes, { people: 1, differences: 0 })
       }))
 
-    it.effect("counts what nobody reports anything about as not engaged with so far once it is an hour old", () =>
+    it.effect("counts messages without reports as not engaged with so far once they are an hour old", () =>
       Effect.gen(function* () {
         yield* makeOrg("young")
         const at = Date.now() - 6 * hour
@@ -218,7 +218,7 @@ describe("SendTime", () => {
         assert.isNull((yield* rebuild.run(org("wrong"), { check: true, template: "t" })).sendTimes)
       }))
 
-    it.effect("advises the hour at which somebody looks, under the user id and the address alike", () =>
+    it.effect("advises the hour at which a person reads, under the user id and the address alike", () =>
       Effect.gen(function* () {
         yield* oneTemplate("habits")
         yield* (yield* Profiles).apply([{
@@ -282,7 +282,7 @@ describe("SendTime", () => {
         assert.isBelow((yield* settled({ org: "blank", userId: "ann", now })).at - now, 30_000)
       }))
 
-    it.effect("tells the week of a template, what may not be used of it, and what stands in where nothing is known", () =>
+    it.effect("returns the week of a template, its blocked hours, and the fallback without data", () =>
       Effect.gen(function* () {
         const sendTimes = yield* SendTimes
         const organizations = yield* Organizations
@@ -376,7 +376,7 @@ describe("SendTime", () => {
         assert.deepStrictEqual(row, { count: 2000, explored: explored.length })
       }))
 
-    it.effect("tells what keeping to the advice gained, each message once", () =>
+    it.effect("reports the gain of followed advice, each message once", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* oneTemplate("gain")

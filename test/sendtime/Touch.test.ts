@@ -142,7 +142,7 @@ describe("touches", () => {
     assert.strictEqual(read(touchOf(decision, [delivered, soon, ...burst, event("click", 6)]))?.delay, 4 * 5)
   })
 
-  it("are none where nobody saw the message", () => {
+  it("do not exist for a message that was not seen", () => {
     assert.isUndefined(touchOf(decision, [event("sent", 0), event("bounce", 1)]))
     assert.isDefined(touchOf(decision, [event("sent", 0), event("soft_bounce", 1), event("open", 2)]))
     assert.isUndefined(touchOf({ ...decision, decidedAt: Date.UTC(2019, 11, 31) }, []))
@@ -180,7 +180,7 @@ describe("touches", () => {
 describe("a history", () => {
   const codes = fc.array(fc.integer({ min: 0, max: 2 ** 53 - 1 }), { maxLength: 260 })
 
-  it("is the same whatever the order in which touches came, and however often", () => {
+  it("is independent of order and repetition of touches", () => {
     fc.assert(
       fc.property(codes, fc.array(fc.nat(), { maxLength: 20 }), (list, again) => {
         const once = changed([], [], list)
@@ -198,7 +198,7 @@ describe("a history", () => {
     assert.deepStrictEqual(changed([], [], list), Float64Array.from({ length: 200 }, (_, n) => n + 100))
   })
 
-  it("takes out what is there and minds nothing that is not", () => {
+  it("removes present touches and ignores absent ones", () => {
     assert.deepStrictEqual(changed([1, 2, 3], [2, 9], [4]), Float64Array.of(1, 3, 4))
   })
 })

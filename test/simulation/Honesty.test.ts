@@ -9,7 +9,7 @@ const runsOf = (setting: Setting, count: number): ReadonlyArray<HonestyRun> =>
 
 const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null)
 
-describe("what the results say", () => {
+describe("the figures in results", () => {
   it("of identical variants: no gain that is not there, and no winner", () => {
     const runs = runsOf(
       { name: "identical", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0 },

@@ -22,7 +22,7 @@ const afterwards =
   }
 
 describe("Schedules of learners", () => {
-  it("count every row once and keep models fresh, whatever goes wrong", () =>
+  it("count every row once and keep models fresh under all faults", () =>
     runSchedules({
       file: "test/simulation/LearnerSchedules.test.ts",
       count: 4_000,

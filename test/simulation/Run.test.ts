@@ -82,7 +82,7 @@ describe("a run", () => {
     assert.isBelow(ours.most, 0.9)
   })
 
-  it("decides alike in whatever unit clicks are valued", () => {
+  it("decides alike in any unit of the value of clicks", () => {
     for (const seed of [1, 2, 3]) {
       const share = (worth: number) => run(shortWorld("stat5", seed, 15, 15_000, worth), adaptive, seed).share
       const once = share(1)

@@ -50,7 +50,7 @@ const withFile = <A, E, R>(text: string, use: (file: string) => Effect.Effect<A,
   )
 
 describe("parlance simulate", () => {
-  it.effect("shows what policies make of a scenario, without any store", () =>
+  it.effect("shows the results of policies in a scenario, without a store", () =>
     withFile(scenario, (file) =>
       Effect.gen(function* () {
         const output = yield* runner()("simulate", "--scenario", file, "--seeds", "2")
@@ -94,7 +94,7 @@ describe("parlance simulate", () => {
       assert.match(yield* fails("t", "--limit", "0"), /--limit/)
     }))
 
-  it.effect("replays the log of a template page by page, leaving out what was forced", () =>
+  it.effect("replays the log of a template page by page without forced decisions", () =>
     Effect.gen(function* () {
       const { uniform } = chance(1)
       const start = Date.UTC(2026, 0, 5)

@@ -16,7 +16,7 @@ describe("Attempts", () => {
     assert.deepStrictEqual([0, 1, 2, 3, 4].map(isSpent), [false, false, false, true, true])
   })
 
-  it("does not count what says nothing about the work", () => {
+  it("does not count failures unrelated to the work", () => {
     for (const code of ["08006", "57P01", "57P03", "53300", "25006", "40P01"]) {
       assert.isTrue(isByCircumstance(Cause.fail(error(code))), code)
       assert.isTrue(isByCircumstance(Cause.die(error(code))), code)

@@ -35,7 +35,7 @@ const eventually = <A, E>(effect: Effect.Effect<A, E>) => Effect.eventually(Effe
 
 describe("The bundled PostgreSQL", () => {
   it.live(
-    "keeps what was committed over a restart and after its server was killed, and calls fsync",
+    "keeps committed data over a restart and after its server was killed, and calls fsync",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const dataDir = yield* newDataDir

@@ -14,7 +14,7 @@ describe("Changes", () => {
     Organizations.layer.pipe(Layer.provideMerge(Changes.layer), Layer.provideMerge(layerMigrated(environment))),
     { excludeTestServices: true },
   )((it) => {
-    it.effect("goes on looking after a view could not take a change in, for whatever reason", () =>
+    it.effect("continues polling after a view failed to load a change", () =>
       Effect.gen(function* () {
         const changes = yield* Changes
         const sql = yield* SqlClient.SqlClient

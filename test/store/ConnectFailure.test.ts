@@ -19,7 +19,7 @@ const rules = ["host all postgres all trust", "host all known all trust", "host 
 )
 
 describe("A database that cannot be used", () => {
-  it.live("is named with what is wrong and the statement to run, which helps", () =>
+  it.live("is reported with its cause and a statement that repairs it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { DATA_DIR: seed } = yield* embeddedEnvironment
       const server = yield* Effect.acquireRelease(
@@ -85,7 +85,7 @@ describe("A database that cannot be used", () => {
       assert.match(owner, /permission denied for table schema_migrations.*Use the role.*GRANT ALL ON ALL TABLES/)
     })))
 
-  it.live("is named when nothing answers, something else does, or nobody knows the name", () =>
+  it.live("is reported for a closed port, another program, and an unknown name", () =>
     Effect.gen(function* () {
       const port = yield* Effect.promise(freePort)
       assert.match(

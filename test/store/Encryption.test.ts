@@ -96,7 +96,7 @@ describe("A server that demands TLS under a private authority", () => {
       assert.match(`${yield* connect(`${url}?sslrootcert=system`)}`, /not signed by a publicly trusted authority/)
     })))
 
-  it.live("is refused when another authority signed its certificate, whatever its name", () =>
+  it.live("is refused when another authority signed its certificate, for any name", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["localhost"]))
       const DATABASE_CA = otherAuthority.certificate
@@ -194,7 +194,7 @@ describe("An encrypted connection", () => {
       }).pipe(Effect.provide(layerOf(url, { DATABASE_CA: authority.certificate })))
     })))
 
-  it.live("is broken after the network was cut, when what was asked over it is lost", () =>
+  it.live("is closed after a network failure if its requests are lost", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["localhost"]))
       const port = Number(new URL(url).port)

@@ -63,7 +63,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(settled, ["a", "b", "c"])
     }))
 
-  it.effect("gathers what comes while a commit is under way into the next one, up to the limit", () =>
+  it.effect("gathers entries during a commit into the next one, up to the limit", () =>
     Effect.gen(function* () {
       const { gate, groups, put } = yield* makeStore()
       yield* gate.close
@@ -94,7 +94,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [2, 10, 5])
     }))
 
-  it.effect("refuses what comes while too many wait for a commit, by number and by weight, and takes it afterwards", () =>
+  it.effect("refuses entries while too many wait, by number and by weight, and accepts them afterwards", () =>
     Effect.gen(function* () {
       const { gate, put } = yield* makeStore()
       yield* gate.close
@@ -136,7 +136,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(yield* put("c"), durable("C"))
     }))
 
-  it.effect("refuses what its buffer has no room for while the store is down", () =>
+  it.effect("refuses entries beyond its buffer while the store is down", () =>
     Effect.gen(function* () {
       const { put, state, written } = yield* makeStore()
       state.isDown = true
@@ -157,7 +157,7 @@ describe("GroupCommit", () => {
       assert.strictEqual((yield* Effect.flip(put("b")))._tag, "BufferFull")
     }))
 
-  it.effect("counts the age of what it tries to write, and has room again once the store has taken it", () =>
+  it.effect("counts the age of the entries in progress, and has room again once they are stored", () =>
     Effect.gen(function* () {
       const { commit, gate, put } = yield* makeStore()
       yield* gate.close
@@ -177,7 +177,7 @@ describe("GroupCommit", () => {
       assert.strictEqual(commit.size(), 0)
     }))
 
-  it.effect("never gives up what it has answered from memory, however the store comes and goes", () =>
+  it.effect("never loses entries that it acknowledged from memory, with any outages", () =>
     Effect.gen(function* () {
       const { commit, gate, put, state, written } = yield* makeStore()
       state.isDown = true
@@ -201,7 +201,7 @@ describe("GroupCommit", () => {
       assert.isFalse(commit.isDown())
     }))
 
-  it.effect("answers everybody who waits when the store goes down", () =>
+  it.effect("answers all waiting callers when the store goes down", () =>
     Effect.gen(function* () {
       const { gate, put, state } = yield* makeStore()
       yield* gate.close
@@ -279,7 +279,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual([...written].sort(), ["a", "b", "c"])
     }))
 
-  it.effect("goes on after one entry that fails in a way nobody thought of", () =>
+  it.effect("continues after an entry with an unexpected failure", () =>
     Effect.gen(function* () {
       const { gate, put, settled } = yield* makeStore()
       yield* gate.close
@@ -293,7 +293,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual([...settled].sort(), ["a", "b", "bug", "c", "d"])
     }))
 
-  it.effect("writes what is queued before it closes", () =>
+  it.effect("writes queued entries before it closes", () =>
     Effect.gen(function* () {
       const written = yield* Effect.scoped(Effect.gen(function* () {
         const { commit, gate, written } = yield* makeStore()

@@ -114,7 +114,7 @@ describe("Migrations on one Postgres", () => {
     return { end: Effect.andThen(ended.open, Fiber.join(reader)) }
   })
 
-  it.live("are not in the way of a backup when nothing is pending, nor is that in theirs", () =>
+  it.live("do not block a backup without pending changes, nor does it block them", () =>
     Effect.scoped(Effect.gen(function* () {
       const store = StoreFromSettings.layerMigrated.pipe(
         Layer.provide(layerSettings(yield* temporaryEnvironment)),

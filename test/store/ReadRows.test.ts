@@ -19,7 +19,7 @@ describe("rowReader", () => {
   it("reads a row that is as the schema has it", async () =>
     assert.deepStrictEqual<unknown>(await Effect.runPromise(read(row)), row))
 
-  it("dies with table, column and row of what cannot be read, also within JSON", async () => {
+  it("dies with table, column and row of an unreadable value, also within JSON", async () => {
     const cases = [
       [{ ...row, dueAt: null }, "due_at"],
       [{ ...row, dueAt: new Date(NaN) }, "due_at"],

@@ -75,7 +75,7 @@ describe("ServerWatch", () => {
       assert.isTrue(answering.near.destroyed)
     }))
 
-  it.effect("keeps what may lead to the new server already for as long as it answers", () =>
+  it.effect("keeps connections that may belong to the new server while they answer", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
       yield* lookAt("first")

@@ -23,7 +23,7 @@ const printed = () => {
 }
 
 describe("Logs", () => {
-  it.live("say what the store refused and where, but not the value", () =>
+  it.live("name the refused column and the failure, but not the value", () =>
     Effect.scoped(Effect.gen(function* () {
       const { layer, lines } = printed()
       const context = yield* Layer.build(layerMigrated(temporaryEnvironment))
@@ -44,7 +44,7 @@ describe("Logs", () => {
       assert.match(text, /acme\/offer/)
     })))
 
-  it.effect("leave out what other errors quote, addresses and queries", () =>
+  it.effect("leave out quoted texts, addresses and queries of other errors", () =>
     Effect.gen(function* () {
       const { layer, lines } = printed()
       const unexpected = yield* Effect.flip(
@@ -102,7 +102,7 @@ describe("Logs", () => {
 })
 
 describe("Settings of telemetry", () => {
-  it.effect("that are wrong are named, each with what it should be", () =>
+  it.effect("that are invalid are named, each with its expected form", () =>
     Effect.gen(function* () {
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",

@@ -28,7 +28,7 @@ describe("Who held the event loop", () => {
     assert.deepStrictEqual(named(all, 1000, 1500), [["b", false], ["a", false]])
   })
 
-  it("is nobody where nothing was in work", () => {
+  it("is empty without work in progress", () => {
     assert.deepStrictEqual(named([work("before", 1, 2), work("after", 1990, 1995)], 1000, 2000), [])
   })
 

@@ -19,7 +19,7 @@ const personal = {
 }
 
 describe("Telemetry", () => {
-  it.live("shows a collector one trace from a webhook to what is learned from it, and nobody's personal data", () =>
+  it.live("shows a collector one trace from a webhook to the fit, without personal data", () =>
     Effect.scoped(Effect.gen(function* () {
       const collector = yield* startCollector()
       const platform = yield* receiver()

@@ -201,7 +201,7 @@ for (const [title, one] of all) {
         assert.include(reason, "400")
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("gives up after 30 seconds, and does not know what became of the message", () =>
+    it.effect("gives up after 30 seconds with an unknown result", () =>
       Effect.gen(function* () {
         const { connection, platform } = yield* opened(one, { how: "drip" })
         const fiber = yield* Effect.forkChild(connection.send(message()))
@@ -366,7 +366,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
     }).pipe(Effect.provide(layerLoopback)))
 })
 
-describe("what only one platform says", () => {
+describe("answers of single platforms", () => {
   for (
     const [code, status, outcome] of [
       ["RateLimitExceeded", 429, "slow-down"],
@@ -410,7 +410,7 @@ describe("what only one platform says", () => {
       yield* sendTo(connection, "broken")
     }).pipe(Effect.provide(layerLoopback)))
 
-  it("renders what looks like a template as it stands", () => {
+  it("renders text that looks like a template verbatim", () => {
     const liquid = new Liquid()
     for (
       const text of [

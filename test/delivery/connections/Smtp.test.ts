@@ -69,14 +69,14 @@ describe("Smtp", () => {
       assert.strictEqual(receiver.mails.length, 1)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("sends unencrypted only to what is listed", () =>
+  it.effect("sends unencrypted only to listed addresses", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ plain: true }, { tls: "none" })
       yield* sendTo(connection, "accepted")
       assert.strictEqual(receiver.mails.length, 1)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("sends in one session what comes one after the other, in as many as are set what comes at once", () =>
+  it.effect("sends successive messages in one session, and simultaneous ones in up to the configured number", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened(
         { holdReplies: { fromMessage: 5, untilSessions: 3 } },
@@ -103,7 +103,7 @@ describe("Smtp", () => {
       assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [2, 2])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("signs messages so that the bytes which arrive verify, whatever their content", () =>
+  it.effect("signs messages so that the received bytes verify, with any content", () =>
     Effect.gen(function* () {
       const key = yield* makeKey()
       const signer = { domain: "shop.example", selector: "s1", privateKey: key.privateKey }
@@ -150,7 +150,7 @@ describe("Smtp", () => {
       assert.isFalse(headers[0]!.has("dkim-signature"))
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("gives each attempt the Message-ID of the delivery, whatever the content says", () =>
+  it.effect("gives each attempt the Message-ID of the delivery, independent of the content", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ faults: [{ at: "data" }] }, { from: "news@shöp.example" })
       const vars = {
@@ -206,7 +206,7 @@ describe("Smtp", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("does not know what became of a message when the link breaks after it, and says so", () =>
+  it.effect("reports an unknown result when the connection breaks after the message", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ faults: [undefined, { at: "data" }] })
       yield* sendTo(connection, "accepted")
@@ -279,7 +279,7 @@ describe("Smtp", () => {
       yield* sendTo(connection, "retry")
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("says nothing to a server without STARTTLS, nor to one whose certificate nobody vouches for", () =>
+  it.effect("sends nothing to a server without STARTTLS or with an untrusted certificate", () =>
     Effect.gen(function* () {
       const plain = yield* opened({ plain: true })
       assert.include((yield* sendTo(plain.connection, "broken")).reason, "encryption")
@@ -300,7 +300,7 @@ describe("Smtp", () => {
       assert.strictEqual(receiver.sessions(), 0)
     }).pipe(Effect.provide(Layer.mergeAll(AddressGuard.layer(), Composer.layer, layerWithoutSink))))
 
-  it.effect("tries again where nobody listens", () =>
+  it.effect("retries if the port is closed", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened()
       yield* Effect.promise(() => receiver.close())

@@ -45,7 +45,7 @@ const faultsOf = (error: unknown) =>
 
 describe("DkimKeys", () => {
   layer(layerWithDns, { excludeTestServices: true })((it) => {
-    it.effect("makes a key, waits for its record, and then signs what is sent", () =>
+    it.effect("creates a key, waits for its record, and then signs messages", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("signs")
         const dns = yield* TestDns
@@ -95,7 +95,7 @@ describe("DkimKeys", () => {
         assert.include(gone.message, "no DKIM key")
       }))
 
-    it.effect("stores the private key encrypted, and shows it to nobody", () =>
+    it.effect("stores the private key encrypted, and never shows it", () =>
       Effect.gen(function* () {
         yield* furnish("sealed")
         const pem = String(

@@ -126,7 +126,7 @@ describe("compose with a DKIM key", () => {
     assert.strictEqual(times("x-tracking-id"), 0)
   })
 
-  it("makes a signature that breaks when somebody changes the message, or adds a field to it", async () => {
+  it("makes a signature that breaks when the message is changed or a field is added", async () => {
     const bytes = await signedBytes({ unsubscribe: { url: "https://shop.example/u" } })
     const text = bytes.toString("latin1")
     const changed = (from: string | RegExp, to: string) => resultOf(Buffer.from(text.replace(from, to), "latin1"))

@@ -31,7 +31,7 @@ describe("DnsRecords", () => {
       }).pipe(Effect.provide(layerOf(dns.address)))
     }))
 
-  it.live("says that DNS is not available where name servers answer nothing, or nobody answers", () =>
+  it.live("reports that DNS is not available if name servers fail or do not answer", () =>
     Effect.gen(function* () {
       const failing = yield* server(() => startDns({ "": "server-failure", "shop.example": "server-failure" }))
       const refused = yield* Effect.provide(txt("shop.example"), layerOf(failing.address))

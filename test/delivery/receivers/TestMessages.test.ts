@@ -40,7 +40,7 @@ const statusesOf = (findings: ReadonlyArray<{ readonly check: string; readonly s
 
 describe("TestMessages", () => {
   layer(layerWithDns, { excludeTestServices: true })((it) => {
-    it.effect("sends a message that arrives, and says what receivers will miss", () =>
+    it.effect("sends a message that arrives, and lists its shortcomings for receivers", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("plain")
         const { detail, findings, messageId, ok } = yield* send("plain")
@@ -113,7 +113,7 @@ describe("TestMessages", () => {
         assert.strictEqual(receiver.mails.length, 1)
       }))
 
-    it.effect("tells why a message was not sent, with the findings all the same", () =>
+    it.effect("gives the reason for a failed message, with the findings", () =>
       Effect.gen(function* () {
         yield* furnish("refuses", { fault: () => ({ at: "recipient", reply: "550 5.1.1 No such user" }) })
         const refused = yield* send("refuses")
@@ -142,7 +142,7 @@ describe("TestMessages", () => {
         assert.include(findings[0]!.detail, "DNS is not available here")
       }))
 
-    it.effect("mails nobody on the suppression list, whatever the reason", () =>
+    it.effect("sends to no address on the suppression list, for every reason", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("listed")
         yield* (yield* Suppressions).add([{

@@ -111,7 +111,7 @@ suiteOnSandbox("A test key", (bench) => {
     assert.deepStrictEqual(json.decisions.map(({ copy_id }: Json) => copy_id), ["b"])
   })
 
-  it("delivers into the sink whatever the organization is connected to, and sees its own deliveries alone", async () => {
+  it("delivers into the sink with any connection of the organization, and sees only its own deliveries", async () => {
     for (const connection of [true, false]) {
       const org = await bench.organization(`sink-${connection}`, { connection, template: { list_unsubscribe: true } })
       const arrived = bench.receiver.arrivals.length
@@ -138,7 +138,7 @@ suiteOnSandbox("A test key", (bench) => {
     }
   })
 
-  it("keeps what makes no e-mail, and says why", async () => {
+  it("keeps variables that make no e-mail, with the reason", async () => {
     const org = await bench.organization("unfit", { template: { variants: [{ id: "a", vars: { headline: "Hi" } }] } })
     const id = await deliver(org, message("ada@example.com"))
     const { json } = await org.manage("GET", `/sandbox/messages/${id}`)

@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { compile, decode, dryRun } from "../../../src/intake/mapping/Mapping.ts"
 import { bytes, faultsOf, json, least, mapping, one, receivedAt, rich, understood } from "./mappingSupport.ts"
 
-describe("Mapping: what it reads", () => {
+describe("Mapping: reading", () => {
   it("reads every part of an event", () => {
     const item = {
       channel: "email",
@@ -119,7 +119,7 @@ describe("Mapping: what it reads", () => {
     assert.isFalse(of({ from: ["$.bot"], equals: ["1"] }, true))
   })
 
-  it("keeps what conditions let through, and expects to skip the rest", () => {
+  it("keeps items that meet the conditions, and skips the rest as expected", () => {
     const kept = (op: string, values: ReadonlyArray<string> | undefined, value: unknown) => {
       const where = [{ from: ["$.v"], op, ...(values === undefined ? {} : { values }) }]
       const { events, skipped } = understood({ ...least, where }, { kind: "open", tid: "t", v: value })
@@ -136,7 +136,7 @@ describe("Mapping: what it reads", () => {
     assert.deepStrictEqual(["cab", "xyz", null].map((v) => kept("contains", ["ab"], v)), [true, false, false])
   })
 
-  it("skips an item that lacks what is required, and one that names no message", () => {
+  it("skips an item without a required member, and one that names no message", () => {
     const required = { event: "$.kind", tracking_id: { from: ["$.tid"], required: true }, user: "$.user" }
     const optional = { ...required, tracking_id: "$.tid" }
     const body = { kind: "open", user: "u" }
@@ -150,7 +150,7 @@ describe("Mapping: what it reads", () => {
     assert.deepStrictEqual(understood(optional, { kind: "open" }).skipped.map(({ expected }) => expected), [false])
   })
 
-  it("knows an event by its content without an event id, whatever the order of its members", () => {
+  it("identifies an event without an id by its content, in any order of its members", () => {
     const first = one(least, { kind: "open", tid: "t", n: 1 }).key
     assert.match(first, /^digest:[\w-]{43}$/)
     assert.strictEqual(one(least, { n: 1, tid: "t", kind: "open" }).key, first)
@@ -204,7 +204,7 @@ describe("Mapping: where items stand", () => {
     }
   })
 
-  it("does not understand what is no JSON", () => {
+  it("refuses bodies that are not JSON", () => {
     const result = compile(mapping(least))(bytes(""), {}, receivedAt)
     assert.include("reason" in result ? result.reason : "", "not valid JSON")
   })
@@ -308,7 +308,7 @@ describe("Mapping: faults", () => {
 describe("Mapping: dry run", () => {
   const item = { channel: "email", kind: "MailRead", meta: { tid: "t-1" }, uid: "e-1" }
 
-  it("explains per item what came out and where it was found, or why not", () => {
+  it("explains the result of each item with its sources, or the reason for none", () => {
     const body = { account: "acc", data: { items: [item, { ...item, channel: "fax" }, { ...item, meta: {} }, 7] } }
     const run = dryRun(mapping(rich), json(body), {}, receivedAt)
     if ("reason" in run) return assert.fail(run.reason)

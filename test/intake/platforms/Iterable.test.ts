@@ -191,7 +191,7 @@ describe("Iterable", () => {
     assert.strictEqual(one(system("emailClick", { ...broken, metadata: {}, url: "x" })).trackingId, "d")
   })
 
-  it("knows an event by its name, message, time, URL and user, whatever else a retry says", () => {
+  it("identifies an event by name, message, time, URL and user only", () => {
     const keyOf = (body: unknown) => one(body).key
     const click = system("emailClick", { url: "https://s.example/" })
     assert.strictEqual(keyOf(click), keyOf(system("emailClick", { url: "https://s.example/", labels: ["x"] })))

@@ -169,7 +169,7 @@ describe("Segment: payloads", () => {
     })
   }
 
-  it("knows every listed name, whatever its case", () => {
+  it("knows every listed name in any case", () => {
     for (const [event, written] of Object.entries(names)) {
       for (const name of written.flatMap((name) => [name, name.toLowerCase(), ` ${name.toUpperCase()} `])) {
         assert.strictEqual(one(track(name)).event, event, name)
@@ -177,7 +177,7 @@ describe("Segment: payloads", () => {
     }
   })
 
-  it("expects to skip what says nothing about a message, with our id too", () => {
+  it("skips calls that are unrelated to messages as expected, with a tracking id too", () => {
     const noise = ["Email Drafted", "Email Attempted", "Email Deferred"].map((name) =>
       track(name, { tracking_id: "t" })
     )
@@ -253,7 +253,7 @@ describe("Segment: our id, the person and the key", () => {
     assert.strictEqual(one({ batch: [track("Email Opened", {}, none)], sentAt: iso }).occurredAt, at)
   })
 
-  it("gives events to nobody's message where a message is shared by many", () => {
+  it("attributes no event by a message id that many people share", () => {
     const { anonymousId: _, ...nobody } = track("Email Opened", { ...mail, tracking_id: "t" }, {
       userId: null,
       context: {},
@@ -309,7 +309,7 @@ describe("Segment: persons", () => {
     assert.strictEqual(Object.keys(profileOf(identify({ traits: many })).traits).length, 1_000)
   })
 
-  it("are not described by a call that says nothing, or names nobody", () => {
+  it("are not changed by a call without traits or without a user", () => {
     const empty = [{}, null, "x", { address: {} }].map((traits) => identify({ traits, context: {} }))
     const nobody = { type: "identify", traits: { plan: "x" } }
     const { profiles, skipped } = read([...empty, nobody])

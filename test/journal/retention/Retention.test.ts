@@ -116,7 +116,7 @@ describe("Growth", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("again"), { check: true })).differences, [])
       }))
 
-    it.effect("loses what has had its time, each organization its own, and no count", () =>
+    it.effect("removes expired rows by organization, and no count", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations
         const retention = yield* Retention
@@ -193,7 +193,7 @@ describe("Growth", () => {
         assert.strictEqual(yield* count("decisions", "t.org_slug = 'stale'"), 1)
       }))
 
-    it.effect("forgets what goes row by row: choices, names of messages, sent messages, the audit log", () =>
+    it.effect("removes rows of choices, message ids, sent messages and the audit log", () =>
       Effect.gen(function* () {
         yield* makeOrg("rows")
         const sql = yield* SqlClient.SqlClient
@@ -258,7 +258,7 @@ describe("Growth", () => {
 })
 
 describe("The retention settings of an organization", () => {
-  it("is refused below what counts are made of, and in parts of days", () => {
+  it("is refused below the lookback of counts, and in parts of days", () => {
     const decode = decoder(OrganizationPatch)
     const refused = decode({ retention_days: 199, inbox_retention_days: 1.5 })
     assert.isTrue(Result.isFailure(refused))
@@ -271,7 +271,7 @@ describe("The retention settings of an organization", () => {
 })
 
 describe("Growth on several nodes", () => {
-  it.live("decides a tracking id once at the turn of a month, whatever the clocks say", () =>
+  it.live("decides a tracking id once at the turn of a month, with any clocks", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const nodes = yield* Effect.forEach([0, 1], () => Layer.build(layerQuiet(env)))
@@ -297,7 +297,7 @@ describe("Growth on several nodes", () => {
       )
     })))
 
-  it.live("lets traffic through while removal waits for somebody who reads for long", () =>
+  it.live("lets traffic through while removal waits for a long-running reader", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const node = yield* Layer.build(layerQuiet(env))
