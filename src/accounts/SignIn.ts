@@ -63,6 +63,86 @@ const pendingPurpose = "pending sign-in"
 
 type Limited = TooManyAttempts | Passwords.HashingOverloaded
 
+/** Compares passwords within the limits of attempts. */
+const makeCompare = ({ accounts, devices, limits, log }: {
+  readonly accounts: Accounts["Service"]
+  readonly devices: Devices["Service"]
+  readonly limits: SignInLimits["Service"]
+  readonly log: SecurityLog["Service"]
+}) => {
+  const compare = Effect.fnUntraced(function* (email: string, password: string, client: Client) {
+    const about = { email, address: client.address }
+    const refusedAs = (reason: Reason) => () => Effect.sync(() => log.refusedSignIn(reason, about))
+    const count = (device: string | undefined) =>
+      Effect.as(Effect.tapError(limits.attempt({ ...about, device }), refusedAs("locked_out")), device)
+    let device = yield* count((yield* devices.find(client.deviceCookie, email))?.id)
+    // Only now, so that attempts past a limit ask nothing of the store.
+    if (device !== undefined && (yield* isForgotten(email, client))) device = yield* count(undefined)
+    const verified = yield* accounts.verify(email, password, device === undefined ? "anybody" : "known").pipe(
+      Effect.tapError(refusedAs("sign_in_overload")),
+    )
+    if (verified === undefined) {
+      log.refusedSignIn("bad_password", about)
+      return yield* new WrongPassword()
+    }
+    yield* limits.succeeded({ ...about, device })
+    return verified
+  })
+
+  /** Whether the password was set after the client's device signed in: whoever used it then need not own the account. */
+  const isForgotten = Effect.fnUntraced(function* (email: string, client: Client) {
+    const device = yield* devices.find(client.deviceCookie, email)
+    const setAt = yield* accounts.passwordSetAt(email)
+    return device === undefined || (setAt !== null && setAt.getTime() > device.signedInMillis)
+  })
+
+  const deviceOf = Effect.fnUntraced(function* (email: string, client: Client) {
+    const device = yield* devices.find(client.deviceCookie, email)
+    return device === undefined || (yield* isForgotten(email, client)) ? undefined : device.id
+  })
+  return { compare, deviceOf }
+}
+
+/** Begins sessions, or asks for a code first. */
+const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
+  readonly accounts: Accounts["Service"]
+  readonly devices: Devices["Service"]
+  readonly log: SecurityLog["Service"]
+  readonly sessions: Sessions["Service"]
+  readonly signatures: Signatures["Service"]
+}) => {
+  /** Begins a session; undefined where the password that was right is none any more. */
+  const enter = Effect.fnUntraced(function* (
+    account: Account,
+    client: Client,
+    beginning: Beginning,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
+    const token = yield* sessions.start(account.id, client, beginning)
+    if (token === undefined) return undefined
+    log.signedIn(account, { method: beginning.method, ...details }, client.address)
+    const device = yield* devices.remember(client.deviceCookie, account.email)
+    return { kind: "entered" as const, account, token, device }
+  })
+
+  const askCode = Effect.fnUntraced(function* (account: Account, method: SignInMethod, passwordSetAt: Date | null) {
+    const until = (yield* DateTime.nowAsDate).getTime() + pendingMillis
+    const text = [account.id, method, until, passwordSetAt?.getTime() ?? ""].join(":")
+    return { kind: "code" as const, account, pending: yield* signatures.sign(pendingPurpose, text) }
+  })
+
+  const readPending = Effect.fnUntraced(function* (pending: string) {
+    const text = yield* signatures.open(pendingPurpose, pending)
+    const [id = "", method = "", until = "", setAt = ""] = text?.split(":") ?? []
+    const now = (yield* DateTime.nowAsDate).getTime()
+    if (Number(until) <= now) return yield* new SignInExpired()
+    const account = yield* Effect.mapError(accounts.get(id), () => new SignInExpired())
+    const passwordSetAt = setAt === "" ? null : new Date(Number(setAt))
+    return { account, beginning: { method: method as SignInMethod, passwordSetAt } }
+  })
+  return { askCode, enter, readPending }
+}
+
 /**
  * The ways to sign in, and to change what one signs in with. Sign-ins and refused ones go to the security log. A session of an
  * account with a second factor begins only once that has been shown, unless the identity provider vouches for it.
@@ -147,66 +227,9 @@ export class SignIn extends Context.Service<SignIn, {
       const factors = yield* SecondFactors
       const signatures = yield* Signatures
 
-      const compare = Effect.fnUntraced(function* (email: string, password: string, client: Client) {
-        const about = { email, address: client.address }
-        const refusedAs = (reason: Reason) => () => Effect.sync(() => log.refusedSignIn(reason, about))
-        const count = (device: string | undefined) =>
-          Effect.as(Effect.tapError(limits.attempt({ ...about, device }), refusedAs("locked_out")), device)
-        let device = yield* count((yield* devices.find(client.deviceCookie, email))?.id)
-        // Only now, so that attempts past a limit ask nothing of the store.
-        if (device !== undefined && (yield* isForgotten(email, client))) device = yield* count(undefined)
-        const verified = yield* accounts.verify(email, password, device === undefined ? "anybody" : "known").pipe(
-          Effect.tapError(refusedAs("sign_in_overload")),
-        )
-        if (verified === undefined) {
-          log.refusedSignIn("bad_password", about)
-          return yield* new WrongPassword()
-        }
-        yield* limits.succeeded({ ...about, device })
-        return verified
-      })
+      const { compare, deviceOf } = makeCompare({ accounts, devices, limits, log })
 
-      /** Whether the password was set after the client's device signed in: whoever used it then need not own the account. */
-      const isForgotten = Effect.fnUntraced(function* (email: string, client: Client) {
-        const device = yield* devices.find(client.deviceCookie, email)
-        const setAt = yield* accounts.passwordSetAt(email)
-        return device === undefined || (setAt !== null && setAt.getTime() > device.signedInMillis)
-      })
-
-      const deviceOf = Effect.fnUntraced(function* (email: string, client: Client) {
-        const device = yield* devices.find(client.deviceCookie, email)
-        return device === undefined || (yield* isForgotten(email, client)) ? undefined : device.id
-      })
-
-      /** Begins a session; undefined where the password that was right is none any more. */
-      const enter = Effect.fnUntraced(function* (
-        account: Account,
-        client: Client,
-        beginning: Beginning,
-        details: Readonly<Record<string, unknown>> = {},
-      ) {
-        const token = yield* sessions.start(account.id, client, beginning)
-        if (token === undefined) return undefined
-        log.signedIn(account, { method: beginning.method, ...details }, client.address)
-        const device = yield* devices.remember(client.deviceCookie, account.email)
-        return { kind: "entered" as const, account, token, device }
-      })
-
-      const askCode = Effect.fnUntraced(function* (account: Account, method: SignInMethod, passwordSetAt: Date | null) {
-        const until = (yield* DateTime.nowAsDate).getTime() + pendingMillis
-        const text = [account.id, method, until, passwordSetAt?.getTime() ?? ""].join(":")
-        return { kind: "code" as const, account, pending: yield* signatures.sign(pendingPurpose, text) }
-      })
-
-      const readPending = Effect.fnUntraced(function* (pending: string) {
-        const text = yield* signatures.open(pendingPurpose, pending)
-        const [id = "", method = "", until = "", setAt = ""] = text?.split(":") ?? []
-        const now = (yield* DateTime.nowAsDate).getTime()
-        if (Number(until) <= now) return yield* new SignInExpired()
-        const account = yield* Effect.mapError(accounts.get(id), () => new SignInExpired())
-        const passwordSetAt = setAt === "" ? null : new Date(Number(setAt))
-        return { account, beginning: { method: method as SignInMethod, passwordSetAt } }
-      })
+      const { askCode, enter, readPending } = makeEntry({ accounts, devices, log, sessions, signatures })
 
       const checkCode = Effect.fnUntraced(function* (
         { email, id }: Pick<Account, "id" | "email">,

@@ -78,6 +78,7 @@ export const observe = (
   spread?: DelayCurve,
   curves?: ReadonlyMap<string, DelayCurve>,
 ): Observations => {
+  // Long: one pass over all counts of a template fills arrays of every kind. Separate passes would each read the counts again.
   const series = counts.series()
   const worth = counts.worth()
   let rows = 0

@@ -70,6 +70,71 @@ const toAction = ({ digest: _, filter, orgSlug: _org, position: _position, ...ro
   filter: filterOf(filter),
 })
 
+/** The steps of one batch. */
+const makeBatches = (sql: SqlClient.SqlClient) => {
+  /** Queues failed deliveries of a batch again, and takes them out of the counts. Answers their number. */
+  const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
+    const [row] = yield* sql<{ count: number }>`
+      WITH found AS MATERIALIZED (
+        SELECT d.id, d.finished_at FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE
+      ), updated AS (
+        UPDATE deliveries d SET ${queuedAgain(sql)} FROM found f
+        WHERE d.org_slug = ${org} AND d.id = f.id RETURNING f.finished_at
+      ), uncounted AS (
+        UPDATE delivery_counts c SET count = c.count - u.count
+        FROM (SELECT date_bin('1 hour', finished_at, 'epoch') AS hour, count(*) AS count FROM updated GROUP BY 1) u
+        WHERE c.org_slug = ${org} AND c.state = 'failed' AND c.hour = u.hour
+      )
+      SELECT count(*)::float8 AS count FROM updated`
+    return row!.count
+  })
+
+  /** Cancels queued deliveries of a batch. Answers their number. */
+  const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
+    const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
+      WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
+      UPDATE deliveries d SET ${cancelledByHand(sql)} FROM found f
+      WHERE d.org_slug = ${org} AND d.id = f.id RETURNING d.id, d.template_id`
+    if (cancelled.length === 0) return 0
+    yield* sql`
+      INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+      VALUES (${org}, date_bin('1 hour', now(), 'epoch'), 'cancelled', ${cancelled.length})
+      ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count`
+    yield* report(sql, org, cancelled.map((one) => ({ ...one, _tag: "cancelled" })))
+    return cancelled.length
+  })
+
+  /** Changes the matching ones of the next deliveries, inside the transaction that has locked the action. */
+  const advance = Effect.fnUntraced(function* ({ filter, id, kind, orgSlug: org, position }: Row) {
+    const [window] = yield* sql<{ last: string | null; count: number }>`
+      SELECT max(w.id) AS last, count(*)::int AS count FROM (
+        SELECT d.id FROM deliveries d WHERE d.org_slug = ${org} AND d.state = ${stateOf[kind]} AND d.id > ${position}
+        ORDER BY d.org_slug, d.state, d.id LIMIT ${batchSize}) w`
+    const { count, last } = window!
+    const batch = sql`${changing(sql, org, kind, filterOf(filter))} AND d.id > ${position} AND d.id <= ${last}`
+    const changed = last === null ? 0 : yield* kind === "retry" ? retry(org, batch) : cancel(org, batch)
+    const isLast = count < batchSize
+    yield* sql`
+      UPDATE bulk_actions b SET changed = b.changed + ${changed}::bigint, position = ${last ?? position}, attempts = 0,
+        reason = NULL, worked_at = now(), state = ${isLast ? "done" : "running"},
+        finished_at = CASE WHEN ${isLast}::boolean THEN now() END
+      WHERE b.org_slug = ${org} AND b.id = ${id}`
+    return { changed, isLast, kind, org }
+  })
+
+  /** Counts a failed batch. After the third in a row the action has failed. */
+  const fail = (org: OrgSlug, id: string, reason: string) =>
+    sql`
+      UPDATE bulk_actions b SET attempts = b.attempts + 1, reason = ${reason}, worked_at = now(),
+        state = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN 'failed' ELSE b.state END,
+        finished_at = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN now() END
+      WHERE b.org_slug = ${org} AND b.id = ${id} AND b.state = 'running'`.pipe(
+      Effect.andThen(Effect.logError("A batch of a bulk action failed", { org, reason })),
+      Effect.ignore,
+    )
+  return { advance, fail }
+}
+
 /**
  * Retries or cancels all deliveries that match a filter. The action is stored first. Each batch is one transaction, with the
  * number of changed deliveries and the position after it, so that any node goes on where a crash has stopped it and no
@@ -104,70 +169,7 @@ export class BulkActions extends Context.Service<BulkActions, {
       const columns = sql`b.org_slug, b.id, b.kind, b.filter, b.state, b.matched::float8 AS matched,
         b.changed::float8 AS changed, b.position, b.digest, b.requested_by, b.requested_at, b.finished_at, b.reason`
 
-      /** Queues failed deliveries of a batch again, and takes them out of the counts. Answers their number. */
-      const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
-        const [row] = yield* sql<{ count: number }>`
-          WITH found AS MATERIALIZED (
-            SELECT d.id, d.finished_at FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE
-          ), updated AS (
-            UPDATE deliveries d SET ${queuedAgain(sql)} FROM found f
-            WHERE d.org_slug = ${org} AND d.id = f.id RETURNING f.finished_at
-          ), uncounted AS (
-            UPDATE delivery_counts c SET count = c.count - u.count
-            FROM (SELECT date_bin('1 hour', finished_at, 'epoch') AS hour, count(*) AS count FROM updated GROUP BY 1) u
-            WHERE c.org_slug = ${org} AND c.state = 'failed' AND c.hour = u.hour
-          )
-          SELECT count(*)::float8 AS count FROM updated`
-        return row!.count
-      })
-
-      /** Cancels queued deliveries of a batch. Answers their number. */
-      const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
-        const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
-          WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
-          UPDATE deliveries d SET ${cancelledByHand(sql)} FROM found f
-          WHERE d.org_slug = ${org} AND d.id = f.id RETURNING d.id, d.template_id`
-        if (cancelled.length === 0) return 0
-        yield* sql`
-          INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
-          VALUES (${org}, date_bin('1 hour', now(), 'epoch'), 'cancelled', ${cancelled.length})
-          ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + EXCLUDED.count`
-        yield* report(sql, org, cancelled.map((one) => ({ ...one, _tag: "cancelled" })))
-        return cancelled.length
-      })
-
-      /** Changes the matching ones of the next deliveries, inside the transaction that has locked the action. */
-      const advance = Effect.fnUntraced(function* ({ filter, id, kind, orgSlug: org, position }: Row) {
-        const [window] = yield* sql<{ last: string | null; count: number }>`
-          SELECT max(w.id) AS last, count(*)::int AS count FROM (
-            SELECT d.id FROM deliveries d WHERE d.org_slug = ${org} AND d.state = ${
-          stateOf[kind]
-        } AND d.id > ${position}
-            ORDER BY d.org_slug, d.state, d.id LIMIT ${batchSize}) w`
-        const { count, last } = window!
-        const batch = sql`${changing(sql, org, kind, filterOf(filter))} AND d.id > ${position} AND d.id <= ${last}`
-        const changed = last === null ? 0 : yield* kind === "retry" ? retry(org, batch) : cancel(org, batch)
-        const isLast = count < batchSize
-        yield* sql`
-          UPDATE bulk_actions b SET changed = b.changed + ${changed}::bigint, position = ${
-          last ?? position
-        }, attempts = 0,
-            reason = NULL, worked_at = now(), state = ${isLast ? "done" : "running"},
-            finished_at = CASE WHEN ${isLast}::boolean THEN now() END
-          WHERE b.org_slug = ${org} AND b.id = ${id}`
-        return { changed, isLast, kind, org }
-      })
-
-      /** Counts a failed batch. After the third in a row the action has failed. */
-      const fail = (org: OrgSlug, id: string, reason: string) =>
-        sql`
-          UPDATE bulk_actions b SET attempts = b.attempts + 1, reason = ${reason}, worked_at = now(),
-            state = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN 'failed' ELSE b.state END,
-            finished_at = CASE WHEN b.attempts + 1 >= ${maxAttempts} THEN now() END
-          WHERE b.org_slug = ${org} AND b.id = ${id} AND b.state = 'running'`.pipe(
-          Effect.andThen(Effect.logError("A batch of a bulk action failed", { org, reason })),
-          Effect.ignore,
-        )
+      const { advance, fail } = makeBatches(sql)
 
       /**
        * One batch of an action that `locked` selects and locks; false when there is none to work on. A batch that fails

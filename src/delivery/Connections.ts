@@ -128,6 +128,153 @@ const sandboxConnection = "sandbox"
 /** Names of connections in paths. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
 
+interface Surroundings {
+  readonly box: SecretBox["Service"]
+  readonly changes: Changes["Service"]
+  readonly clock: Clock.Clock
+  readonly sql: SqlClient.SqlClient
+  readonly rows: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** The secrets of a row in clear, without those that cannot be read any more. */
+  readonly opened: (
+    org: OrgSlug,
+    row: Pick<Row, "name" | "secrets">,
+  ) => Effect.Effect<{ readonly clear: Record<string, string>; readonly unreadable: ReadonlyArray<string> }>
+  readonly one: (org: OrgSlug, name: string) => Effect.Effect<Row | undefined, SqlError>
+  readonly found: (org: OrgSlug, name: string) => Effect.Effect<Row, ConnectionNotFound>
+}
+
+/** Sets connections up and changes them. */
+const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
+  const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
+    const now = new Date(clock.currentTimeMillisUnsafe())
+    const row = yield* sql.withTransaction(Effect.gen(function* () {
+      // Two who change it at once take turns.
+      yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+      const all = yield* rows(org)
+      const before = all.find((one) => one.name === name)
+      const faults: Array<Fault> = []
+      if (!isName(name)) {
+        faults.push({
+          pointer: "name",
+          detail: "must be 1 to 63 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
+        })
+      }
+      const platform = before?.platform ?? change.platform
+      if (platform === undefined) {
+        faults.push({ pointer: "/platform", detail: `is required: one of ${Object.keys(platforms).join(", ")}` })
+      } else if (change.platform !== undefined && change.platform !== platform) {
+        faults.push({
+          pointer: "/platform",
+          detail: `is ${platform} and stays so: make another connection, and remove this one`,
+        })
+      }
+      const known = before === undefined ? { clear: {}, unreadable: [] } : yield* opened(org, before)
+      const secrets: Record<string, string> = { ...known.clear }
+      for (const [secret, text] of Object.entries(change.secrets ?? {})) {
+        if (text === null) delete secrets[secret]
+        else Object.defineProperty(secrets, secret, { value: text, enumerable: true, configurable: true })
+      }
+      const settings = change.settings ?? before?.settings ?? {}
+      if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
+      if (faults.length > 0) return yield* new InvalidInput({ faults })
+      // Whatever the platform refused, it may take from other settings.
+      const isMended = before !== undefined &&
+        !(isDeepStrictEqual(settings, before.settings) && isDeepStrictEqual(secrets, known.clear))
+      const sealed: Record<string, string> = {}
+      for (const [secret, text] of Object.entries(secrets)) {
+        sealed[secret] = yield* box.seal(purposeOf(org, name, secret), Redacted.make(text))
+      }
+      const enabled = change.enabled ?? before?.enabled ?? true
+      const others = all.filter((one) => one.name !== name)
+      const isDefault = change.default ??
+        (before?.isDefault === true || !others.some((one) => one.enabled && one.isDefault))
+      if (isDefault) yield* sql`UPDATE connections c SET is_default = FALSE WHERE c.org_slug = ${org}`
+      const [after] = yield* sql<Row>`
+        INSERT INTO connections AS c (org_slug, name, platform, settings, secrets, enabled, paused, is_default,
+          created_at, updated_at)
+        VALUES (${org}, ${name}, ${platform!}, ${JSON.stringify(settings)}::text::json,
+          ${JSON.stringify(sealed)}::text::json, ${enabled}, ${change.paused ?? before?.paused ?? false},
+          ${isDefault}, ${now}, ${now})
+        ON CONFLICT (org_slug, name) DO UPDATE SET settings = EXCLUDED.settings, secrets = EXCLUDED.secrets,
+          enabled = EXCLUDED.enabled, paused = EXCLUDED.paused, is_default = EXCLUDED.is_default,
+          updated_at = EXCLUDED.updated_at, trouble = NULL,
+          refusing = CASE WHEN ${isMended} THEN NULL ELSE c.refusing END
+        RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
+          c.refusing, c.created_at, c.updated_at`
+      const [was, is] = comparedSettings(before?.settings ?? {}, settings)
+      const replaced = new Set(
+        Object.keys(secrets).filter((secret) =>
+          secret in (before?.secrets ?? {}) && (change.secrets ?? {})[secret] !== undefined &&
+          known.clear[secret] !== secrets[secret]
+        ),
+      )
+      yield* tell(
+        "connection",
+        name,
+        before === undefined ? undefined : fieldsOf(before, was, new Set()),
+        fieldsOf(after!, is, replaced),
+      )
+      // What happens to its magic recipients is kept there.
+      if (platform === "sink") yield* ensureSandbox(sql, org)
+      yield* changes.bump(org)
+      return after!
+    })).pipe(Effect.catchTag("SqlError", Effect.die))
+    yield* changes.refresh
+    return fromRow(row)
+  })
+  return put
+}
+
+/** Pauses connections that refuse messages, and lets them send again. */
+const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
+  const refuse = Effect.fn("Connections.refuse")(
+    function* (org: OrgSlug, active: ActiveConnection, reason: string) {
+      const since = new Date(clock.currentTimeMillisUnsafe()).toISOString()
+      const refusing: Refusing = { state: "refusing", reason, since, until: null }
+      const isBraked = yield* sql.withTransaction(Effect.gen(function* () {
+        yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+        const row = yield* one(org, active.name)
+        if (row === undefined || versionOf(row) !== active.version) return false
+        if (row.refusing !== null) return true
+        yield* sql`
+        UPDATE connections c SET refusing = ${JSON.stringify(refusing)}::text::json
+        WHERE c.org_slug = ${org} AND c.name = ${active.name}`
+        yield* changes.bump(org)
+        yield* Effect.logWarning("A connection is paused because the platform refuses messages", {
+          org,
+          connection: active.name,
+          reason,
+        })
+        return true
+      }))
+      yield* changes.refresh
+      return isBraked
+    },
+  )
+
+  const resume = Effect.fn("Connections.resume")(function* (org: OrgSlug, name: string) {
+    const now = new Date(clock.currentTimeMillisUnsafe())
+    const row = yield* sql.withTransaction(Effect.gen(function* () {
+      yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+      const before = yield* found(org, name)
+      if (!before.paused && before.refusing === null) return before
+      // A new version: what the lane remembers of refusals is forgotten.
+      const [after] = yield* sql<Row>`
+        UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
+        WHERE c.org_slug = ${org} AND c.name = ${name}
+        RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
+          c.refusing, c.created_at, c.updated_at`
+      const [settings] = comparedSettings(before.settings, before.settings)
+      yield* tell("connection", name, fieldsOf(before, settings, new Set()), fieldsOf(after!, settings, new Set()))
+      yield* changes.bump(org)
+      return after!
+    })).pipe(Effect.catchTag("SqlError", Effect.die))
+    yield* changes.refresh
+    return fromRow(row)
+  })
+  return { refuse, resume }
+}
+
 /** The ways out of an organization: messaging platforms with its credentials, of which one carries what is delivered. */
 export class Connections extends Context.Service<Connections, {
   /** Sets a connection up, or changes it; refuses what is not valid with every fault. */
@@ -201,85 +348,6 @@ export class Connections extends Context.Service<Connections, {
         return { clear, unreadable }
       })
 
-      const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
-        const now = new Date(clock.currentTimeMillisUnsafe())
-        const row = yield* sql.withTransaction(Effect.gen(function* () {
-          // Two who change it at once take turns.
-          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
-          const all = yield* rows(org)
-          const before = all.find((one) => one.name === name)
-          const faults: Array<Fault> = []
-          if (!isName(name)) {
-            faults.push({
-              pointer: "name",
-              detail:
-                "must be 1 to 63 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
-            })
-          }
-          const platform = before?.platform ?? change.platform
-          if (platform === undefined) {
-            faults.push({ pointer: "/platform", detail: `is required: one of ${Object.keys(platforms).join(", ")}` })
-          } else if (change.platform !== undefined && change.platform !== platform) {
-            faults.push({
-              pointer: "/platform",
-              detail: `is ${platform} and stays so: make another connection, and remove this one`,
-            })
-          }
-          const known = before === undefined ? { clear: {}, unreadable: [] } : yield* opened(org, before)
-          const secrets: Record<string, string> = { ...known.clear }
-          for (const [secret, text] of Object.entries(change.secrets ?? {})) {
-            if (text === null) delete secrets[secret]
-            else Object.defineProperty(secrets, secret, { value: text, enumerable: true, configurable: true })
-          }
-          const settings = change.settings ?? before?.settings ?? {}
-          if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
-          if (faults.length > 0) return yield* new InvalidInput({ faults })
-          // Whatever the platform refused, it may take from other settings.
-          const isMended = before !== undefined &&
-            !(isDeepStrictEqual(settings, before.settings) && isDeepStrictEqual(secrets, known.clear))
-          const sealed: Record<string, string> = {}
-          for (const [secret, text] of Object.entries(secrets)) {
-            sealed[secret] = yield* box.seal(purposeOf(org, name, secret), Redacted.make(text))
-          }
-          const enabled = change.enabled ?? before?.enabled ?? true
-          const others = all.filter((one) => one.name !== name)
-          const isDefault = change.default ??
-            (before?.isDefault === true || !others.some((one) => one.enabled && one.isDefault))
-          if (isDefault) yield* sql`UPDATE connections c SET is_default = FALSE WHERE c.org_slug = ${org}`
-          const [after] = yield* sql<Row>`
-            INSERT INTO connections AS c (org_slug, name, platform, settings, secrets, enabled, paused, is_default,
-              created_at, updated_at)
-            VALUES (${org}, ${name}, ${platform!}, ${JSON.stringify(settings)}::text::json,
-              ${JSON.stringify(sealed)}::text::json, ${enabled}, ${change.paused ?? before?.paused ?? false},
-              ${isDefault}, ${now}, ${now})
-            ON CONFLICT (org_slug, name) DO UPDATE SET settings = EXCLUDED.settings, secrets = EXCLUDED.secrets,
-              enabled = EXCLUDED.enabled, paused = EXCLUDED.paused, is_default = EXCLUDED.is_default,
-              updated_at = EXCLUDED.updated_at, trouble = NULL,
-              refusing = CASE WHEN ${isMended} THEN NULL ELSE c.refusing END
-            RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
-              c.refusing, c.created_at, c.updated_at`
-          const [was, is] = comparedSettings(before?.settings ?? {}, settings)
-          const replaced = new Set(
-            Object.keys(secrets).filter((secret) =>
-              secret in (before?.secrets ?? {}) && (change.secrets ?? {})[secret] !== undefined &&
-              known.clear[secret] !== secrets[secret]
-            ),
-          )
-          yield* tell(
-            "connection",
-            name,
-            before === undefined ? undefined : fieldsOf(before, was, new Set()),
-            fieldsOf(after!, is, replaced),
-          )
-          // What happens to its magic recipients is kept there.
-          if (platform === "sink") yield* ensureSandbox(sql, org)
-          yield* changes.bump(org)
-          return after!
-        })).pipe(Effect.catchTag("SqlError", Effect.die))
-        yield* changes.refresh
-        return fromRow(row)
-      })
-
       const list = Effect.fn("Connections.list")((org: OrgSlug) =>
         Effect.map(Effect.orDie(rows(org)), (all) => all.map(fromRow))
       )
@@ -339,51 +407,9 @@ export class Connections extends Context.Service<Connections, {
         )
       })
 
-      const refuse = Effect.fn("Connections.refuse")(
-        function* (org: OrgSlug, active: ActiveConnection, reason: string) {
-          const since = new Date(clock.currentTimeMillisUnsafe()).toISOString()
-          const refusing: Refusing = { state: "refusing", reason, since, until: null }
-          const isBraked = yield* sql.withTransaction(Effect.gen(function* () {
-            yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
-            const row = yield* one(org, active.name)
-            if (row === undefined || versionOf(row) !== active.version) return false
-            if (row.refusing !== null) return true
-            yield* sql`
-            UPDATE connections c SET refusing = ${JSON.stringify(refusing)}::text::json
-            WHERE c.org_slug = ${org} AND c.name = ${active.name}`
-            yield* changes.bump(org)
-            yield* Effect.logWarning("A connection is paused because the platform refuses messages", {
-              org,
-              connection: active.name,
-              reason,
-            })
-            return true
-          }))
-          yield* changes.refresh
-          return isBraked
-        },
-      )
-
-      const resume = Effect.fn("Connections.resume")(function* (org: OrgSlug, name: string) {
-        const now = new Date(clock.currentTimeMillisUnsafe())
-        const row = yield* sql.withTransaction(Effect.gen(function* () {
-          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
-          const before = yield* found(org, name)
-          if (!before.paused && before.refusing === null) return before
-          // A new version: what the lane remembers of refusals is forgotten.
-          const [after] = yield* sql<Row>`
-            UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
-            WHERE c.org_slug = ${org} AND c.name = ${name}
-            RETURNING c.name, c.platform, c.settings, c.secrets, c.enabled, c.paused, c.is_default, c.trouble,
-              c.refusing, c.created_at, c.updated_at`
-          const [settings] = comparedSettings(before.settings, before.settings)
-          yield* tell("connection", name, fieldsOf(before, settings, new Set()), fieldsOf(after!, settings, new Set()))
-          yield* changes.bump(org)
-          return after!
-        })).pipe(Effect.catchTag("SqlError", Effect.die))
-        yield* changes.refresh
-        return fromRow(row)
-      })
+      const surroundings = { box, changes, clock, sql, rows, opened, one, found }
+      const put = makePut(surroundings)
+      const { refuse, resume } = makeBrake(surroundings)
 
       /** The connection of a sandbox: a sink whose messages look as those of the organization do. */
       const sandboxed = (org: string): ActiveConnection => {

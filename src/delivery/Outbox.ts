@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { addMessageLinks } from "../journal/events/MessageLinks.ts"
 import { reportOwn } from "../journal/inbox/ownReports.ts"
@@ -104,6 +105,230 @@ const outcomeColumns = {
   delay_seconds: "float8",
 } as const
 
+/** The leases of lanes. */
+const makeLeases = (sql: SqlClient.SqlClient) => {
+  // A lease that ends now has ended.
+  const idle = Effect.map(
+    sql<{ slug: OrgSlug }>`
+      SELECT o.slug FROM organizations o
+      LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
+      WHERE (l.org_slug IS NULL OR l.lease_until <= now()) AND (
+        EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
+        OR EXISTS (SELECT 1 FROM deliveries d
+          WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()))`,
+    (rows) => rows.map(({ slug }) => slug),
+  )
+
+  const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
+    sql.withTransaction(Effect.gen(function* () {
+      // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
+      const [before] = yield* sql<{ quietMillis: number }>`
+        SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
+        FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
+      const [taken] = yield* sql<{ fence: number; brake: RememberedBrake | null }>`
+        INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
+        VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
+        ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
+          lease_until = EXCLUDED.lease_until, sent_per_second = 0
+          WHERE l.lease_until <= now()
+        RETURNING l.fence::float8 AS fence, l.brake`
+      if (taken === undefined) return undefined
+      const failed = yield* interrupt({ org, fence: taken.fence })
+      return { org, ...taken, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
+    }))
+  )
+
+  /** Ends the attempts of all earlier owners; returns how many messages failed with that. */
+  const interrupt = Effect.fnUntraced(function* ({ fence, org }: Lane) {
+    const failed = yield* sql<{ id: string; templateId: TemplateId }>`
+      WITH updated AS (
+        UPDATE deliveries d SET interruptions = d.interruptions + 1,
+          state = CASE WHEN d.email IS NULL THEN 'cancelled'
+            WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN 'failed' ELSE 'queued' END,
+          reason = CASE WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN ${interruptedReason} ELSE d.reason END,
+          due_at = CASE WHEN d.interruptions + 1 >= ${suspectAfter} THEN now() ELSE d.due_at END,
+          finished_at = CASE WHEN d.email IS NULL OR d.interruptions + 1 >= ${interruptionsAtMost} THEN now() END
+        WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${fence}
+        RETURNING d.id, d.template_id, d.state, 0 AS burned
+      ), ${countEnded(sql, org)}
+      SELECT u.id, u.template_id FROM updated u WHERE u.state = 'failed'`
+    yield* report(sql, org, failed.map((one) => ({ ...one, _tag: "failed" })))
+    return failed.length
+  })
+
+  const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
+    Effect.map(
+      sql`
+        UPDATE dispatch_lanes l SET lease_until = now() + ${leaseSeconds} * interval '1 second',
+          sent_per_second = ${sentPerSecond}
+        WHERE l.org_slug = ${org} AND l.fence = ${fence} RETURNING l.fence`,
+      (rows) => rows.length > 0,
+    )
+
+  const release = ({ fence, org }: Lane) =>
+    Effect.asVoid(sql`
+      UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
+      WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
+  return { idle, release, renew, take }
+}
+
+/** Claims messages of a lane. `traceColumn` is empty where nothing is traced. */
+const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
+  readonly clock: Clock.Clock
+  readonly sql: SqlClient.SqlClient
+  readonly templateCache: TemplateCache["Service"]
+  readonly traceColumn: Statement.Fragment
+  readonly tracking: Tracking["Service"]
+}) => {
+  /** Up to `limit` due messages of a kind, locked, the longest due first. */
+  const dueOf = (
+    org: OrgSlug,
+    isTransactional: boolean,
+    limit: number,
+    { dueFrom, only, without = [] }: ClaimChoice,
+  ) =>
+    sql`
+      SELECT q.id, q.due_at, q.interruptions, q.is_transactional, COALESCE(q.size, 0) AS size FROM deliveries q
+      WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.is_transactional = ${isTransactional} AND q.due_at <= now()
+        ${
+      only === undefined
+        ? without.length === 0 ? sql`` : sql`AND (q.address_key IS NULL
+            OR split_part(q.address_key, '@', -1) <> ALL(${without}::text[]))`
+        : sql`AND q.address_key IS NOT NULL AND split_part(q.address_key, '@', -1) = ${only}`
+    }
+        ${isTransactional || dueFrom === undefined ? sql`` : sql`AND q.due_at >= ${new Date(dueFrom)}`}
+      ORDER BY q.org_slug, q.is_transactional, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED`
+
+  const claim = Effect.fn("Outbox.claim")(function* (
+    { fence, org }: Lane,
+    limit: number,
+    isBusy = false,
+    choice: ClaimChoice = {},
+  ) {
+    const askedAt = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+    const transactional = dueOf(org, true, Math.max(1, Math.floor(0.9 * limit)), choice)
+    const rows = yield* sql<{
+      id: string
+      templateId: TemplateId
+      copyId: CopyId
+      email: string
+      vars: Message["vars"]
+      formats: Message["formats"]
+      attempts: number
+      reason: string | null
+      expiresAt: Date | null
+      expiresInMillis: number | null
+      retryingMillis: number
+      isSuspect: boolean
+      domain: string
+      isTransactional: boolean
+      dueAt: Date
+      queuedAt: Date
+      traceparent?: string | null
+    }>`
+      UPDATE deliveries d SET state = 'sending', fence = ${fence}
+      WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
+          SELECT p.id FROM (
+            SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,
+              bool_or(c.interruptions >= ${suspectAfter}) OVER due AS is_suspect_or_behind
+            FROM (
+              SELECT * FROM (${transactional}) t
+              ${
+      choice.isTransactional === true ? sql`` : sql`UNION ALL SELECT * FROM (${dueOf(org, false, limit, choice)}) b`
+    }) c
+            WINDOW due AS (ORDER BY c.is_transactional DESC, c.due_at, c.id)) p
+          WHERE p.place <= ${limit} AND p.size_before <= ${maxClaimedSize}
+            AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
+        AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
+      RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
+        COALESCE(split_part(d.address_key, '@', -1), '') AS domain, d.is_transactional,
+        COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
+        d.reason, d.expires_at, (1000 * extract(epoch FROM d.expires_at - now()))::float8 AS expires_in_millis,
+        d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
+    if (rows.length === 0) return []
+    const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
+    const returnPath = yield* tracking.returnPaths(org)
+    return [...rows]
+      .sort((a, b) =>
+        Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
+        (a.id < b.id ? -1 : 1)
+      )
+      .map(({ attempts, dueAt, expiresAt, expiresInMillis, queuedAt, reason, ...row }): Claimed => ({
+        ...row,
+        dueAt: dueAt.getTime(),
+        ...(expiresAt === null || expiresInMillis === null
+          ? {}
+          : { expiry: { expiresAt, monotonicMillis: askedAt + expiresInMillis, attempts, reason } }),
+        org,
+        unsubscribe: {
+          url: unsubscribeUrl(row.id),
+          isListed: templateCache.template(org, row.templateId)?.listUnsubscribe ?? false,
+        },
+        returnPath: returnPath(row.id),
+        attempt: attempts + 1,
+        queuedAt: queuedAt.getTime(),
+      }))
+  })
+  return claim
+}
+
+/** Records the results of messages. */
+const makeSettle = (sql: SqlClient.SqlClient) => {
+  const settle = Effect.fn("Outbox.settle")(function* (
+    { fence, org }: Lane,
+    settled: ReadonlyArray<Settled>,
+    brake?: RememberedBrake,
+  ) {
+    const rows = settled.map((one) => ({
+      id: one.id,
+      state: states[one._tag],
+      connection: one._tag === "cancelled" || (one._tag === "failed" && !one.burned) ? undefined : one.connection,
+      message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
+      reason: one._tag === "sent" ? undefined : one.reason,
+      burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
+      delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
+    }))
+    yield* sql.withTransaction(Effect.gen(function* () {
+      // The lane before the messages, as where a lane is taken: in another order the two could deadlock.
+      if (brake !== undefined) {
+        yield* sql`
+          UPDATE dispatch_lanes l SET brake = ${JSON.stringify(brake)}::text::json
+          WHERE l.org_slug = ${org} AND l.fence = ${fence}`
+      }
+      // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
+      // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
+      const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
+        WITH given AS MATERIALIZED (
+          SELECT r.* FROM ${recordset(rows, outcomeColumns)}
+        ), updated AS (
+          UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
+            reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
+            first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
+            state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
+            due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
+            finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
+          FROM given g
+          WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
+            AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
+          RETURNING d.id, d.state, g.burned
+        ), ${countEnded(sql, org)}
+        SELECT u.id, u.state FROM updated u`
+      const ended = new Map(done.map(({ id, state }) => [id, state]))
+      yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
+      yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
+    }))
+  })
+
+  /** The platform's webhooks name a message in its own way. */
+  const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) =>
+    addMessageLinks(
+      sql,
+      org,
+      sent.flatMap((one) => one._tag !== "sent" ? [] : one.links.map((link) => ({ ...link, trackingId: one.id }))),
+    )
+  return settle
+}
+
 /**
  * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
  * with every owner, so that a late hand cannot change what a later owner has claimed. A message whose person was erased
@@ -162,158 +387,9 @@ export class Outbox extends Context.Service<Outbox, {
       const templateCache = yield* TemplateCache
       const traceColumn = sql.literal((yield* TraceShare) === undefined ? "" : ", d.traceparent")
 
-      // A lease that ends now has ended.
-      const idle = Effect.map(
-        sql<{ slug: OrgSlug }>`
-          SELECT o.slug FROM organizations o
-          LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
-          WHERE (l.org_slug IS NULL OR l.lease_until <= now()) AND (
-            EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
-            OR EXISTS (SELECT 1 FROM deliveries d
-              WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()))`,
-        (rows) => rows.map(({ slug }) => slug),
-      )
+      const { idle, release, renew, take } = makeLeases(sql)
 
-      const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
-        sql.withTransaction(Effect.gen(function* () {
-          // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
-          const [before] = yield* sql<{ quietMillis: number }>`
-            SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
-            FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
-          const [taken] = yield* sql<{ fence: number; brake: RememberedBrake | null }>`
-            INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
-            VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
-            ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
-              lease_until = EXCLUDED.lease_until, sent_per_second = 0
-              WHERE l.lease_until <= now()
-            RETURNING l.fence::float8 AS fence, l.brake`
-          if (taken === undefined) return undefined
-          const failed = yield* interrupt({ org, fence: taken.fence })
-          return { org, ...taken, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
-        }))
-      )
-
-      /** Ends the attempts of all earlier owners; returns how many messages failed with that. */
-      const interrupt = Effect.fnUntraced(function* ({ fence, org }: Lane) {
-        const failed = yield* sql<{ id: string; templateId: TemplateId }>`
-          WITH updated AS (
-            UPDATE deliveries d SET interruptions = d.interruptions + 1,
-              state = CASE WHEN d.email IS NULL THEN 'cancelled'
-                WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN 'failed' ELSE 'queued' END,
-              reason = CASE WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN ${interruptedReason} ELSE d.reason END,
-              due_at = CASE WHEN d.interruptions + 1 >= ${suspectAfter} THEN now() ELSE d.due_at END,
-              finished_at = CASE WHEN d.email IS NULL OR d.interruptions + 1 >= ${interruptionsAtMost} THEN now() END
-            WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${fence}
-            RETURNING d.id, d.template_id, d.state, 0 AS burned
-          ), ${countEnded(sql, org)}
-          SELECT u.id, u.template_id FROM updated u WHERE u.state = 'failed'`
-        yield* report(sql, org, failed.map((one) => ({ ...one, _tag: "failed" })))
-        return failed.length
-      })
-
-      const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
-        Effect.map(
-          sql`
-            UPDATE dispatch_lanes l SET lease_until = now() + ${leaseSeconds} * interval '1 second',
-              sent_per_second = ${sentPerSecond}
-            WHERE l.org_slug = ${org} AND l.fence = ${fence} RETURNING l.fence`,
-          (rows) => rows.length > 0,
-        )
-
-      const release = ({ fence, org }: Lane) =>
-        Effect.asVoid(sql`
-          UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
-          WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
-
-      /** Up to `limit` due messages of a kind, locked, the longest due first. */
-      const dueOf = (
-        org: OrgSlug,
-        isTransactional: boolean,
-        limit: number,
-        { dueFrom, only, without = [] }: ClaimChoice,
-      ) =>
-        sql`
-          SELECT q.id, q.due_at, q.interruptions, q.is_transactional, COALESCE(q.size, 0) AS size FROM deliveries q
-          WHERE q.org_slug = ${org} AND q.state = 'queued' AND q.is_transactional = ${isTransactional} AND q.due_at <= now()
-            ${
-          only === undefined
-            ? without.length === 0 ? sql`` : sql`AND (q.address_key IS NULL
-                OR split_part(q.address_key, '@', -1) <> ALL(${without}::text[]))`
-            : sql`AND q.address_key IS NOT NULL AND split_part(q.address_key, '@', -1) = ${only}`
-        }
-            ${isTransactional || dueFrom === undefined ? sql`` : sql`AND q.due_at >= ${new Date(dueFrom)}`}
-          ORDER BY q.org_slug, q.is_transactional, q.due_at, q.id LIMIT ${limit} FOR UPDATE SKIP LOCKED`
-
-      const claim = Effect.fn("Outbox.claim")(function* (
-        { fence, org }: Lane,
-        limit: number,
-        isBusy = false,
-        choice: ClaimChoice = {},
-      ) {
-        const askedAt = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-        const transactional = dueOf(org, true, Math.max(1, Math.floor(0.9 * limit)), choice)
-        const rows = yield* sql<{
-          id: string
-          templateId: TemplateId
-          copyId: CopyId
-          email: string
-          vars: Message["vars"]
-          formats: Message["formats"]
-          attempts: number
-          reason: string | null
-          expiresAt: Date | null
-          expiresInMillis: number | null
-          retryingMillis: number
-          isSuspect: boolean
-          domain: string
-          isTransactional: boolean
-          dueAt: Date
-          queuedAt: Date
-          traceparent?: string | null
-        }>`
-          UPDATE deliveries d SET state = 'sending', fence = ${fence}
-          WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
-              SELECT p.id FROM (
-                SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,
-                  bool_or(c.interruptions >= ${suspectAfter}) OVER due AS is_suspect_or_behind
-                FROM (
-                  SELECT * FROM (${transactional}) t
-                  ${
-          choice.isTransactional === true ? sql`` : sql`UNION ALL SELECT * FROM (${dueOf(org, false, limit, choice)}) b`
-        }) c
-                WINDOW due AS (ORDER BY c.is_transactional DESC, c.due_at, c.id)) p
-              WHERE p.place <= ${limit} AND p.size_before <= ${maxClaimedSize}
-                AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
-            AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
-          RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
-            COALESCE(split_part(d.address_key, '@', -1), '') AS domain, d.is_transactional,
-            COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
-            d.reason, d.expires_at, (1000 * extract(epoch FROM d.expires_at - now()))::float8 AS expires_in_millis,
-            d.interruptions >= ${suspectAfter} AS is_suspect ${traceColumn}`
-        if (rows.length === 0) return []
-        const unsubscribeUrl = yield* tracking.unsubscribeUrls(org)
-        const returnPath = yield* tracking.returnPaths(org)
-        return [...rows]
-          .sort((a, b) =>
-            Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
-            (a.id < b.id ? -1 : 1)
-          )
-          .map(({ attempts, dueAt, expiresAt, expiresInMillis, queuedAt, reason, ...row }): Claimed => ({
-            ...row,
-            dueAt: dueAt.getTime(),
-            ...(expiresAt === null || expiresInMillis === null
-              ? {}
-              : { expiry: { expiresAt, monotonicMillis: askedAt + expiresInMillis, attempts, reason } }),
-            org,
-            unsubscribe: {
-              url: unsubscribeUrl(row.id),
-              isListed: templateCache.template(org, row.templateId)?.listUnsubscribe ?? false,
-            },
-            returnPath: returnPath(row.id),
-            attempt: attempts + 1,
-            queuedAt: queuedAt.getTime(),
-          }))
-      })
+      const claim = makeClaim({ clock, sql, templateCache, traceColumn, tracking })
 
       const suppressionOf = yield* SharedLookUp.make({
         write: (messages: ReadonlyArray<Message>) => findSuppressions(sql, addressKeys, messages),
@@ -324,58 +400,7 @@ export class Outbox extends Context.Service<Outbox, {
           UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
           WHERE d.org_slug = ${org} AND d.id = ANY(${ids}::text[]) AND d.state = 'sending' AND d.fence = ${fence}`)
 
-      const settle = Effect.fn("Outbox.settle")(function* (
-        { fence, org }: Lane,
-        settled: ReadonlyArray<Settled>,
-        brake?: RememberedBrake,
-      ) {
-        const rows = settled.map((one) => ({
-          id: one.id,
-          state: states[one._tag],
-          connection: one._tag === "cancelled" || (one._tag === "failed" && !one.burned) ? undefined : one.connection,
-          message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
-          reason: one._tag === "sent" ? undefined : one.reason,
-          burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
-          delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
-        }))
-        yield* sql.withTransaction(Effect.gen(function* () {
-          // The lane before the messages, as where a lane is taken: in another order the two could deadlock.
-          if (brake !== undefined) {
-            yield* sql`
-              UPDATE dispatch_lanes l SET brake = ${JSON.stringify(brake)}::text::json
-              WHERE l.org_slug = ${org} AND l.fence = ${fence}`
-          }
-          // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
-          // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
-          const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
-            WITH given AS MATERIALIZED (
-              SELECT r.* FROM ${recordset(rows, outcomeColumns)}
-            ), updated AS (
-              UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
-                reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
-                first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
-                state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
-                due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
-                finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
-              FROM given g
-              WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
-                AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
-              RETURNING d.id, d.state, g.burned
-            ), ${countEnded(sql, org)}
-            SELECT u.id, u.state FROM updated u`
-          const ended = new Map(done.map(({ id, state }) => [id, state]))
-          yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
-          yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
-        }))
-      })
-
-      /** The platform's webhooks name a message in its own way. */
-      const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) =>
-        addMessageLinks(
-          sql,
-          org,
-          sent.flatMap((one) => one._tag !== "sent" ? [] : one.links.map((link) => ({ ...link, trackingId: one.id }))),
-        )
+      const settle = makeSettle(sql)
 
       return Outbox.of({ idle, take, renew, release, claim, suppressionOf, giveBack, settle })
     }),

@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Fiber, Layer, Metric, Queue, Semaphore } from "effect"
+import { Cause, Clock, Context, Effect, Fiber, Layer, Metric, Queue, type Scope, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
@@ -45,6 +45,149 @@ const wokenTemplates = 1000
 
 type Templates = BodyStore.StoredSlice["templates"]
 
+/** Reads and stores claimed bodies. */
+const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, reader, scope, share, sql, webhooks }: {
+  readonly batches: ReturnType<typeof IntakeBatches.make>
+  readonly clock: Clock.Clock
+  readonly derive: <A, E, R>(
+    effect: Effect.Effect<A, E, R>,
+  ) => Effect.Effect<A, E, Exclude<R, Projections | OnSuppressed>>
+  readonly erasures: Erasures["Service"]
+  readonly learning: Learning["Service"]
+  readonly profiles: Profiles["Service"]
+  readonly reader: BodyReader["Service"]
+  readonly scope: Scope.Scope
+  readonly share: typeof TraceShare.Service
+  readonly sql: SqlClient.SqlClient
+  readonly webhooks: WebhookSources["Service"]
+}) => {
+  const wokenAt = new Map<string, number>()
+
+  /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
+  const wake = (templates: Templates): Effect.Effect<void> => {
+    const now = clock.currentTimeMillisUnsafe()
+    if (wokenAt.size > wokenTemplates) wokenAt.clear()
+    const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
+    for (const [key] of due) wokenAt.set(key, now)
+    return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
+      .pipe(
+        Effect.forkIn(scope),
+        Effect.asVoid,
+      )
+  }
+
+  const readableOf = ({ body, headers, id, orgSlug, receivedAt, source }: IntakeBatches.Body): Readable => {
+    const segment = sourceIdOf(source)
+    const reading = segment && webhooks.reading(orgSlug, segment)
+    return { id, source, headers, body, receivedAt: receivedAt.getTime(), reading }
+  }
+
+  /** Reads and stores claimed bodies. */
+  const takeIn = Effect.fnUntraced(function* (claimed: IntakeBatches.Claimed) {
+    const { bodies, isSingle } = claimed
+    const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
+    let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
+    const lane: Lane = isSingle ? "singles" : "batches"
+    let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
+    while (true) {
+      const { pieces } = slice
+      let events = bodyStore.eventsOf(pieces)
+      do {
+        const storeSlice = Effect.gen(function* () {
+          const stored = yield* bodyStore.store(pieces, events)
+          const done = new Set(stored.done.map(({ id }) => id))
+          const after = left.filter((id) => !done.has(id))
+          const span = yield* current
+          // Before the commit, after which the sweep may be first to wake them.
+          if (span !== undefined) {
+            for (const [org, template] of stored.templates.values()) learning.traceWake(org, template, span)
+          }
+          yield* batches.finish(claimed, after)
+          return { ...stored, after, isTraced: span !== undefined }
+        })
+        const stored = yield* sql.withTransaction(inTraceOf(bodies, derive(storeSlice)))
+        events = stored.left
+        left = stored.after
+        const now = clock.currentTimeMillisUnsafe()
+        for (const { receivedAt } of stored.done) {
+          yield* Metric.update(lag, Math.max(0, now - receivedAt.getTime()) / 1000)
+        }
+        yield* bodyStore.count(stored.done)
+        if (stored.isTraced) yield* wake(stored.templates)
+      } while (events.length > 0)
+      if (slice.next === undefined) return
+      slice = yield* slice.next
+    }
+  })
+
+  /** A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others. */
+  const inTraceOf = (bodies: ReadonlyArray<IntakeBatches.Body>, work: Effect.Effect<Traced, SqlError>) => {
+    const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
+    return stepOf(first, "intake", {
+      kind: "consumer",
+      links: linksTo(others),
+      attributes: { bodies: bodies.length },
+    })(work)
+  }
+  return takeIn
+}
+
+/** Stores verdicts on bodies. While the store is away, verdicts wait for `settleAll`. */
+const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue: Queue.Queue<void>) => {
+  const unsettled: Array<readonly [IntakeBatches.Claimed, Verdict]> = []
+
+  /** Stores a verdict; while the store is away it is kept for later. */
+  const settle = (claimed: IntakeBatches.Claimed, verdict: Verdict) =>
+    batches.settle(claimed, verdict).pipe(
+      Effect.andThen(Effect.suspend(() => {
+        if (verdict.type === "release") return Effect.void
+        Queue.offerUnsafe(singleDue, undefined)
+        if (verdict.type === "singly") return Effect.void
+        const isRejected = verdict.type === "reject"
+        return Effect.andThen(
+          Effect.all([Metric.update(failedAttempts, 1), Metric.update(setAside, isRejected ? 1 : 0)]),
+          Effect.logWarning(
+            isRejected
+              ? "A body of the inbox could not be taken in and is rejected"
+              : "A body of the inbox could not be taken in, it is tried again",
+            { id: verdict.id, attempts: verdict.attempts, reason: verdict.reason },
+          ),
+        )
+      })),
+      Effect.catch((error) => {
+        unsettled.push([claimed, verdict])
+        return Effect.logDebug("What became of a batch could not be stored, it is tried again", error.message)
+      }),
+    )
+
+  const settleAll = Effect.suspend(() => {
+    const before = unsettled.splice(0)
+    return Effect.forEach(before, ([claimed, verdict]) => settle(claimed, verdict), { discard: true })
+  })
+  return { settle, settleAll }
+}
+
+/** Shares one pass among all who ask before it begins. Interrupting a caller does not interrupt the pass. */
+const makeShared = (scope: Scope.Scope) => {
+  /** Whoever waits for a pass shares it with all who ask before it begins, and does not interrupt it by going away. */
+  const shared = <E>(pass: Effect.Effect<void, E>): Effect.Effect<void, E> => {
+    const one = Semaphore.makeUnsafe(1)
+    let next: { readonly fiber: Fiber.Fiber<void, E> } | undefined
+    const begin = one.withPermits(1)(Effect.suspend(() => {
+      next = undefined
+      return pass
+    }))
+    return Effect.suspend(() => {
+      if (next !== undefined) return Fiber.join(next.fiber)
+      return Effect.flatMap(Effect.forkIn(Effect.andThen(Effect.yieldNow, begin), scope), (fiber) => {
+        next = { fiber }
+        return Fiber.join(fiber)
+      })
+    })
+  }
+  return shared
+}
+
 /**
  * Takes stored bodies from the inbox. A batch of them is claimed, read and normalized in a process with a deadline (see
  * `BodyReader`), and stored slice by slice: what is known already is left out, the decisions that events belong to are found,
@@ -82,109 +225,26 @@ export class Intake extends Context.Service<Intake, {
       const scope = yield* Effect.scope
       const batches = IntakeBatches.make(sql, batchBytes)
       const singleDue = yield* Queue.sliding<void>(1)
-      const wokenAt = new Map<string, number>()
-      // Verdicts that could not be stored when they were made, as the store was away.
-      const unsettled: Array<readonly [IntakeBatches.Claimed, Verdict]> = []
 
       yield* BodyStore.initializeMetrics
       yield* Metric.update(failedAttempts, 0)
       yield* Metric.update(setAside, 0)
 
-      /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
-      const wake = (templates: Templates): Effect.Effect<void> => {
-        const now = clock.currentTimeMillisUnsafe()
-        if (wokenAt.size > wokenTemplates) wokenAt.clear()
-        const due = [...templates].filter(([key]) => now - (wokenAt.get(key) ?? 0) >= wakeEvery)
-        for (const [key] of due) wokenAt.set(key, now)
-        return Effect.forEach(due, ([, [org, template]]) => learning.wake(org, template, false), { discard: true })
-          .pipe(
-            Effect.forkIn(scope),
-            Effect.asVoid,
-          )
-      }
-
-      const readableOf = ({ body, headers, id, orgSlug, receivedAt, source }: IntakeBatches.Body): Readable => {
-        const segment = sourceIdOf(source)
-        const reading = segment && webhooks.reading(orgSlug, segment)
-        return { id, source, headers, body, receivedAt: receivedAt.getTime(), reading }
-      }
-
-      /** Reads and stores claimed bodies. */
-      const takeIn = Effect.fnUntraced(function* (claimed: IntakeBatches.Claimed) {
-        const { bodies, isSingle } = claimed
-        const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
-        let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
-        const lane: Lane = isSingle ? "singles" : "batches"
-        let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
-        while (true) {
-          const { pieces } = slice
-          let events = bodyStore.eventsOf(pieces)
-          do {
-            const storeSlice = Effect.gen(function* () {
-              const stored = yield* bodyStore.store(pieces, events)
-              const done = new Set(stored.done.map(({ id }) => id))
-              const after = left.filter((id) => !done.has(id))
-              const span = yield* current
-              // Before the commit, after which the sweep may be first to wake them.
-              if (span !== undefined) {
-                for (const [org, template] of stored.templates.values()) learning.traceWake(org, template, span)
-              }
-              yield* batches.finish(claimed, after)
-              return { ...stored, after, isTraced: span !== undefined }
-            })
-            const stored = yield* sql.withTransaction(inTraceOf(bodies, derive(storeSlice)))
-            events = stored.left
-            left = stored.after
-            const now = clock.currentTimeMillisUnsafe()
-            for (const { receivedAt } of stored.done) {
-              yield* Metric.update(lag, Math.max(0, now - receivedAt.getTime()) / 1000)
-            }
-            yield* bodyStore.count(stored.done)
-            if (stored.isTraced) yield* wake(stored.templates)
-          } while (events.length > 0)
-          if (slice.next === undefined) return
-          slice = yield* slice.next
-        }
+      const takeIn = makeTakeIn({
+        batches,
+        clock,
+        derive,
+        erasures,
+        learning,
+        profiles,
+        reader,
+        scope,
+        share,
+        sql,
+        webhooks,
       })
 
-      /** A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others. */
-      const inTraceOf = (bodies: ReadonlyArray<IntakeBatches.Body>, work: Effect.Effect<Traced, SqlError>) => {
-        const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
-        return stepOf(first, "intake", {
-          kind: "consumer",
-          links: linksTo(others),
-          attributes: { bodies: bodies.length },
-        })(work)
-      }
-
-      /** Stores a verdict; while the store is away it is kept for later. */
-      const settle = (claimed: IntakeBatches.Claimed, verdict: Verdict) =>
-        batches.settle(claimed, verdict).pipe(
-          Effect.andThen(Effect.suspend(() => {
-            if (verdict.type === "release") return Effect.void
-            Queue.offerUnsafe(singleDue, undefined)
-            if (verdict.type === "singly") return Effect.void
-            const isRejected = verdict.type === "reject"
-            return Effect.andThen(
-              Effect.all([Metric.update(failedAttempts, 1), Metric.update(setAside, isRejected ? 1 : 0)]),
-              Effect.logWarning(
-                isRejected
-                  ? "A body of the inbox could not be taken in and is rejected"
-                  : "A body of the inbox could not be taken in, it is tried again",
-                { id: verdict.id, attempts: verdict.attempts, reason: verdict.reason },
-              ),
-            )
-          })),
-          Effect.catch((error) => {
-            unsettled.push([claimed, verdict])
-            return Effect.logDebug("What became of a batch could not be stored, it is tried again", error.message)
-          }),
-        )
-
-      const settleAll = Effect.suspend(() => {
-        const before = unsettled.splice(0)
-        return Effect.forEach(before, ([claimed, verdict]) => settle(claimed, verdict), { discard: true })
-      })
+      const { settle, settleAll } = makeVerdicts(batches, singleDue)
 
       const renewing = (claimed: IntakeBatches.Claimed) =>
         batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
@@ -237,22 +297,7 @@ export class Intake extends Context.Service<Intake, {
         } while (after !== undefined)
       })
 
-      /** Whoever waits for a pass shares it with all who ask before it begins, and does not interrupt it by going away. */
-      const shared = <E>(pass: Effect.Effect<void, E>): Effect.Effect<void, E> => {
-        const one = Semaphore.makeUnsafe(1)
-        let next: { readonly fiber: Fiber.Fiber<void, E> } | undefined
-        const begin = one.withPermits(1)(Effect.suspend(() => {
-          next = undefined
-          return pass
-        }))
-        return Effect.suspend(() => {
-          if (next !== undefined) return Fiber.join(next.fiber)
-          return Effect.flatMap(Effect.forkIn(Effect.andThen(Effect.yieldNow, begin), scope), (fiber) => {
-            next = { fiber }
-            return Fiber.join(fiber)
-          })
-        })
-      }
+      const shared = makeShared(scope)
 
       const drainBatches = shared(
         Effect.gen(function* () {

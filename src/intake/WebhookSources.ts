@@ -104,6 +104,49 @@ const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: Fields, secre
 
 const purposeOf = (org: string, segment: string) => `webhook ${org}/${segment}`
 
+/** Opens and replaces the secrets of sources. */
+const makeSecrets = (box: SecretBox["Service"]) => {
+  const open = Effect.fnUntraced(function* (org: string, row: Row) {
+    const secrets: Array<Ready["secrets"][number]> = []
+    for (const { sealed, until } of row.secrets) {
+      const secret = yield* box.open(purposeOf(org, row.source), sealed).pipe(
+        // Its webhooks are refused until somebody mends it; everything else goes on.
+        Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
+      )
+      if (secret !== undefined) {
+        secrets.push({ secret: Redacted.value(secret), until: until === null ? Infinity : Date.parse(until) })
+      }
+    }
+    return {
+      enabled: row.enabled,
+      settings: withoutReading(row.settings) as Ready["settings"],
+      secrets,
+    }
+  })
+
+  /** The secrets after `secret` was entered: the one that was in use has another 24 hours, any older one none. */
+  const rotated = Effect.fnUntraced(function* (
+    purpose: string,
+    secrets: ReadonlyArray<StoredSecret>,
+    secret: string,
+    now: number,
+  ) {
+    const current = secrets.find(({ until }) => until === null)
+    if (current !== undefined) {
+      const opened = yield* box.open(purpose, current.sealed).pipe(
+        // What cannot be opened is no use to anybody: it is replaced.
+        Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
+      )
+      // Entered once more, it replaces nothing, and the one before keeps its time.
+      if (opened !== undefined && Redacted.value(opened) === secret) return secrets
+    }
+    const until = new Date(now + rotationHours * hourMillis).toISOString()
+    const sealed = yield* box.seal(purpose, Redacted.make(secret))
+    return [{ sealed, until: null }, ...current === undefined ? [] : [{ ...current, until }]]
+  })
+  return { open, rotated }
+}
+
 /** The messaging platforms that report to an organization: how they sign, and how what they send is read. */
 export class WebhookSources extends Context.Service<WebhookSources, {
   /** Sets a source up, or changes it; refuses what is not valid with every fault. */
@@ -136,23 +179,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const ready = new Map<string, ReadonlyMap<SourceId, Ready>>()
       const readings = new Map<string, ReadonlyMap<SourceId, KeyedReading>>()
 
-      const open = Effect.fnUntraced(function* (org: string, row: Row) {
-        const secrets: Array<Ready["secrets"][number]> = []
-        for (const { sealed, until } of row.secrets) {
-          const secret = yield* box.open(purposeOf(org, row.source), sealed).pipe(
-            // Its webhooks are refused until somebody mends it; everything else goes on.
-            Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
-          )
-          if (secret !== undefined) {
-            secrets.push({ secret: Redacted.value(secret), until: until === null ? Infinity : Date.parse(until) })
-          }
-        }
-        return {
-          enabled: row.enabled,
-          settings: withoutReading(row.settings) as Ready["settings"],
-          secrets,
-        }
-      })
+      const { open, rotated } = makeSecrets(box)
 
       const rows = (org: OrgSlug) =>
         sql<Row>`
@@ -207,27 +234,6 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         const secrets = input.secret === undefined ? needsSecret ? [] : undefined : [input.secret]
         return [...unknown, ...faults, ...optionFaults(segment, settings, secrets)]
       }
-
-      /** The secrets after `secret` was entered: the one that was in use has another 24 hours, any older one none. */
-      const rotated = Effect.fnUntraced(function* (
-        purpose: string,
-        secrets: ReadonlyArray<StoredSecret>,
-        secret: string,
-        now: number,
-      ) {
-        const current = secrets.find(({ until }) => until === null)
-        if (current !== undefined) {
-          const opened = yield* box.open(purpose, current.sealed).pipe(
-            // What cannot be opened is no use to anybody: it is replaced.
-            Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
-          )
-          // Entered once more, it replaces nothing, and the one before keeps its time.
-          if (opened !== undefined && Redacted.value(opened) === secret) return secrets
-        }
-        const until = new Date(now + rotationHours * hourMillis).toISOString()
-        const sealed = yield* box.seal(purpose, Redacted.make(secret))
-        return [{ sealed, until: null }, ...current === undefined ? [] : [{ ...current, until }]]
-      })
 
       const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: SourceId, input: SourceInput) {
         const now = new Date(clock.currentTimeMillisUnsafe())

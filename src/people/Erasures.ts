@@ -81,6 +81,83 @@ const findSpellings = Effect.fnUntraced(function* (work: Work): Effect.fn.Return
 /** For how long the report of an erasure is kept. Unit: days. */
 const reportDays = 30
 
+/** The same people in the sandboxes of their organizations. */
+const inSandboxes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, people: ReadonlyArray<PersonOf>) {
+  if (people.length === 0) return []
+  const sandboxes = yield* sql<{ slug: string }>`
+    SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${people.map(({ org }) => org)}::text[])`
+  const slugs = new Set<string>(sandboxes.map(({ slug }) => slug))
+  return people.filter(({ org }) => !isSandbox(org) && slugs.has(sandboxOf(org)))
+    .map((person) => ({ ...person, org: sandboxOf(person.org) }))
+})
+
+/** Erases people in one pass over the data of their organization, and stores the report. */
+const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
+  readonly addressKeys: AddressKeys["Service"]
+  readonly clock: Clock.Clock
+  readonly inflow: Inflow["Service"]
+  readonly people: People["Service"]
+  readonly profiles: Profiles["Service"]
+  readonly sql: SqlClient.SqlClient
+}) => {
+  const leased = (rows: ReadonlyArray<Row>) =>
+    sql`
+    e.org_slug = ${rows[0]!.orgSlug} AND e.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND e.state = 'pending'`
+
+  /** Erases everybody in some rows of one organization, in one pass over its data; stores the report with each. */
+  const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+    const org = rows[0]!.orgSlug
+    const asked = rows.flatMap(({ people }) => people ?? [])
+    const names = new Names(asked)
+    const counts: { -readonly [kind in keyof ErasedCounts]: number } = { ...noCounts }
+    const kept: { [kind in KeptKind]?: number } = {}
+    const work: Work = {
+      sql,
+      org,
+      names,
+      sizes: stepSizes,
+      now: clock.currentTimeMillisUnsafe(),
+      isReported: rows[0]!.origin === "management",
+      step: (step) => sql.withTransaction(Effect.andThen(lockEvents(sql, [org]), step)),
+      count: (kind, rows) => void (counts[kind] += rows),
+      keep: (kind, rows) => void (kept[kind] = (kept[kind] ?? 0) + rows),
+    }
+    yield* Effect.ignore(bounded(intakePatience)(inflow.drain))
+    yield* eraseProfiles(work)
+    yield* findSpellings(work)
+    // First what would leave, then what more could be learned from.
+    yield* eraseDeliveries(work)
+    yield* eraseSinkMessages(work)
+    yield* eraseDecisions(work)
+    yield* eraseEvents(work)
+    yield* eraseStickyChoices(work)
+    yield* eraseSendTimes(work)
+    yield* eraseAttributeCounts(work)
+    yield* eraseBodies(work)
+    yield* eraseSuppressedAddresses(work, addressKeys)
+    yield* findKept(work)
+    for (const name of names.spellings()) profiles.forget(org, name)
+    people.forget(org, names.spellings())
+    yield* finish(rows, counts, keptOf(kept))
+  })
+
+  /** Stores the reports, which name nobody. */
+  const finish = (rows: ReadonlyArray<Row>, counts: ErasedCounts, kept: ReadonlyArray<Kept>) =>
+    rows[0]!.origin === "webhook"
+      ? Effect.andThen(
+        sql`DELETE FROM erasures e WHERE ${leased(rows)}`,
+        Effect.logInfo("People were erased at the request of a platform", {
+          org: rows[0]!.orgSlug,
+          profiles: counts.profiles,
+        }),
+      )
+      : sql`
+        UPDATE erasures e SET state = 'done', people = NULL, finished_at = now(), reason = NULL,
+          counts = ${JSON.stringify(counts)}::text::json, kept = ${JSON.stringify(kept)}::text::json
+        WHERE ${leased(rows)}`
+  return { leased, pass }
+}
+
 /**
  * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
  * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
@@ -132,18 +209,8 @@ export class Erasures extends Context.Service<Erasures, {
           RETURNING ${columns}`
       }
 
-      /** The same people in the sandboxes of their organizations. */
-      const inSandboxes = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
-        if (people.length === 0) return []
-        const sandboxes = yield* sql<{ slug: string }>`
-          SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${people.map(({ org }) => org)}::text[])`
-        const slugs = new Set<string>(sandboxes.map(({ slug }) => slug))
-        return people.filter(({ org }) => !isSandbox(org) && slugs.has(sandboxOf(org)))
-          .map((person) => ({ ...person, org: sandboxOf(person.org) }))
-      })
-
       const request = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
-        const requested = [...people, ...yield* inSandboxes(people)]
+        const requested = [...people, ...yield* inSandboxes(sql, people)]
         const byOrg = new Map<string, Map<string, Person>>()
         for (const { email, org, user } of requested) {
           let known = byOrg.get(org)
@@ -157,61 +224,7 @@ export class Erasures extends Context.Service<Erasures, {
         }
       })
 
-      const leased = (rows: ReadonlyArray<Row>) =>
-        sql`
-        e.org_slug = ${rows[0]!.orgSlug} AND e.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND e.state = 'pending'`
-
-      /** Erases everybody in some rows of one organization, in one pass over its data; stores the report with each. */
-      const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
-        const org = rows[0]!.orgSlug
-        const asked = rows.flatMap(({ people }) => people ?? [])
-        const names = new Names(asked)
-        const counts: { -readonly [kind in keyof ErasedCounts]: number } = { ...noCounts }
-        const kept: { [kind in KeptKind]?: number } = {}
-        const work: Work = {
-          sql,
-          org,
-          names,
-          sizes: stepSizes,
-          now: clock.currentTimeMillisUnsafe(),
-          isReported: rows[0]!.origin === "management",
-          step: (step) => sql.withTransaction(Effect.andThen(lockEvents(sql, [org]), step)),
-          count: (kind, rows) => void (counts[kind] += rows),
-          keep: (kind, rows) => void (kept[kind] = (kept[kind] ?? 0) + rows),
-        }
-        yield* Effect.ignore(bounded(intakePatience)(inflow.drain))
-        yield* eraseProfiles(work)
-        yield* findSpellings(work)
-        // First what would leave, then what more could be learned from.
-        yield* eraseDeliveries(work)
-        yield* eraseSinkMessages(work)
-        yield* eraseDecisions(work)
-        yield* eraseEvents(work)
-        yield* eraseStickyChoices(work)
-        yield* eraseSendTimes(work)
-        yield* eraseAttributeCounts(work)
-        yield* eraseBodies(work)
-        yield* eraseSuppressedAddresses(work, addressKeys)
-        yield* findKept(work)
-        for (const name of names.spellings()) profiles.forget(org, name)
-        people.forget(org, names.spellings())
-        yield* finish(rows, counts, keptOf(kept))
-      })
-
-      /** Stores the reports, which name nobody. */
-      const finish = (rows: ReadonlyArray<Row>, counts: ErasedCounts, kept: ReadonlyArray<Kept>) =>
-        rows[0]!.origin === "webhook"
-          ? Effect.andThen(
-            sql`DELETE FROM erasures e WHERE ${leased(rows)}`,
-            Effect.logInfo("People were erased at the request of a platform", {
-              org: rows[0]!.orgSlug,
-              profiles: counts.profiles,
-            }),
-          )
-          : sql`
-            UPDATE erasures e SET state = 'done', people = NULL, finished_at = now(), reason = NULL,
-              counts = ${JSON.stringify(counts)}::text::json, kept = ${JSON.stringify(kept)}::text::json
-            WHERE ${leased(rows)}`
+      const { leased, pass } = makePass({ addressKeys, clock, inflow, people, profiles, sql })
 
       /** Stores why an attempt failed. After the third the request is set aside. */
       const fail = (rows: ReadonlyArray<Row>, reason: string) =>
@@ -287,7 +300,7 @@ export class Erasures extends Context.Service<Erasures, {
       })
 
       const eraseNow = Effect.fn("Erasures.eraseNow")(function* ({ email, org, user }: PersonOf) {
-        yield* request(yield* inSandboxes([{ user, email, org }]))
+        yield* request(yield* inSandboxes(sql, [{ user, email, org }]))
         const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
         const fiber = yield* Effect.forkIn(attempt([row!]), scope)
         // A failed attempt is stored with its reason, and is tried again later.

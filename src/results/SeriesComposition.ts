@@ -81,6 +81,7 @@ const stretchOf = (start: number, length: number, now: number): readonly [number
 
 /** How the variants of a template did over time. */
 export const composeSeries = (input: SeriesInput): ComposedSeries => {
+  // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
   const { bySegment, delays, length, model, now, objective, segment: asked, step, template, zone } = input
   const { from, to } = windowBounds(model.window, now)
   const cells = cellsOf(model.scheme)

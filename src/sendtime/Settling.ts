@@ -62,6 +62,60 @@ const tallyColumns = {
   engaged: "int",
 } as const
 
+/** Counts how often people looked soon after a message that was sent at the advised time, and at other times. */
+const makeCountTiming = (sql: SqlClient.SqlClient) => {
+  const countTiming = Effect.fnUntraced(function* (
+    org: string,
+    decisions: ReadonlyArray<DecisionRow>,
+    sendings: ReadonlyArray<ReturnType<typeof sendingOf>>,
+  ) {
+    const wanted = decisions.flatMap(({ copyId, decidedAt, userId }, place) =>
+      userId === null || sendings[place]!.sentAt === undefined || sendings[place]!.voided
+        ? []
+        : [{ place, user_id: userId, copy_id: copyId, decided_at: decidedAt.getTime() }]
+    )
+    if (wanted.length === 0) return
+    // Advice is kept under the name that was asked with: the decision's user, or the address of the same person.
+    const rows = yield* sql<{ readonly place: number; readonly advisedAt: Date; readonly explored: boolean }>`
+      SELECT r.place, a.advised_at, a.explored
+      FROM ${recordset(wanted, { place: "int", user_id: "text", copy_id: "text", decided_at: "float8" })}
+      LEFT JOIN LATERAL (
+        SELECT p.email FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = r.user_id
+        ORDER BY p.org_slug, p.user_id LIMIT 1) p ON true
+      CROSS JOIN LATERAL (
+        SELECT * FROM send_advice a
+        WHERE a.org_slug = ${org} AND a.person = ANY(ARRAY[r.user_id, p.email]) AND a.copy_id = r.copy_id
+          AND a.given_at >= to_timestamp((r.decided_at - ${beforeMillis}) / 1000.0)
+          AND a.given_at < to_timestamp((r.decided_at + ${afterMillis}) / 1000.0)
+        ORDER BY a.id LIMIT 1) a`
+    const tallies = new Map<string, Tally>()
+    for (const { advisedAt, explored, place } of rows) {
+      const { copyId, decidedAt, templateId } = decisions[place]!
+      const { engagedAt, sentAt } = sendings[place]!
+      const off = sentAt! - advisedAt.getTime()
+      const followed = off >= -followedBeforeMillis && off <= followedAfterMillis
+      const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
+      const key = `${templateId}\0${copyId}\0${day}\0${followed}\0${explored}`
+      let tally = tallies.get(key)
+      if (tally === undefined) {
+        const at = { org_slug: org, template_id: templateId, copy_id: copyId, day, followed, explored }
+        tallies.set(key, tally = { ...at, sends: 0, engaged: 0 })
+      }
+      tally.sends++
+      if (engagedAt !== undefined && engagedAt - sentAt! < followedHours * hourMillis) tally.engaged++
+    }
+    if (tallies.size === 0) return
+    yield* sql`
+      INSERT INTO timing_tallies (org_slug, template_id, copy_id, day, followed, explored, sends, engaged)
+      SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.day / 1000.0), r.followed, r.explored, r.sends,
+        r.engaged
+      FROM ${recordset([...tallies.values()], tallyColumns)}
+      ON CONFLICT (org_slug, template_id, day, copy_id, followed, explored) DO UPDATE SET
+        sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
+  })
+  return countTiming
+}
+
 /**
  * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
  * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
@@ -78,55 +132,7 @@ export class Settling extends Context.Service<Settling, {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
-      const countTiming = Effect.fnUntraced(function* (
-        org: string,
-        decisions: ReadonlyArray<DecisionRow>,
-        sendings: ReadonlyArray<ReturnType<typeof sendingOf>>,
-      ) {
-        const wanted = decisions.flatMap(({ copyId, decidedAt, userId }, place) =>
-          userId === null || sendings[place]!.sentAt === undefined || sendings[place]!.voided
-            ? []
-            : [{ place, user_id: userId, copy_id: copyId, decided_at: decidedAt.getTime() }]
-        )
-        if (wanted.length === 0) return
-        // Advice is kept under the name that was asked with: the decision's user, or the address of the same person.
-        const rows = yield* sql<{ readonly place: number; readonly advisedAt: Date; readonly explored: boolean }>`
-          SELECT r.place, a.advised_at, a.explored
-          FROM ${recordset(wanted, { place: "int", user_id: "text", copy_id: "text", decided_at: "float8" })}
-          LEFT JOIN LATERAL (
-            SELECT p.email FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = r.user_id
-            ORDER BY p.org_slug, p.user_id LIMIT 1) p ON true
-          CROSS JOIN LATERAL (
-            SELECT * FROM send_advice a
-            WHERE a.org_slug = ${org} AND a.person = ANY(ARRAY[r.user_id, p.email]) AND a.copy_id = r.copy_id
-              AND a.given_at >= to_timestamp((r.decided_at - ${beforeMillis}) / 1000.0)
-              AND a.given_at < to_timestamp((r.decided_at + ${afterMillis}) / 1000.0)
-            ORDER BY a.id LIMIT 1) a`
-        const tallies = new Map<string, Tally>()
-        for (const { advisedAt, explored, place } of rows) {
-          const { copyId, decidedAt, templateId } = decisions[place]!
-          const { engagedAt, sentAt } = sendings[place]!
-          const off = sentAt! - advisedAt.getTime()
-          const followed = off >= -followedBeforeMillis && off <= followedAfterMillis
-          const day = Math.floor(decidedAt.getTime() / dayMillis) * dayMillis
-          const key = `${templateId}\0${copyId}\0${day}\0${followed}\0${explored}`
-          let tally = tallies.get(key)
-          if (tally === undefined) {
-            const at = { org_slug: org, template_id: templateId, copy_id: copyId, day, followed, explored }
-            tallies.set(key, tally = { ...at, sends: 0, engaged: 0 })
-          }
-          tally.sends++
-          if (engagedAt !== undefined && engagedAt - sentAt! < followedHours * hourMillis) tally.engaged++
-        }
-        if (tallies.size === 0) return
-        yield* sql`
-          INSERT INTO timing_tallies (org_slug, template_id, copy_id, day, followed, explored, sends, engaged)
-          SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.day / 1000.0), r.followed, r.explored, r.sends,
-            r.engaged
-          FROM ${recordset([...tallies.values()], tallyColumns)}
-          ON CONFLICT (org_slug, template_id, day, copy_id, followed, explored) DO UPDATE SET
-            sends = timing_tallies.sends + EXCLUDED.sends, engaged = timing_tallies.engaged + EXCLUDED.engaged`
-      })
+      const countTiming = makeCountTiming(sql)
 
       /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {

@@ -111,6 +111,7 @@ export const install = (
   gate: Gate,
   options: Options = {},
 ): { readonly busy: () => ReadonlySet<Socket> } => {
+  // Long: short callbacks that share the state of one server and call each other in a circle (work, let in, wait).
   const longest = { waitMillis, restMillis, ...options }
   // Those that count as in work.
   const inWork = new Set<InWork>()

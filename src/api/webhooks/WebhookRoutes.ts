@@ -80,6 +80,46 @@ const noSignedEvents = "No secret for signed events has been set up here"
 /** The same for an organization that does not exist. */
 const notSetUp = "This source has not been set up for this organization, or is switched off"
 
+/** Stores a body within the quota of its organization, and gives the answer. */
+const makeStore = (inbox: Inbox["Service"], quota: WebhookQuota["Service"]) => {
+  const store = (
+    request: HttpServerRequest.HttpServerRequest,
+    org: string,
+    source: SourceId,
+    body: Uint8Array,
+    answer: Record<string, unknown>,
+  ) =>
+    carried.pipe(
+      Effect.flatMap((traceparent) => {
+        const headers = headersOf(request, source)
+        // With the body, so that what becomes of it is seen in the trace of the request that brought it.
+        if (traceparent !== undefined) headers["traceparent"] = traceparent
+        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), storeIsDown)
+        return quota.check(org).pipe(
+          Effect.andThen(storing),
+          Effect.tap(() => Effect.sync(() => quota.add(org, body.byteLength + charactersOf(headers)))),
+        )
+      }),
+      step("store"),
+      Effect.as(HttpServerResponse.jsonUnsafe(answer)),
+    )
+  return store
+}
+
+/** Answers the question whether CloudEvents may be delivered. The key of each delivery decides, so the answer is yes. */
+const answerHandshake = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+  const origin = headers["webhook-request-origin"]
+  return HttpServerResponse.empty({
+    status: 204,
+    headers: {
+      allow: "OPTIONS, POST",
+      ...(origin === undefined || !/^[\x21-\x7e]{1,253}$/.test(origin)
+        ? {}
+        : { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" }),
+    },
+  })
+})
+
 /** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
@@ -107,27 +147,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return new Unauthorized({ detail: verdict?.reason ?? otherwise })
   }
 
-  const store = (
-    request: HttpServerRequest.HttpServerRequest,
-    org: string,
-    source: SourceId,
-    body: Uint8Array,
-    answer: Record<string, unknown>,
-  ) =>
-    carried.pipe(
-      Effect.flatMap((traceparent) => {
-        const headers = headersOf(request, source)
-        // With the body, so that what becomes of it is seen in the trace of the request that brought it.
-        if (traceparent !== undefined) headers["traceparent"] = traceparent
-        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), storeIsDown)
-        return quota.check(org).pipe(
-          Effect.andThen(storing),
-          Effect.tap(() => Effect.sync(() => quota.add(org, body.byteLength + charactersOf(headers)))),
-        )
-      }),
-      step("store"),
-      Effect.as(HttpServerResponse.jsonUnsafe(answer)),
-    )
+  const store = makeStore(inbox, quota)
 
   /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
   const judgeAndStore = Effect.fnUntraced(function* (
@@ -241,21 +261,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }).pipe(Effect.catchTag("QuotaReached", overQuota)),
   )
 
-  // CloudEvents asks before it delivers whether it may; whoever may is decided by the key, so everybody is told yes.
   yield* router.add(
     "OPTIONS",
     "/api/webhook/events/:org",
-    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-      const origin = headers["webhook-request-origin"]
-      return HttpServerResponse.empty({
-        status: 204,
-        headers: {
-          allow: "OPTIONS, POST",
-          ...(origin === undefined || !/^[\x21-\x7e]{1,253}$/.test(origin)
-            ? {}
-            : { "webhook-allowed-origin": origin, "webhook-allowed-rate": "*" }),
-        },
-      })
-    }),
+    answerHandshake,
   )
 }))

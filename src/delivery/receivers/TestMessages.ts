@@ -127,6 +127,37 @@ const attemptOf = (connection: Connection, message: Message): Effect.Effect<Atte
   })
 }
 
+/** Looks up the DNS records that receivers check. */
+const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) => {
+  /** The first policy from the domain upwards, and the domains without one before it. */
+  const lookUpPolicy = Effect.fnUntraced(function* (domain: string) {
+    const answers = []
+    for (const one of policyDomains(domain)) {
+      const answer = yield* dns.txt(`_dmarc.${one}`)
+      answers.push({ domain: one, answer })
+      if (answer._tag === "unavailable") break
+      if (answer._tag === "found" && answer.texts.some((text) => /^\s*v\s*=\s*dmarc1/i.test(text))) break
+    }
+    return answers
+  })
+
+  const lookUp = Effect.fnUntraced(
+    function* (org: OrgSlug, { name, settings }: ConnectionSetup, returnDomain: string) {
+      const fromDomain = senderDomainOf(settings)
+      const keys = yield* dkimKeys.list(org, name)
+      const key = keys.find(({ isSigning }) => isSigning)
+      const { dmarc, published, spf } = yield* Effect.all({
+        spf: dns.txt(returnDomain),
+        dmarc: lookUpPolicy(fromDomain),
+        published: key === undefined ? Effect.succeed(undefined) : dkimKeys.check(key),
+      }, { concurrency: "unbounded" })
+      const signing = key === undefined || published === undefined ? undefined : { key, published }
+      return { fromDomain, returnDomain, spf, dmarc, signing, idle: keys.find(({ isSigning }) => !isSigning) }
+    },
+  )
+  return lookUp
+}
+
 /**
  * Real messages to an address of choice, which show whether a connection works and which checks of receivers it fails.
  * They belong to no delivery and no decision, so nothing is learned from them and no result counts them. They do not count
@@ -235,32 +266,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         } satisfies Message
       })
 
-      /** The first policy from the domain upwards, and the domains without one before it. */
-      const lookUpPolicy = Effect.fnUntraced(function* (domain: string) {
-        const answers = []
-        for (const one of policyDomains(domain)) {
-          const answer = yield* dns.txt(`_dmarc.${one}`)
-          answers.push({ domain: one, answer })
-          if (answer._tag === "unavailable") break
-          if (answer._tag === "found" && answer.texts.some((text) => /^\s*v\s*=\s*dmarc1/i.test(text))) break
-        }
-        return answers
-      })
-
-      const lookUp = Effect.fnUntraced(
-        function* (org: OrgSlug, { name, settings }: ConnectionSetup, returnDomain: string) {
-          const fromDomain = senderDomainOf(settings)
-          const keys = yield* dkimKeys.list(org, name)
-          const key = keys.find(({ isSigning }) => isSigning)
-          const { dmarc, published, spf } = yield* Effect.all({
-            spf: dns.txt(returnDomain),
-            dmarc: lookUpPolicy(fromDomain),
-            published: key === undefined ? Effect.succeed(undefined) : dkimKeys.check(key),
-          }, { concurrency: "unbounded" })
-          const signing = key === undefined || published === undefined ? undefined : { key, published }
-          return { fromDomain, returnDomain, spf, dmarc, signing, idle: keys.find(({ isSigning }) => !isSigning) }
-        },
-      )
+      const lookUp = makeLookUp(dns, dkimKeys)
 
       const attempt = (org: OrgSlug, name: string, message: Message) =>
         connections.open(org, name).pipe(

@@ -92,6 +92,62 @@ interface Kept {
   readonly most: number
 }
 
+/** Removes the expired rows and partitions of one table. `sweep` removes rows one by one. */
+const makeRemoval = (
+  sql: SqlClient.SqlClient,
+  sweep: (table: string, expired: string) => Effect.Effect<number, SqlError>,
+) => {
+  /** Bodies of a partition that are still wanted when the understood ones are not. */
+  const wanted = (partition: string) =>
+    `FROM ${partition} t LEFT JOIN organizations o ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
+
+  /** Takes a partition that nobody wants any more away; answers whether it could. */
+  const takeAway = Effect.fnUntraced(function* (one: Partitioned, { name }: Partition) {
+    if (one.table !== "inbox") return yield* Effect.as(detach(sql, one, name), true)
+    const [left] = yield* sql.unsafe<{ readonly count: number }>(
+      `SELECT count(*)::int AS count FROM (SELECT 1 ${wanted(name)} LIMIT ${takenAlong + 1}) w`,
+    )
+    if (left!.count > takenAlong) return false
+    // Their time belongs to no partition any more, so that they go where such rows are.
+    const copy = sql.unsafe(`INSERT INTO inbox SELECT t.* ${wanted(name)}`)
+    yield* detach(sql, one, name, copy)
+    return true
+  })
+
+  const isEmpty = (name: string) =>
+    Effect.map(sql.unsafe(`SELECT 1 FROM ${name} t LIMIT 1`), ({ length }) => length === 0)
+
+  const removeFrom = Effect.fnUntraced(function* (one: Partitioned, { least, most }: Kept, now: number) {
+    const gone: Array<string> = []
+    let rows = 0
+    for (const partition of yield* readPartitions(sql, one)) {
+      const { name } = partition
+      const isFirst = name === firstOf(one)
+      if (partition.to <= now - most * dayMillis) {
+        if (!isFirst) {
+          if (yield* takeAway(one, partition)) {
+            gone.push(name)
+            continue
+          }
+        } else if (one.table !== "inbox" && !(yield* isEmpty(name))) {
+          yield* empty(sql, name)
+          gone.push(name)
+          continue
+        }
+      }
+      // One that all will have had enough of by the same time goes as a whole then.
+      const isShared = least < most && partition.to <= now - least * dayMillis
+      if (isFirst || isShared || partition.to <= now - most * dayMillis) {
+        rows += yield* sweep(name, expiry[one.table])
+      }
+    }
+    rows += yield* sweep(otherOf(one), expiry[one.table])
+    yield* dropDetached(sql, one)
+    return { gone, rows }
+  })
+  return removeFrom
+}
+
 /**
  * Makes partitions ahead and removes what has had its time, by the clock of the store. A partition that no organization
  * wants goes as a whole; where only some want it, the others' rows go in small steps. Nothing waits for any of it longer
@@ -152,54 +208,7 @@ export class Retention extends Context.Service<Retention, {
           },
       )
 
-      /** Bodies of a partition that are still wanted when the understood ones are not. */
-      const wanted = (partition: string) =>
-        `FROM ${partition} t LEFT JOIN organizations o ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
-
-      /** Takes a partition that nobody wants any more away; answers whether it could. */
-      const takeAway = Effect.fnUntraced(function* (one: Partitioned, { name }: Partition) {
-        if (one.table !== "inbox") return yield* Effect.as(detach(sql, one, name), true)
-        const [left] = yield* sql.unsafe<{ readonly count: number }>(
-          `SELECT count(*)::int AS count FROM (SELECT 1 ${wanted(name)} LIMIT ${takenAlong + 1}) w`,
-        )
-        if (left!.count > takenAlong) return false
-        // Their time belongs to no partition any more, so that they go where such rows are.
-        const copy = sql.unsafe(`INSERT INTO inbox SELECT t.* ${wanted(name)}`)
-        yield* detach(sql, one, name, copy)
-        return true
-      })
-
-      const isEmpty = (name: string) =>
-        Effect.map(sql.unsafe(`SELECT 1 FROM ${name} t LIMIT 1`), ({ length }) => length === 0)
-
-      const removeFrom = Effect.fnUntraced(function* (one: Partitioned, { least, most }: Kept, now: number) {
-        const gone: Array<string> = []
-        let rows = 0
-        for (const partition of yield* readPartitions(sql, one)) {
-          const { name } = partition
-          const isFirst = name === firstOf(one)
-          if (partition.to <= now - most * dayMillis) {
-            if (!isFirst) {
-              if (yield* takeAway(one, partition)) {
-                gone.push(name)
-                continue
-              }
-            } else if (one.table !== "inbox" && !(yield* isEmpty(name))) {
-              yield* empty(sql, name)
-              gone.push(name)
-              continue
-            }
-          }
-          // One that all will have had enough of by the same time goes as a whole then.
-          const isShared = least < most && partition.to <= now - least * dayMillis
-          if (isFirst || isShared || partition.to <= now - most * dayMillis) {
-            rows += yield* sweep(name, expiry[one.table])
-          }
-        }
-        rows += yield* sweep(otherOf(one), expiry[one.table])
-        yield* dropDetached(sql, one)
-        return { gone, rows }
-      })
+      const removeFrom = makeRemoval(sql, sweep)
 
       const remove = Effect.gen(function* () {
         const partitions: Array<string> = []
