@@ -17,6 +17,7 @@ import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 import { type DatabaseTarget, parse as parseDatabaseUrl } from "./domain/DatabaseUrl.ts"
+import { plainMessage } from "./domain/FaultMessages.ts"
 import { trackingUrlFault } from "./domain/Tracking.ts"
 
 const atLeast = (minimum: number, name: string) =>
@@ -343,7 +344,7 @@ export class SettingsFaulty extends Schema.TaggedError<SettingsFaulty>()("Settin
   faults: Schema.Array(Schema.String),
 }) {
   override get message() {
-    return `Settings are not as they should be:\n${this.faults.map((fault) => `  ${fault}`).join("\n")}`
+    return `These settings are not valid:\n${this.faults.map((fault) => `  ${fault}`).join("\n")}`
   }
 }
 
@@ -353,7 +354,7 @@ const faultsOf = ({ cause }: Config.ConfigError): ReadonlyArray<string> =>
   cause._tag === "SchemaError"
     ? format(cause.issue).issues.map(({ message, path }) => {
       const name = (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join(".")
-      return `${name}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
+      return `${name}: ${plainMessage(message)}`
     })
     : [cause.message]
 

@@ -115,7 +115,7 @@ describe("Settings", () => {
       )
       const wanted = "must be a length of time such as 500 millis, 5 seconds or 2 minutes"
       assert.sameMembers(error._tag === "SettingsFaulty" ? [...error.faults] : [], [
-        "PORT: expected a value between 0 and 65535",
+        "PORT: must be between 0 and 65535",
         `STORE_TIMEOUT: ${wanted}`,
         `SHUTDOWN_DELAY: ${wanted}`,
         `REQUEST_TIMEOUT: ${wanted}`,

@@ -1,7 +1,11 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "./Errors.ts"
+import { plainMessage } from "./FaultMessages.ts"
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+const format = SchemaIssue.makeFormatterStandardSchemaV1({
+  // Callers that refuse unknown members word that fault themselves.
+  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is not known here" : SchemaIssue.defaultLeafHook(issue),
+})
 
 /** A JSON pointer (RFC 6901) to `path`. */
 export const pointerTo = (path: ReadonlyArray<PropertyKey>): string =>
@@ -14,7 +18,7 @@ const maxFaults = 100
 export const fromIssue = (issue: SchemaIssue.Issue): ReadonlyArray<Fault> =>
   format(issue).issues.slice(0, maxFaults).map(({ message, path }) => ({
     pointer: pointerTo((path ?? []).map((segment) => typeof segment === "object" ? segment.key : segment)),
-    detail: message,
+    detail: plainMessage(message),
   }))
 
 /** Whether a value holds more than `limit` values, itself and those at every depth included. */

@@ -38,8 +38,8 @@ export const decodeImport = (json: unknown): Result.Result<ReadonlyArray<Templat
   if (!Array.isArray(list)) {
     return Result.fail([
       isObject(json)
-        ? { pointer: "/templates", detail: list === undefined ? "Missing key" : "Expected array" }
-        : { pointer: "", detail: "Expected object" },
+        ? { pointer: "/templates", detail: list === undefined ? "is required" : "must be an array" }
+        : { pointer: "", detail: "must be an object" },
     ])
   }
   const tooMany = sizeFaults(list)

@@ -84,8 +84,7 @@ export const Variables = Schema.Struct({
 })
 
 const words: ReadonlyMap<string, string> = new Map([
-  ["Expected no excess property", "is no setting of this platform"],
-  ["Missing key", "is required"],
+  ["is not known here", "is not a setting of this platform"],
 ])
 
 const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, root: string) => {

@@ -28,7 +28,7 @@ export const decode = entry(
   (_, secrets) =>
     Object.keys(secrets).map((name) => ({
       pointer: `/secrets/${JsonPointer.escapeToken(name)}`,
-      detail: "is no setting of this platform",
+      detail: "is not a setting of this platform",
     })),
 )
 

@@ -1,6 +1,7 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { EventName } from "../../domain/Event.ts"
+import { plainMessage } from "../../domain/FaultMessages.ts"
 import { hasMoreValuesThan } from "../../domain/Faults.ts"
 import { operators, parsePath } from "./MappingPath.ts"
 
@@ -209,7 +210,7 @@ export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fau
     ({ issue }) =>
       issuesOf(issue).issues.slice(0, 100).map(({ message, path = [] }) => ({
         pointer: path.map((segment) => pointerPart(typeof segment === "object" ? segment.key : segment)).join(""),
-        detail: message,
+        detail: plainMessage(message),
       })),
   )
 }
