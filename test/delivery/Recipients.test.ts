@@ -91,7 +91,11 @@ describe("Recipients", () => {
           yield* send([...good.slice(0, place), ...people(150, "unknown.example"), ...good.slice(place)])
           yield* untilReached(good)
           yield* untilDone(slug, 120)
-          assert.lengthOf(attemptsAt("unknown.example"), 150)
+          // The server may see one more when a slow reply was not waited for, which costs the message no attempt.
+          const refused = (yield* deliveriesOf(slug)).filter(({ email }) => email.endsWith("@unknown.example"))
+          assert.lengthOf(refused, 150)
+          assert.deepStrictEqual(refused.filter(({ attempts, state }) => attempts !== 1 || state !== "failed"), [])
+          assert.strictEqual(new Set(attemptsAt("unknown.example").map(({ email }) => email)).size, 150)
           assert.isNull((yield* (yield* Connections).get(org(slug), "relay")).trouble)
         }))
     }
