@@ -4,10 +4,10 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** The tables of each folder of `src/`, and the files that may still name tables of others. */
+/** The tables of each folder of `src/`, and the files that may name tables of other folders, with the reason for each table. */
 export interface Ownership {
   readonly owners: { readonly [folder: string]: ReadonlyArray<string> }
-  readonly borrowers: { readonly [path: string]: ReadonlyArray<string> }
+  readonly borrowers: { readonly [path: string]: { readonly [table: string]: string } }
 }
 
 /** The folder of a file in `src/`; files directly in `src/` are folders by themselves. */
@@ -90,7 +90,13 @@ export const foreignTables = (
   const ownerOf = new Map(Object.entries(owners).flatMap(([folder, tables]) => tables.map((table) => [table, folder])))
   const all = new Set(ownerOf.keys())
   const faults: Array<string> = []
-  const unused = new Set(Object.entries(borrowers).flatMap(([path, tables]) => tables.map((one) => `${path} ${one}`)))
+  const reasons = Object.entries(borrowers).flatMap(([path, tables]) =>
+    Object.entries(tables).map(([table, reason]) => [`${path} ${table}`, reason] as const)
+  )
+  const unused = new Set(reasons.map(([one]) => one))
+  for (const [one, reason] of reasons) {
+    if (reason.trim() === "") faults.push(`schema/owners.json: the exception "${one}" lacks its reason. State it.`)
+  }
   for (const { path, text } of files) {
     for (const table of tablesOf(text, all)) {
       const owner = ownerOf.get(table)!

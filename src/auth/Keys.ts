@@ -5,7 +5,7 @@ import { KeyNotFound, OrganizationNotFound } from "../domain/Errors.ts"
 import type { KeyId, OrgSlug } from "../domain/Ids.ts"
 import { ensureSandbox } from "../organizations/Sandboxes.ts"
 import { Changes } from "../store/Changes.ts"
-import { existingOrganization } from "../store/Existing.ts"
+import { existingOrganization } from "../organizations/Existing.ts"
 import { rateLimitOf } from "./KeyAuth.ts"
 import * as KeyText from "./KeyText.ts"
 

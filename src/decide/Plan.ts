@@ -7,7 +7,8 @@ import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import { type Outcome, renderVariant } from "./Outcome.ts"
 import { changeTrace } from "./Selection.ts"
-import type { StickyChoice, StickyClaim, TrackingAlias } from "./StickyChoices.ts"
+import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
+import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
 
 // A plan is a decision before it is stored: the answer for the caller, and the rows to store before it is given. Pure.
 

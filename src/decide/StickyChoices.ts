@@ -1,4 +1,3 @@
-import { recordset } from "../store/Recordset.ts"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
@@ -6,6 +5,7 @@ import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import type { Decision } from "../journal/decisions/Decision.ts"
 import { countStored, insertDecisions } from "../journal/decisions/DecisionLog.ts"
+import { insertAliases, type TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 
 /** The variant a user keeps getting, and the decision that gave it first. */
 export interface StickyChoice {
@@ -24,15 +24,6 @@ export interface StickyClaim {
    * A choice that may be overruled, as its variant is no longer eligible, or its user has joined or left the holdout.
    */
   readonly replaces: StickyChoice | undefined
-}
-
-/** Another tracking id of a decision, so that events under it are credited to the decision. */
-export interface TrackingAlias {
-  readonly org: OrgSlug
-  readonly templateId: TemplateId
-  readonly alias: string
-  /** The decision's own. */
-  readonly trackingId: string
 }
 
 interface Row {
@@ -87,25 +78,6 @@ export const insertClaim = Effect.fnUntraced(function* (
     WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
   return { ...fromRow(won[0]), copyId: recorded }
 })
-
-/** Stores further tracking ids of decisions. One that is known already keeps its decision. */
-export const insertAliases = (
-  sql: SqlClient.SqlClient,
-  aliases: ReadonlyArray<TrackingAlias>,
-  nowMillis: number,
-): Effect.Effect<void, SqlError> => {
-  const rows = aliases.map(({ alias, org, templateId, trackingId }) => ({
-    org_slug: org,
-    alias,
-    template_id: templateId,
-    tracking_id: trackingId,
-  }))
-  return Effect.asVoid(sql`
-    INSERT INTO tracking_aliases (org_slug, alias, template_id, tracking_id, created_at)
-    SELECT r.org_slug, r.alias, r.template_id, r.tracking_id, ${new Date(nowMillis)}::timestamptz
-    FROM ${recordset(rows, { org_slug: "text", alias: "text", template_id: "text", tracking_id: "text" })}
-    ON CONFLICT DO NOTHING`)
-}
 
 // Users remembered in memory at most; others cost one read of the store.
 const remembered = 100_000

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isDeepStrictEqual } from "node:util"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
+import { lockOrganization } from "../organizations/Existing.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
 import type { Fields } from "../domain/Difference.ts"
@@ -149,7 +150,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
     const now = new Date(clock.currentTimeMillisUnsafe())
     const row = yield* sql.withTransaction(Effect.gen(function* () {
       // Two who change it at once take turns.
-      yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+      yield* lockOrganization(sql, org)
       const all = yield* rows(org)
       const before = all.find((one) => one.name === name)
       const faults: Array<Fault> = []
@@ -232,7 +233,7 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
       const since = new Date(clock.currentTimeMillisUnsafe()).toISOString()
       const refusing: Refusing = { state: "refusing", reason, since, until: null }
       const isBraked = yield* sql.withTransaction(Effect.gen(function* () {
-        yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+        yield* lockOrganization(sql, org)
         const row = yield* one(org, active.name)
         if (row === undefined || versionOf(row) !== active.version) return false
         if (row.refusing !== null) return true
@@ -255,7 +256,7 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
   const resume = Effect.fn("Connections.resume")(function* (org: OrgSlug, name: string) {
     const now = new Date(clock.currentTimeMillisUnsafe())
     const row = yield* sql.withTransaction(Effect.gen(function* () {
-      yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+      yield* lockOrganization(sql, org)
       const before = yield* found(org, name)
       if (!before.paused && before.refusing === null) return before
       // A new version: what the lane remembers of refusals is forgotten.

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
+import { lockOrganization } from "../organizations/Existing.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type SourceId } from "../domain/Source.ts"
@@ -239,7 +240,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         const now = new Date(clock.currentTimeMillisUnsafe())
         const row = yield* sql.withTransaction(Effect.gen(function* () {
           // Two who change it at once take turns.
-          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          yield* lockOrganization(sql, org)
           const [before] = yield* sql<Row>`
             SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w
             WHERE w.org_slug = ${org} AND w.source = ${segment}`

@@ -36,3 +36,10 @@ export const ensureSandbox = (sql: SqlClient.SqlClient, org: string): Effect.Eff
 /** Brings the settings of an organization's sandbox up to date, if it has one. */
 export const followSettings = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
   write(sql, org, false)
+
+/** The sandboxes of some organizations that have one. */
+export const sandboxesOf = (
+  sql: SqlClient.SqlClient,
+  orgs: ReadonlyArray<string>,
+): Effect.Effect<ReadonlyArray<{ readonly slug: string }>, SqlError> =>
+  sql<{ slug: string }>`SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${orgs}::text[])`

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { People } from "../sendtime/People.ts"
 import { isSandbox, sandboxOf } from "../domain/Sandbox.ts"
+import { sandboxesOf } from "../organizations/Sandboxes.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
@@ -84,8 +85,7 @@ const reportDays = 30
 /** The same people in the sandboxes of their organizations. */
 const inSandboxes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, people: ReadonlyArray<PersonOf>) {
   if (people.length === 0) return []
-  const sandboxes = yield* sql<{ slug: string }>`
-    SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${people.map(({ org }) => org)}::text[])`
+  const sandboxes = yield* sandboxesOf(sql, people.map(({ org }) => org))
   const slugs = new Set<string>(sandboxes.map(({ slug }) => slug))
   return people.filter(({ org }) => !isSandbox(org) && slugs.has(sandboxOf(org)))
     .map((person) => ({ ...person, org: sandboxOf(person.org) }))

@@ -1,5 +1,6 @@
 import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { recordset } from "../store/Recordset.ts"
 
 /** Profiles that may share one e-mail address; more are left out. */
 const shownProfiles = 10
@@ -24,3 +25,14 @@ export const profilesOf = (
     userId === undefined ? sql`lower(p.email) = lower(${email!}) AND p.email IS NOT NULL` : sql`p.user_id = ${userId}`
   }
     ORDER BY p.updated_at DESC LIMIT ${shownProfiles}`
+
+/** The addresses in the profiles of users, with the `place` of each user. Users without an address are left out. */
+export const emailsOf = (
+  sql: SqlClient.SqlClient,
+  users: ReadonlyArray<{ readonly place: number; readonly org_slug: string; readonly user_id: string }>,
+) =>
+  sql<{ readonly place: number; readonly email: string }>`
+    SELECT r.place, p.email
+    FROM ${recordset(users, { place: "int", org_slug: "text", user_id: "text" })}
+    JOIN profiles p ON p.org_slug = r.org_slug AND p.user_id = r.user_id
+    WHERE p.email IS NOT NULL`

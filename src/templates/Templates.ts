@@ -15,7 +15,7 @@ import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, Var
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../store/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
-import { existingOrganization } from "../store/Existing.ts"
+import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { variantFaults, variantListFaults } from "./ImportInput.ts"
 import { variantContent } from "./ImportPlan.ts"

@@ -18,10 +18,10 @@ describe("The check of the structure", () => {
     assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
   })
 
-  it("finds SQL on tables of other folders, and unneeded exceptions", () => {
+  it("finds SQL on tables of other folders, and exceptions that have no use or no reason", () => {
     const ownership = {
       owners: { journal: ["events"], delivery: ["deliveries"] },
-      borrowers: { "src/people/Story.ts": ["events", "deliveries"] },
+      borrowers: { "src/people/Story.ts": { events: "Shown with the person", deliveries: " " } },
     }
     const faults = foreignTables([
       file("src/journal/Events.ts", "sql`INSERT INTO events AS e SELECT 1 FROM deliveries d`"),
@@ -30,6 +30,7 @@ describe("The check of the structure", () => {
       file("src/results/Lock.ts", "sql`LOCK TABLE events`; sql`UPDATE ONLY deliveries d SET x = 1`"),
     ], ownership)
     assert.deepStrictEqual(faults.map((fault) => fault.split(",")[0]), [
+      'schema/owners.json: the exception "src/people/Story.ts deliveries" lacks its reason. State it.',
       "src/journal/Events.ts: SQL names the table deliveries",
       "src/results/Lock.ts: SQL names the table deliveries",
       "src/results/Lock.ts: SQL names the table events",

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { domainToASCII } from "node:url"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../../auth/SecretBox.ts"
 import { type ConnectionNotFound, DkimKeyNotFound, type Fault, InvalidInput } from "../../domain/Errors.ts"
+import { lockOrganization } from "../../organizations/Existing.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Changes } from "../../store/Changes.ts"
 import { tell } from "../../store/ChangeTrail.ts"
@@ -182,7 +183,7 @@ export class DkimKeys extends Context.Service<DkimKeys, {
       const changing = <A, E>(org: OrgSlug, connection: string, effect: Effect.Effect<A, E>) =>
         sql.withTransaction(Effect.gen(function* () {
           // Two changes at once take turns.
-          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          yield* lockOrganization(sql, org)
           const result = yield* effect
           const now = new Date(clock.currentTimeMillisUnsafe())
           yield* sql`

@@ -13,6 +13,7 @@ import {
   type VariantNotFound,
 } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { lockOrganization } from "../../organizations/Existing.ts"
 import { reasonTexts, suppressionFor, SuppressionReason } from "../../suppressions/Suppression.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
@@ -197,7 +198,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       /** Counts a message before it is sent, or fails. Messages of all nodes take turns. */
       const reserve = (org: OrgSlug, id: string) =>
         sql.withTransaction(Effect.gen(function* () {
-          yield* sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`
+          yield* lockOrganization(sql, org)
           yield* sql`
             DELETE FROM test_messages t WHERE t.org_slug = ${org} AND t.sent_at <= now() - interval '1 day'`
           // Ages in seconds, the youngest first.

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { recordset } from "../../store/Recordset.ts"
+import { emailsOf } from "../../profiles/ProfileRows.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reasonOfEvent } from "../../suppressions/Suppression.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
@@ -46,12 +46,7 @@ const profileAddresses = Effect.fnUntraced(function* (
     }))
   )
   if (users.length === 0) return found
-  const rows = yield* sql<{ place: number; email: string }>`
-    SELECT r.place, p.email
-    FROM ${recordset(users, { place: "int", org_slug: "text", user_id: "text" })}
-    JOIN profiles p ON p.org_slug = r.org_slug AND p.user_id = r.user_id
-    WHERE p.email IS NOT NULL`
-  for (const { email, place } of rows) found[place]!.push(email)
+  for (const { email, place } of yield* emailsOf(sql, users)) found[place]!.push(email)
   return found
 })
 

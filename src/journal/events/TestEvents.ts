@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import { sandboxesOf } from "../../organizations/Sandboxes.ts"
 import { recordset } from "../../store/Recordset.ts"
 import type { Incoming } from "./EventStore.ts"
 
@@ -30,8 +31,7 @@ export const moveTestEvents = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Incoming>, SqlError> {
   const orgs = [...new Set(events.map(({ org }) => org))].filter((org) => !isSandbox(org))
   if (orgs.length === 0) return events
-  const sandboxes = yield* sql<{ slug: string }>`
-    SELECT o.slug FROM organizations o WHERE o.sandbox_of = ANY(${orgs}::text[])`
+  const sandboxes = yield* sandboxesOf(sql, orgs)
   if (sandboxes.length === 0) return events
   const bySlug = new Map(sandboxes.map(({ slug }) => [liveOf(slug), slug]))
   const wanted = events.flatMap(({ messageKey, occurredAt, org, source, trackingId }, place) => {

@@ -13,3 +13,7 @@ export const existingOrganization = (
     sql`SELECT 1 FROM organizations o WHERE o.slug = ${org}`,
     (rows) => rows.length === 0 ? Effect.fail(new OrganizationNotFound({ id: org })) : Effect.void,
   )
+
+/** Locks the row of an organization until the transaction ends, so that changes of its connections and keys take turns. */
+export const lockOrganization = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR UPDATE`)
