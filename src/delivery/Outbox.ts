@@ -121,7 +121,7 @@ const makeLeases = (sql: SqlClient.SqlClient) => {
 
   const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
     sql.withTransaction(Effect.gen(function* () {
-      // A statement of its own: asked for in the one that changes the row, the row as it was is not found any more.
+      // Read the previous lease in a separate statement: RETURNING of the upsert sees only the new row.
       const [before] = yield* sql<{ quietMillis: number }>`
         SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
         FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
