@@ -72,7 +72,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
 
       const remove = (id: number) => sql`DELETE FROM actor_requests r WHERE r.id = ${id}`
 
-      /** Resolves what was asked here and is answered. */
+      /** Resolves requests of this node that have an answer. */
       const collect = Effect.suspend(() =>
         asked.size === 0 ? Effect.void : Effect.map(
           sql<{ id: number; answer: string | null; hasFailed: boolean }>`
@@ -115,7 +115,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
           SELECT pg_notify(${channel}, 'answer') FROM answered`
       }
 
-      /** Answers what is asked of the actors that are here. */
+      /** Answers requests to the actors on this node. */
       const take = Effect.suspend(() => {
         const answer = answerer
         if (answer === undefined) return Effect.void

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 
-/** What this process is part of, as it last saw it. */
+/** The cluster of this process, in the state last read. */
 export interface Membership {
   /** Under which the other nodes reach this one; undefined for a process that is no node of a cluster. */
   readonly address: string | undefined

@@ -8,7 +8,7 @@ import type { Seen } from "./Shards.ts"
 /** How often a lease is renewed. */
 const renewEvery = "1500 millis"
 
-/** A lease counts as lost this long before it is, for what stopping takes. Unit: milliseconds. */
+/** A node gives its lease up this long before it ends, because stopping takes time. Unit: milliseconds. */
 const marginMillis = 1000
 
 /** A node that has been away for this long is forgotten. */
@@ -17,7 +17,7 @@ const forgottenAfter = "1 day"
 /** Shards that are given up within this time are given up together. */
 const gathering = "5 millis"
 
-/** Shards that are given up with one statement, and what it came to. */
+/** Shards that one statement releases, and its result. */
 interface Release {
   readonly shardIds: Array<string>
   readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
@@ -69,7 +69,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         const rows = nodes.length === 0
           ? []
           : yield* sql<{ shardId: string }>`SELECT s.shard_id FROM cluster_shards s WHERE s.session = ${session}`
-        // What was taken meanwhile may be missing there.
+        // The rows may lack shards that were acquired meanwhile.
         const since = [...held].filter(([, takenAt]) => takenAt >= at)
         held = new Map([...rows.map(({ shardId }) => [shardId, at] as const), ...since])
         renewedAt = at

@@ -10,7 +10,7 @@ const group = "default"
 
 const all = Array.from({ length: shardCount }, (_, i) => ShardId.make(group, i + 1))
 
-/** What is known of the other nodes. */
+/** The last known state of the other nodes. */
 export interface Seen {
   runners: number
   /** Unix milliseconds; undefined where there are no others to look for. */

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-/** Reads again what it keeps in memory of an organization. */
+/** Reads the cached data of an organization again. */
 export type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
 
 /**

@@ -8,7 +8,7 @@ const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =
     catch: (cause) => new PgTypes.CodecError({ message: `A JSON column cannot be read: ${cause}` }),
   })
 
-/** The driver's types, but for JSON columns, which hold what callers have sent and are parsed by `domain/Json.ts`. */
+/** The driver's types, except for JSON columns. These hold data of callers, which `domain/Json.ts` parses. */
 export const columnTypes: PgTypes.Registry = PgTypes.makeRegistry()
 
 columnTypes.register(PgTypes.OID.json, {

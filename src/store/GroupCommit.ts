@@ -3,24 +3,24 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { bounded } from "./bounded.ts"
 import { isDataFault } from "./DataFault.ts"
 
-/** Too many writes wait for the store, or while it is down the oldest of them has waited too long. */
+/** Too many writes wait for the store, or the oldest write has waited too long while the store is down. */
 export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
 
-/** How a write ended: committed, with what the store says of it, or accepted into memory while the store is down. */
+/** The result of a write: committed, with the answer of the store, or accepted into memory while the store is down. */
 export type Committed<B> = { readonly durable: true; readonly value: B } | { readonly durable: false }
 
 type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
 
-/** A write that went wrong in a way nobody has thought of. */
+/** A write that failed with a defect. */
 class Defective extends Schema.TaggedError<Defective>()("Defective", { defect: Schema.Defect() }) {}
 
-/** One write on its way, with everybody who waits for it. */
+/** A write in progress, and its waiters. */
 export class Ticket<A, B> {
-  /** Made by the first who waits: there are entries nobody does for. */
+  /** Created for the first waiter. Some entries have none. */
   waiters: Set<(answer: Answer<B>) => void> | undefined
   /** How the entry left memory; set once. */
   answer: Answer<B> | undefined
-  /** Answered from memory while the store was down: it must not be given up any more. */
+  /** Whether it was answered from memory while the store was down, so that it must be written. */
   promised = false
   constructor(readonly entry: A, readonly atMillis: number) {}
 }
@@ -28,7 +28,7 @@ export class Ticket<A, B> {
 export interface GroupCommitOptions<A, B> {
   /**
    * Writes a group in one commit and answers per entry, in order. Must be idempotent: a group may be written again, even
-   * while it is given up and has not ended yet; what it answers then is not listened to.
+   * after a timeout, while the first attempt still runs. The answer of that attempt is ignored.
    */
   readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
   /** Runs when an entry has left memory: committed, or refused by the store. */
@@ -46,14 +46,14 @@ export interface GroupCommitOptions<A, B> {
   readonly maxWeight?: { readonly limit: number; readonly held: number; readonly of: (entry: A) => number }
   /**
    * Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. 0 keeps
-   * none: what could not be committed at once is refused and forgotten, so that nothing happens after its refusal.
+   * none: a write that cannot be committed at once is refused and dropped, so that it has no later effect.
    */
   readonly bufferSize: number
   /** How long the oldest of them may wait before new ones are refused. */
   readonly bufferAge: Duration.Duration
   /** A commit slower than this counts as a store that is down. */
   readonly timeout: Duration.Duration
-  /** How long closing waits for what is not yet written. */
+  /** How long closing waits for entries that are not yet written. */
   readonly drainTimeout: Duration.Duration
 }
 
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     answerAll(ticket, answer)
   }
 
-  /** Answers for an entry that stays in memory: it is kept for good from here on. */
+  /** Answers the waiters of an entry that stays in memory. The entry must be kept from now on. */
   const promise = (ticket: Ticket<A, B>) => {
     ticket.promised = true
     answerAll(ticket, notDurable)

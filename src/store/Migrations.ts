@@ -28,7 +28,7 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
   }
 }
 
-/** The server cannot be reached, or refuses what every start needs. */
+/** The server cannot be reached, or refuses a statement that every start needs. */
 export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
   address: Schema.String,
   reason: Schema.String,

@@ -9,7 +9,7 @@ import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
-/** What the client library needs to know of `target`, which encrypts connections in its place. */
+/** The options of the client library for `target`. The target encrypts connections instead of the library. */
 const connectionTo = (target: DatabaseTarget) => ({
   host: target.host,
   port: target.port,

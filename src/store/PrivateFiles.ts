@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
-/** What the service keeps in its data directory. Other entries are somebody else's. */
+/** Names of the service's own entries in its data directory. It leaves other entries alone. */
 const ownEntries = ["postgres", "address", "admin-token", "secret-key"]
 
 const forOthers = 0o077

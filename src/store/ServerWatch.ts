@@ -5,7 +5,7 @@ import { Store } from "./Store.ts"
 
 /** A Postgres that was reached. */
 export interface Reached {
-  /** What no other server answers, nor the same one after a restart. */
+  /** Identifies one run of a server: another server, or the same server after a restart, answers differently. */
   readonly server: string
   /** Whether it only follows another one. */
   readonly isStandby: boolean
@@ -67,7 +67,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
     }
   }
 
-  /** What has been silent since the last look, and what has not. */
+  /** Finds the connections that received nothing since the last check. */
   const sample = () => {
     const silent = new Set<ServerConnection>()
     for (const [socket, before] of connections) {
@@ -95,7 +95,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
           if (current === undefined || current === server) {
             current = server
             older = before
-            // A long statement from before is left alone, and what was just late is heard before the next look.
+            // A long statement that began earlier goes on, and a late answer arrives before the next check.
             if (wasAway) {
               doubtful = new Set(
                 [...seen].flatMap(([socket, bytesRead]) =>

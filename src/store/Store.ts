@@ -2,7 +2,7 @@ import type { PgConnection } from "@effect/sql-pg"
 import { Context, type Effect, type Queue, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** What is particular to the store this process runs on; everything else speaks SQL through `SqlClient`. */
+/** Properties of the store of this process. All other code uses SQL through `SqlClient`. */
 export class Store extends Context.Service<Store, {
   /** `embedded`: a server of this service's own, with its files in `DATA_DIR`. `postgres`: that of `DATABASE_URL`. */
   readonly kind: "embedded" | "postgres"

@@ -6,7 +6,7 @@ import { deserialize, serialize } from "node:v8"
 // a value in V8's serialization format. It is binary, and unlike `JSON.parse` it does not intern the texts of a value, whose
 // hashes a caller can make collide.
 
-/** What a worker process sends: `ready` once, then for each request any number of notes and one answer or exception. */
+/** A message of a worker process: `ready` once, then for each request any number of notes and one answer or exception. */
 export type ProcessAnswer =
   | { readonly type: "ready" }
   | { readonly type: "note"; readonly value: unknown }

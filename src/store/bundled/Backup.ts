@@ -19,7 +19,7 @@ export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFail
   }
 }
 
-/** What the server makes anew, or what a backup gets by itself: the write-ahead log. */
+/** Files that the server creates again, and the write-ahead log, which a backup receives separately. */
 const isLeftOut = (name: string): boolean =>
   /^(?:postmaster\.(?:pid|opts)|current_logfiles|backup_label.*|tablespace_map.*)$/.test(name) ||
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./.test(name) ||
@@ -46,7 +46,7 @@ async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
       yield Buffer.from(buffer.subarray(0, bytesRead))
       at += bytesRead
     }
-    // The write-ahead log has what was cut off meanwhile.
+    // The write-ahead log has the rest of files that were truncated meanwhile.
     if (at < size) yield Buffer.alloc(size - at)
     yield Tar.paddingOf(size)
   } finally {

@@ -47,7 +47,7 @@ export interface Folders {
 /** The user that the server runs as in the place of root: no account has this number, so no other program runs as it. */
 const serverUser: User = { uid: 60_932, gid: 60_932 }
 
-/** Holds what lies outside of data directories that only root may enter. */
+/** Holds files that must lie outside of data directories that only root may enter. */
 export const sharedFolder = "/var/lib/parlance"
 
 /** Users of the operating system and its programs may connect to a path of this many bytes at most: macOS has the least. */

@@ -77,7 +77,7 @@ const forOthers = 0o005
 /** Links or copies the files below `from` to `to`, readable by every user. */
 const place = (from: string, to: string): void => {
   mkdirSync(to, { recursive: true })
-  // Not by `mkdir`, which takes away what the process's mask takes away.
+  // `mkdir` would apply the mask of the process, so the mode is set separately.
   chmodSync(to, 0o755)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (isForCompilers(entry.name)) continue

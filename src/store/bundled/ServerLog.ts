@@ -4,10 +4,10 @@ const faults = /^(?:FATAL|PANIC|initdb: error|postgres: error|.*error while load
 /** The same words, of the end of one connection. */
 const ofOneClient = /^FATAL: +(?:terminating connection|the database system is)/
 
-/** The most lines that are kept of what a server printed. */
+/** The most lines of a server's output that are kept. */
 const kept = 40
 
-/** The end of what a PostgreSQL program printed, and what it says about the server's state. */
+/** The last lines of a PostgreSQL program, and the state of the server that they report. */
 export interface ServerLog {
   readonly add: (line: string) => void
   readonly lines: () => ReadonlyArray<string>
@@ -28,7 +28,7 @@ export const make = (): ServerLog => {
 /** Whether a line says that the server takes connections. */
 export const isReady = (line: string): boolean => line.includes("database system is ready to accept connections")
 
-/** What the server does before it takes connections, for people who wait; undefined where a line says nothing of it. */
+/** The step of a server that starts, for people who wait; undefined if the line reports none. */
 export const progressOf = (line: string): string | undefined => {
   if (line.includes("automatic recovery in progress")) return "The database was not shut down and recovers"
   if (line.includes("redo in progress")) return "The database goes through its write-ahead log"

@@ -42,7 +42,7 @@ export const end = Buffer.alloc(2 * block)
 const textAt = (header: Buffer, at: number, length: number): string =>
   header.toString("utf8", at, at + length).split("\0", 1)[0]!
 
-/** Reads a header; undefined for the end of an archive. Throws for what is no header. */
+/** Reads a header; undefined for the end of an archive. Throws if the block is not a header. */
 export const entryOf = (header: Buffer): Entry | undefined => {
   if (header.every((byte) => byte === 0)) return undefined
   if (Number.parseInt(textAt(header, 148, 8), 8) !== checksumOf(header)) throw new Error("It is damaged or no backup")
