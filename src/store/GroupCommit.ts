@@ -80,7 +80,7 @@ export interface GroupCommit<A, B> {
  *       └──◄── retried every 250 ms until the store is back
  */
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
-  // Long: short callbacks of a hot path that share the queue and its flags. Passing these as an object costs processor time.
+  // Long: short callbacks of a hot path, which share the queue and its flags.
   const clock = yield* Clock.Clock
   const { gathering, maxWeight } = options
   const keepsNone = options.bufferSize === 0
