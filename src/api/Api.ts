@@ -61,10 +61,10 @@ const generated = {
   }),
 }
 
-/** What Generate answers. `copy` is empty and `message` present when there is no variant for the user. */
+/** Response of Generate. Without a variant for the user, `copy` is empty and `message` is present. */
 export const Generated = Schema.Struct(generated)
 
-/** What Batch generate answers for an item. */
+/** Response of Batch generate for one item. */
 export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.optionalKey(GenerateTrace) })
 
 const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
@@ -108,7 +108,10 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
         Problems.TemplateArchived,
         Problems.Unprocessable,
       ],
-    }).annotateMerge(keyed).annotate(OpenApi.Summary, "The same, for platforms that can only GET"),
+    }).annotateMerge(keyed).annotate(
+      OpenApi.Summary,
+      "One rendered variant of one template, for platforms that support GET only",
+    ),
     HttpApiEndpoint.post("batchGenerate", "/api/batch-generate/:org", {
       params: path,
       payload: BatchBody,
@@ -118,9 +121,9 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       .annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates")
       .annotate(
         OpenApi.Description,
-        "The items share what one request may cost evenly: an item of 20 may take 25 ms and 125,000 steps to choose and " +
-          "render, and render to 209,715 characters. An item past its share has an empty `copy` and a `message` that says " +
-          "what to change; the other items are answered.",
+        "The limits of one request are divided evenly among its items: with 20 items, each can take 25 ms and 125,000 steps " +
+          "to choose and render, and can render to 209,715 characters. An item that exceeds its share has an empty `copy` " +
+          "and a `message` with the change to make. The other items are not affected.",
       ),
   )
   .annotate(OpenApi.Description, "Content selection") {}
@@ -133,30 +136,30 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       query: {
         validate: Schema.optionalKey(described(
           Schema.Literals(["true", "false"]),
-          "`true`: answers the verdicts and stores nothing",
+          "`true`: returns the verdicts without storing the events",
         )),
       },
       payload: CustomEventsBody,
       success: Schema.Struct({
         status: Schema.Literal("ok"),
         received: Schema.Int,
-        items: described(Schema.Array(Verdict), "A verdict on each item, in their order"),
+        items: described(Schema.Array(Verdict), "The verdict on each item, in the order of the items"),
       }),
       error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
     }).annotateMerge(keyed).annotate(
       OpenApi.Summary,
-      "Receive events about messages; they are stored before the answer",
+      "Receives events about messages and stores them before it responds",
     ).annotate(
       OpenApi.Description,
-      "A body of which some items are faulty is stored, and its other items count. If all items are faulty, the answer is " +
-        "400 with each fault, and nothing is stored. Names of events that are neither known nor declared as conversions " +
-        "(`conversion_events` of the organization or a template, or the settings of the source) are faults. An event that " +
-        "another node of the service has acknowledged within the last second may be called accepted once more; it counts " +
-        "once all the same. Of a body with very many verdicts the later ones have no `reason`.",
+      "If some items are faulty, the body is stored and its other items count. If all items are faulty, the response is 400 " +
+        "with every fault, and the body is not stored. An event name is a fault unless it is known or declared as a " +
+        "conversion (`conversion_events` of the organization or a template, or the settings of the source). An event that " +
+        "another node acknowledged within the last second may be reported as accepted again, but counts once. If a body has " +
+        "very many verdicts, the later ones have no `reason`.",
     ),
     HttpApiEndpoint.post("receivePlatform", "/api/webhook/:segment/:org", {
       params: { segment: Schema.String, ...path },
-      payload: Schema.Json.annotate({ description: "Whatever the platform sends; stored as it came" }),
+      payload: Schema.Json.annotate({ description: "The body as the platform sends it; stored unchanged" }),
       success: Schema.Struct({ status: Schema.Literal("ok"), received: Schema.Int }),
       error: [
         Problems.InvalidRequest,
@@ -168,7 +171,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       ],
     }).annotate(OpenApi.Summary, "Webhooks of messaging platforms").annotate(
       OpenApi.Description,
-      `\`segment\` is one of ${listOfSources}, each under either name; authenticated as that platform signs.`,
+      `\`segment\` is one of ${listOfSources}; either name works. Authentication follows the signature scheme of the platform.`,
     ),
   )
   .annotate(OpenApi.Description, "Events") {}
@@ -180,7 +183,8 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
       params: path,
       headers: {
         "idempotency-key": Schema.optionalKey(Schema.String).annotate({
-          description: "1 to 255 printable ASCII characters: within 24 hours the same key and body is the same message",
+          description:
+            "1 to 255 printable ASCII characters. Repeating a key with the same body within 24 hours queues no second message",
         }),
       },
       payload: DeliverBody,
@@ -201,8 +205,8 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
       .annotate(OpenApi.Summary, "Decides, renders and queues one e-mail")
       .annotate(
         OpenApi.Description,
-        "Answered once the message is safely queued; it leaves through the organization's connection, at most 100 a second. " +
-          "The key comes in X-Api-Key only.",
+        "Responds once the message is stored in the queue. It is sent through the organization's connection, at most 100 " +
+          "messages per second. The API key is accepted in X-Api-Key only.",
       ),
   )
   .annotate(OpenApi.Description, "Managed delivery") {}
@@ -216,7 +220,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       payload: TemplateInput,
       success: Template.pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Makes a template, with variants if given"),
+    }).annotate(OpenApi.Summary, "Creates a template, with variants if given"),
     HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
       params: path,
       query: {
@@ -228,7 +232,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Templates with their variants").annotate(
       OpenApi.Description,
-      "By id. `next` is the value of `after` for the next page, null on the last.",
+      "Sorted by id. `next` is the value of `after` for the next page, null on the last.",
     ),
     HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
       params: path,
@@ -239,11 +243,11 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
         unchanged: Schema.Array(Schema.String),
       }),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Makes or changes many templates at once").annotate(
+    }).annotate(OpenApi.Summary, "Creates or updates many templates at once").annotate(
       OpenApi.Description,
-      "All or nothing. Variants that the import does not name are left as they are. One import takes at most 1,000 templates " +
-        "and 2,000 variants, and a template at most 1,000 variants; the check of an import may take 5 seconds. 503 when too " +
-        "many checks are waiting.",
+      "Imports all templates or none. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
+        "templates and 2,000 variants, and a template at most 1,000 variants. Checking an import can take up to 5 seconds. " +
+        "Responds with 503 when too many checks are waiting.",
     ),
     HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
@@ -255,7 +259,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       payload: TemplatePatch,
       success: Template,
       error: [...Problems.ofBody, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "Changes a template; what is absent stays"),
+    }).annotate(OpenApi.Summary, "Updates a template; absent members stay unchanged"),
     HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
       success: HttpApiSchema.NoContent,
@@ -265,17 +269,17 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
   .middleware(AdminRequired)
   .prefix("/console/api") {}
 
-/** What to preview: sources as written, or a stored variant (`copy_id`), for sample `fields` and `attrs`. */
+/** A preview request: Liquid sources or a stored variant (`copy_id`), with sample `fields` and `attrs`. */
 export const PreviewBody = Schema.Struct({
   vars: Schema.optionalKey(Vars),
   formats: Schema.optionalKey(Formats),
   copy_id: Schema.optionalKey(Schema.String),
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  user_id: Schema.optionalKey(UserId).annotate({ description: "Asks whether this user is held out" }),
+  user_id: Schema.optionalKey(UserId).annotate({ description: "Also reports whether this user is held out" }),
 })
 
-/** `variants` tells of every variant of the template whether it is eligible for these `attrs` now, and why not. */
+/** `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and if not, why. */
 export const Preview = Schema.Struct({
   vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   variants: Schema.Array(Schema.Struct({
@@ -306,7 +310,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       payload: VariantPatch,
       success: Variant,
       error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound],
-    }).annotate(OpenApi.Summary, "Changes a variant; what is absent stays"),
+    }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
     HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
       success: HttpApiSchema.NoContent,
@@ -317,7 +321,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       payload: PreviewBody,
       success: Preview,
       error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Renders a variant for sample values, and tells who would get which"),
+    }).annotate(OpenApi.Summary, "Renders a variant for sample values and lists the eligible variants"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}
@@ -327,14 +331,14 @@ const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" 
 class OperationsGroup extends HttpApiGroup.make("operations")
   .add(
     HttpApiEndpoint.get("healthz", "/healthz", { success: Schema.Struct({ status: Schema.Literal("ok") }) })
-      .annotate(OpenApi.Summary, "The process lives"),
+      .annotate(OpenApi.Summary, "Liveness: the process is running"),
     HttpApiEndpoint.get("readyz", "/readyz", {
       query: {
         accept: Schema.optionalKey(
           Schema.String.annotate({
             description:
-              "`memory`: 200 as well while the store is down and decisions are answered from memory, for load balancers, " +
-              "which would take every node out otherwise",
+              "`memory`: also 200 while the database is down and decisions are made from memory. For load balancers, which " +
+              "would otherwise remove every node",
           }),
         ),
       },
@@ -342,7 +346,7 @@ class OperationsGroup extends HttpApiGroup.make("operations")
       error: Problems.Unavailable,
     }).annotate(
       OpenApi.Summary,
-      "The store is reachable and migrated; 503 with reasons when not, or when the node ends",
+      "Readiness: the database is reachable and migrated; 503 with reasons otherwise or during shutdown",
     ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4" })),
@@ -350,16 +354,16 @@ class OperationsGroup extends HttpApiGroup.make("operations")
     }).annotate(OpenApi.Summary, "Metrics for Prometheus"),
     HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Unknown })
       .annotate(OpenApi.Summary, "This document"),
-    HttpApiEndpoint.get("docs", "/docs", { success: Html }).annotate(OpenApi.Summary, "This document for people"),
+    HttpApiEndpoint.get("docs", "/docs", { success: Html }).annotate(OpenApi.Summary, "This document as a page"),
     HttpApiEndpoint.get("problems", "/problems", { success: Html }).annotate(OpenApi.Summary, "All problem types"),
     HttpApiEndpoint.get("problem", "/problems/:slug", {
       params: { slug: Schema.String },
       success: Html,
       error: Problems.PathNotFound,
-    }).annotate(OpenApi.Summary, "What a problem type means and what to do"),
+    }).annotate(OpenApi.Summary, "The meaning and remedy of one problem type"),
   ) {}
 
-/** Everything but the hot routes. */
+/** All groups except the plain, faster routes. */
 const servedGroups = [
   OrganizationsGroup,
   KeysGroup,
@@ -380,11 +384,11 @@ const servedGroups = [
   OperationsGroup,
 ] as const
 
-/** What `HttpApiBuilder` serves. */
+/** The API that `HttpApiBuilder` serves. */
 export class ServedApi extends HttpApi.make("parlance").add(...servedGroups) {}
 
 /**
- * Everything this service answers, for the document and for clients. The groups generate, delay and tracking are served by plain routes
+ * All endpoints, for the OpenAPI document and for clients. Plain routes serve the groups generate, delay and tracking
  * (GenerateRoutes.ts, DelayRoutes.ts, TrackingRoutes.ts), which saves a tenth of the cost of a call.
  */
 export class Api extends HttpApi.make("parlance")
@@ -401,7 +405,7 @@ export class Api extends HttpApi.make("parlance")
     title: "Parlance",
     version,
     description:
-      "Selects the variant of a message that works best for a user's segment, renders it, and learns from what follows. " +
-      "Errors are RFC 9457 problems; every answer carries X-Request-Id.",
+      "Selects the variant of a message that works best for a user's segment, renders it, and learns from the outcomes. " +
+      "Errors are RFC 9457 problems. Every response has the header X-Request-Id.",
     transform: (document) => finished(document as OpenApi.OpenAPISpec),
   })) {}

@@ -6,7 +6,7 @@ import { SuppressionReason } from "../suppressions/Suppression.ts"
 
 // RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
 
-/** What the page of a problem says: what happened, and what to do about it. */
+/** The content of a problem's page: the event and the remedy. */
 export interface ProblemPage {
   readonly slug: string
   readonly title: string
@@ -31,7 +31,7 @@ const declare = <const Slug extends string, const Status extends number>(
 
 const faults = { errors: Schema.Array(Fault) }
 
-/** 400: the body is no JSON, or a field or parameter is invalid. `errors` lists every fault. */
+/** 400: the body is not JSON, or a field or parameter is invalid. `errors` lists every fault. */
 export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
   "InvalidRequest",
   declare(
@@ -39,12 +39,12 @@ export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
     400,
     "The request is not valid",
     "Every fault is listed in `errors`: `pointer` is a JSON pointer into the body, or the name of the query parameter. " +
-      "Correct them all and send the request again; nothing of it was done.",
+      "Correct them all and send the request again. The request changed nothing.",
   ),
   faults,
 ) {}
 
-/** 401: no key, or one that opens nothing. */
+/** 401: the key is missing or invalid. */
 export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
   "Unauthorized",
   declare(
@@ -56,7 +56,7 @@ export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
   ),
 ) {}
 
-/** 403: a valid key that does not open this. An unknown organization answers the same as somebody else's. */
+/** 403: the key is valid but lacks access. Unknown organizations and those of other keys get the same response. */
 export class Forbidden extends HttpApiError.Problem<Forbidden>()(
   "Forbidden",
   declare(
@@ -70,10 +70,10 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
   ),
 ) {}
 
-/** 404: nothing under this path. */
+/** 404: no route has this path. */
 export class PathNotFound extends HttpApiError.Problem<PathNotFound>()(
   "PathNotFound",
-  declare("not-found", 404, "There is nothing under this path", "The paths this service answers are listed at /docs."),
+  declare("not-found", 404, "This path does not exist", "/docs lists the paths of this service."),
 ) {}
 
 /** 404: the organization has no such template. */
@@ -87,15 +87,15 @@ export class TemplateNotFound extends HttpApiError.Problem<TemplateNotFound>()(
   ),
 ) {}
 
-/** 404: the template is archived, so that nobody gets it. */
+/** 404: the template is archived and not served. */
 export class TemplateArchived extends HttpApiError.Problem<TemplateArchived>()(
   "TemplateArchived",
   declare(
     "template-archived",
     404,
     "The template is archived",
-    "It keeps its content and its results, and nobody gets it. To have it served again, restore it: in the console on the " +
-      "template's page, or with `parlance template restore`.",
+    "An archived template keeps its content and results, but is not served. To serve it again, restore it on its page in " +
+      "the console or with `parlance template restore`.",
   ),
 ) {}
 
@@ -112,7 +112,7 @@ export class OrganizationNotFound extends HttpApiError.Problem<OrganizationNotFo
     "organization-not-found",
     404,
     "There is no such organization",
-    "Organizations are listed by `parlance org list` and made by `parlance org create`.",
+    "`parlance org list` lists organizations, and `parlance org create` creates one.",
   ),
 ) {}
 
@@ -122,7 +122,7 @@ export class KeyNotFound extends HttpApiError.Problem<KeyNotFound>()(
   declare("key-not-found", 404, "There is no such API key", "Keys are listed by `parlance key list`, by their id."),
 ) {}
 
-/** 404: the inbox has no such body. */
+/** 404: the inbox has no webhook body with this id. */
 export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>()(
   "InboxEntryNotFound",
   declare(
@@ -140,7 +140,7 @@ export class ErasureNotFound extends HttpApiError.Problem<ErasureNotFound>()(
     "erasure-not-found",
     404,
     "There is no such erasure",
-    "Ask with the `id` that the request to erase a person was answered with. Reports are kept for 30 days.",
+    "Use the `id` from the response to the erasure request. Reports are kept for 30 days.",
   ),
 ) {}
 
@@ -163,14 +163,14 @@ export class InvitationNotFound extends HttpApiError.Problem<InvitationNotFound>
     "invitation-not-found",
     404,
     "There is no such invitation",
-    "It may have been accepted or withdrawn, or its 7 days are over. Invite the person again.",
+    "It was accepted or withdrawn, or has expired after 7 days. Invite the person again.",
   ),
 ) {}
 
 /** 404: the account has no such session. */
 export class SessionNotFound extends HttpApiError.Problem<SessionNotFound>()(
   "SessionNotFound",
-  declare("session-not-found", 404, "There is no such session", "It has ended already, or is somebody else's."),
+  declare("session-not-found", 404, "There is no such session", "It has ended, or belongs to another account."),
 ) {}
 
 /** 404: the organization has no such webhook source. */
@@ -228,14 +228,14 @@ export class BulkActionNotFound extends HttpApiError.Problem<BulkActionNotFound>
   ),
 ) {}
 
-/** 405: the path exists, the method does not. The header `Allow` names those that do. */
+/** 405: the path exists but does not support the method. The header `Allow` lists the supported methods. */
 export class MethodNotAllowed extends HttpApiError.Problem<MethodNotAllowed>()(
   "MethodNotAllowed",
   declare(
     "method-not-allowed",
     405,
-    "The path does not take this method",
-    "The header Allow of the answer names the methods it takes.",
+    "The path does not support this method",
+    "The header Allow of the response lists the supported methods.",
   ),
 ) {}
 
@@ -248,17 +248,17 @@ export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
 /** 409: the id is taken. */
 export class Conflict extends HttpApiError.Problem<Conflict>()(
   "Conflict",
-  declare("conflict", 409, "The id is already taken", "Choose another id, or change what exists under it with PATCH."),
+  declare("conflict", 409, "The id is already taken", "Choose another id, or change the existing resource with PATCH."),
 ) {}
 
-/** 409: the delivery is in a state in which that cannot be done. */
+/** 409: the state of the delivery does not allow the change. */
 export class DeliveryFixed extends HttpApiError.Problem<DeliveryFixed>()(
   "DeliveryFixed",
   declare(
     "delivery-fixed",
     409,
-    "The delivery can no longer be changed so",
-    "Only what is queued can be cancelled, and only what has failed can be sent again. The detail says where it stands.",
+    "The state of the delivery does not allow this change",
+    "Only queued deliveries can be cancelled, and only failed deliveries can be retried. `detail` names the current state.",
   ),
 ) {}
 
@@ -269,8 +269,8 @@ export class IdempotencyKeyReused extends HttpApiError.Problem<IdempotencyKeyReu
     "idempotency-key-reused",
     409,
     "The idempotency key belongs to another request",
-    "For 24 hours a key stands for one message: the same key with the same body gives the first answer again. For 90 days " +
-      "it stands for one bulk action. Send another request under another key.",
+    "A key identifies one message for 24 hours, or one bulk action for 90 days. Repeating the same body with the same key " +
+      "returns the first response. Use a new key for a different request.",
   ),
 ) {}
 
@@ -281,17 +281,17 @@ export class PayloadTooLarge extends HttpApiError.Problem<PayloadTooLarge>()(
     "payload-too-large",
     413,
     "The body is too large",
-    "Bodies may have 1 MiB, webhooks 8 MiB. Send less at a time.",
+    "The limit is 1 MiB, and 8 MiB for webhooks. Split the request into smaller ones.",
   ),
 ) {}
 
-/** 415: the body is not JSON, or is encoded in a way this service does not read. */
+/** 415: the body is not JSON, or has an unsupported content encoding. */
 export class UnsupportedMediaType extends HttpApiError.Problem<UnsupportedMediaType>()(
   "UnsupportedMediaType",
   declare(
     "unsupported-media-type",
     415,
-    "The body is of a type this path does not read",
+    "The media type of the body is not supported",
     "Send JSON in UTF-8 with `Content-Type: application/json` and without a Content-Encoding.",
   ),
 ) {}
@@ -303,18 +303,18 @@ export class HeadersTooLarge extends HttpApiError.Problem<HeadersTooLarge>()(
     "headers-too-large",
     431,
     "The headers are too large",
-    "Headers may have 16 KiB together. Send less in them.",
+    "The limit for all headers together is 16 KiB. Send fewer or shorter headers.",
   ),
 ) {}
 
-/** 422: understood, but it cannot be done. */
+/** 422: the request is valid, but cannot be carried out. */
 export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
   "Unprocessable",
   declare(
     "unprocessable",
     422,
-    "The request is understood but cannot be done",
-    "The detail says what stands in the way, such as a variable that a strict template needs and `fields` lacks.",
+    "The request is valid but cannot be carried out",
+    "`detail` gives the reason, such as a variable that a strict template requires and `fields` lacks.",
   ),
   { errors: Schema.optionalKey(Schema.Array(Fault)) },
 ) {}
@@ -326,8 +326,8 @@ export class HeldOut extends HttpApiError.Problem<HeldOut>()(
     "held-out",
     422,
     "The recipient is held out and gets no message",
-    "Send nothing instead: the effect of the messages is measured against people who get none. The decision has been " +
-      "recorded. The holdout is a setting of the template or its organization.",
+    "Do not send a fallback either: the holdout measures the effect of messages against people who get none. The decision " +
+      "was recorded. The holdout is a setting of the template or its organization.",
   ),
 ) {}
 
@@ -338,20 +338,20 @@ export class SuppressionNotFound extends HttpApiError.Problem<SuppressionNotFoun
     "suppression-not-found",
     404,
     "The address is not on the suppression list",
-    "Check its spelling, except for its case. The list is in the console under Suppressions, and in `parlance suppression " +
-      "list`.",
+    "Check the spelling; case does not matter. The list is in the console under Suppressions, and in `parlance " +
+      "suppression list`.",
   ),
 ) {}
 
-/** 422: nothing is sent to the recipient. */
+/** 422: the recipient is on the suppression list. */
 export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppressed>()(
   "RecipientSuppressed",
   declare(
     "recipient-suppressed",
     422,
     "The recipient is on the suppression list",
-    "`reason` says why nothing is sent to the address and `suppressed_at` since when: `complaint`, `hard_bounce`, " +
-      "`soft_bounce`, `unsubscribe`, or `manual` for an entry that somebody made. Nothing was queued; do not send the " +
+    "`reason` is `complaint`, `hard_bounce`, `soft_bounce`, `unsubscribe`, or `manual` for an entry added by a user. " +
+      "`suppressed_at` is the time of the entry. No message was queued; do not send the " +
       "request again. The list is in the console under Suppressions, and in `parlance suppression`. A transactional template " +
       "can ignore unsubscribes.",
   ),
@@ -365,8 +365,8 @@ export class MessageExpired extends HttpApiError.Problem<MessageExpired>()(
     "message-expired",
     422,
     "The message has expired",
-    "`expires_at` of the request had passed when it came in. Nothing was queued. Ask for a new message with a later time; if " +
-      "the time should not have passed, check the clock of the caller.",
+    "`expires_at` had passed when the request arrived. No message was queued. Send a new request with a later time. If the " +
+      "time should still be in the future, check the clock of the caller.",
   ),
   { expires_at: Schema.String },
 ) {}
@@ -378,7 +378,7 @@ export class TooManyAttempts extends HttpApiError.Problem<TooManyAttempts>()(
     "too-many-attempts",
     429,
     "Too many attempts",
-    "Try again after the seconds in Retry-After. For a password: an administrator can make a link to choose a new one " +
+    "Retry after the number of seconds in Retry-After. For a password, an administrator can create a reset link " +
       "(`parlance account reset`). For the admin token: check the value of ADMIN_TOKEN that you send.",
   ),
 ) {}
@@ -390,20 +390,20 @@ export class TooManyTestMessages extends HttpApiError.Problem<TooManyTestMessage
     "too-many-test-messages",
     429,
     "Too many test messages",
-    "No test message was sent. Try again after the seconds in Retry-After. An organization can send 10 test messages in an " +
-      "hour and 30 in a day; for more, use Deliver.",
+    "No test message was sent. Retry after the number of seconds in Retry-After. An organization can send 10 test messages " +
+      "per hour and 30 per day. For more, use Deliver.",
   ),
 ) {}
 
-/** 429: the key has used up its limit. */
+/** 429: the key has exceeded its rate limit. */
 export class RateLimited extends HttpApiError.Problem<RateLimited>()(
   "RateLimited",
   declare(
     "rate-limited",
     429,
-    "The key has reached its limit",
-    "Try again after the seconds in Retry-After. The headers RateLimit-Policy and RateLimit tell the limit of the key and " +
-      "what is left of it; an admin of the organization can change it in the console under Settings, API Keys, or with " +
+    "The key has reached its rate limit",
+    "Retry after the number of seconds in Retry-After. The header RateLimit-Policy gives the limit of the key, and RateLimit " +
+      "the remaining requests. An admin of the organization can change the limit in the console under Settings, API Keys, or with " +
       "`parlance key update`.",
   ),
 ) {}
@@ -416,7 +416,7 @@ export class TooManyConnections extends HttpApiError.Problem<TooManyConnections>
     429,
     "The address has too many connections",
     "Use fewer connections and send several requests over each, one after another. The operator of the service can raise " +
-      "MAX_CONNECTIONS_PER_ADDRESS; a load balancer belongs to TRUSTED_PROXIES, which have no such limit.",
+      "MAX_CONNECTIONS_PER_ADDRESS. List load balancers in TRUSTED_PROXIES: the limit does not apply to them.",
   ),
 ) {}
 
@@ -427,8 +427,8 @@ export class QuotaExceeded extends HttpApiError.Problem<QuotaExceeded>()(
     "quota-exceeded",
     429,
     "The organization has reached its daily quota of webhook bodies",
-    "Nothing of the request was stored. Send it again after the seconds in Retry-After; an event that arrives twice counts " +
-      "once. The quota starts anew at 00:00 UTC. An administrator of the installation can raise it for the organization " +
+    "The request was not stored. Retry after the number of seconds in Retry-After; an event that arrives twice counts " +
+      "once. The quota resets at 00:00 UTC. An administrator of the installation can raise it for the organization " +
       "with `parlance org quota`, or for all organizations with WEBHOOK_DAILY_BYTES.",
   ),
 ) {}
@@ -439,21 +439,21 @@ export class InternalError extends HttpApiError.Problem<InternalError>()(
   declare(
     "internal-error",
     500,
-    "Something went wrong inside the service",
-    "It is not your fault. The logs of the service tell more under the request id of the answer (X-Request-Id).",
+    "The service failed to process the request",
+    "The fault is in the service, not in the request. Search its logs for the request id of the response (X-Request-Id).",
   ),
 ) {}
 
-/** 503: overloaded, shutting down, or the store is away and the buffer in front of it full. */
+/** 503: the service is overloaded or shutting down, or the database is unreachable and the write buffer is full. */
 export class Unavailable extends HttpApiError.Problem<Unavailable>()(
   "Unavailable",
   declare(
     "unavailable",
     503,
-    "The service cannot take the request now",
-    "Try again after the seconds in Retry-After. /readyz says what is wrong.",
+    "The service cannot process the request now",
+    "Retry after the number of seconds in Retry-After. /readyz gives the cause.",
   ),
 ) {}
 
-/** What can be wrong with the body of a request. */
+/** Problems of request bodies. */
 export const ofBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType, Unavailable] as const

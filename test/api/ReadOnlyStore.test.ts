@@ -74,7 +74,7 @@ describe("A database that only reads, as one that follows another does", () => {
         }),
       )
       assert.instanceOf(refused, Unavailable)
-      assert.strictEqual(yield* messageOf(refused), "The store is away")
+      assert.strictEqual(yield* messageOf(refused), "The database is unreachable")
 
       yield* setReadOnly(false)
       yield* Effect.promise(async () => {

@@ -19,7 +19,7 @@ type Unprocessable =
   | SecretFileFaulty
   | SecretUnreadable
 
-/** What an error about accounts is on the wire; anything else stays what it is. */
+/** The problem for an error about accounts; other errors are returned unchanged. */
 type ProblemOf<E> = E extends AccountErrors.AccountNotFound ? Problems.AccountNotFound
   : E extends AccountErrors.InvitationNotFound ? Problems.InvitationNotFound
   : E extends AccountErrors.SessionNotFound ? Problems.SessionNotFound
@@ -69,7 +69,7 @@ export const accountProblems =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
     Effect.mapError(effect, (error) => problemOf(error, request) as ProblemOf<E>)
 
-/** The session of the caller; the admin token belongs to nobody. */
+/** The caller's session; undefined for the admin token, which has none. */
 export const ownSession = (actor: Actor): Effect.Effect<SignedIn, Problems.Unprocessable> =>
   actor.kind === "session"
     ? Effect.succeed(actor.session)

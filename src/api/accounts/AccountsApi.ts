@@ -6,7 +6,7 @@ import { DisplayName } from "../../domain/Ids.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
 
-// The part of the management API about people who work in the console, and about what they did.
+// The part of the management API for console accounts, sessions and the audit log.
 
 const path = { org: Schema.String }
 const memberPath = { ...path, account: Schema.String }
@@ -21,8 +21,8 @@ export const MemberBody = Schema.Struct({ role: Role })
 export const InvitationBody = Schema.Struct({ email: Email, role: Role })
 
 /**
- * A change of one's own account. A new password needs the current one, or where there is none, a sign-in through the identity
- * provider within the last 15 minutes. It ends all other sessions.
+ * A change of one's own account. A new password requires the current one; without one, a sign-in through the identity
+ * provider within the last 15 minutes. A new password ends all other sessions.
  */
 export const OwnAccountBody = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
@@ -30,7 +30,7 @@ export const OwnAccountBody = Schema.Struct({
   current_password: Schema.optionalKey(Schema.String),
 })
 
-/** Who asks, and what they may do. */
+/** The caller and their permissions. */
 export const SessionState = Schema.Struct({
   actor: Schema.Literals(["admin_token", "account"]),
   account: Schema.NullOr(Schema.Struct({
@@ -67,7 +67,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       payload: AccountInput,
       success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Makes an account").annotate(
+    }).annotate(OpenApi.Summary, "Creates an account").annotate(
       OpenApi.Description,
       "Without a password, `link` lets the person choose one.",
     ),
@@ -77,19 +77,19 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: [Problems.AccountNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Removes an account").annotate(
       OpenApi.Description,
-      "With its memberships and sessions. What it did stays in the audit log.",
+      "Also removes its memberships and sessions. Its actions stay in the audit log.",
     ),
     HttpApiEndpoint.post("resetAccount", "/accounts/:account/reset", {
       params: { account: Schema.String },
       success: Link,
       error: Problems.AccountNotFound,
-    }).annotate(OpenApi.Summary, "Makes a link to choose a new password").annotate(
+    }).annotate(OpenApi.Summary, "Creates a password reset link").annotate(
       OpenApi.Description,
       "A link to choose a new password; it works once, for one hour.",
     ),
     HttpApiEndpoint.get("getSession", "/session", { success: SessionState }).annotate(
       OpenApi.Summary,
-      "Who asks, and what they may do",
+      "The caller and their permissions",
     ),
     HttpApiEndpoint.patch("updateOwnAccount", "/account", {
       payload: OwnAccountBody,
@@ -100,7 +100,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
     }).annotate(OpenApi.Summary, "The caller's own sessions").annotate(
       OpenApi.Description,
-      "Where the caller's own account is signed in.",
+      "Every browser in which the caller's account is signed in.",
     ),
     HttpApiEndpoint.delete("revokeSession", "/sessions/:session", {
       params: { session: Schema.String },
@@ -117,7 +117,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       payload: MemberBody,
       success: Member,
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Gives a role in an organization").annotate(
+    }).annotate(OpenApi.Summary, "Sets the role of a member").annotate(
       OpenApi.Description,
       "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
     ),
@@ -125,7 +125,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: memberPath,
       success: HttpApiSchema.NoContent,
       error: [Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Takes a member out of an organization"),
+    }).annotate(OpenApi.Summary, "Removes a member from an organization"),
     HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
       params: path,
       payload: InvitationBody,
@@ -151,8 +151,8 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: Problems.InvalidRequest,
     }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
       OpenApi.Description,
-      "What belongs to no organization, newest first, for administrators of the installation: sign-ins and refused requests " +
-        "(counted by the minute), accounts, sessions, links for passwords, and that organizations were made.",
+      "Entries without an organization, newest first, for administrators of the installation: sign-ins and refused requests " +
+        "(counted by the minute), accounts, sessions, links for passwords, and created organizations.",
     ),
     HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
       params: path,
@@ -161,7 +161,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
       OpenApi.Description,
-      "Who changed what, and which API keys were refused (counted by the minute), newest first. `next` is the value of " +
+      "Changes with their authors, and refused API keys (counted per minute), newest first. `next` is the value of " +
         "`before` for the next page.",
     ),
   )

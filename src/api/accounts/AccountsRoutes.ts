@@ -119,7 +119,7 @@ export const layer = HttpApiBuilder.group(
           return withCookies(HttpServerResponse.jsonUnsafe(account), entered === undefined ? [] : cookie.of(entered))
         }).pipe(
           // The caller's own account can only vanish under its feet.
-          Effect.catchTag("AccountNotFound", () => new Problems.Unprocessable({ detail: "The account is gone" })),
+          Effect.catchTag("AccountNotFound", () => new Problems.Unprocessable({ detail: "The account was removed" })),
           accountProblems(request),
           toProblems,
         ))

@@ -64,7 +64,7 @@ export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
       error: [Problems.AccountNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Removes the second factor of an account").annotate(
       OpenApi.Description,
-      "For somebody who has lost the authenticator app and the recovery codes. The account signs in with its password alone " +
+      "For a person who lost the authenticator app and the recovery codes. The account signs in with its password alone " +
         "until it sets a second factor up again. Ends its sessions.",
     ),
   )

@@ -26,14 +26,15 @@ export const sameText = (one: string, other: string): boolean => {
 }
 
 /**
- * Lets a management request pass that carries the admin token as a Bearer token, or the cookie of a console session whose
- * role allows it (see `policy`); the latter needs `X-CSRF-Token` for what changes something. What has changed goes to
- * the audit log.
+ * Accepts management requests with the admin token as a Bearer token, or with the cookie of a console session whose
+ * role allows the request (see `policy`). Sessions also need `X-CSRF-Token` for requests that change data. Changes are
+ * recorded in the audit log.
  */
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
   "parlance/http/AdminRequired",
   {
-    // Unavailable is not answered here: it is what every request can get while the store is away or too much is asked.
+    // `Unavailable` is not declared here: every endpoint can fail with it during overload or while the database is
+    // unreachable.
     error: [Unauthorized, Forbidden, TooManyAttempts, Unavailable],
     security: {
       AdminToken: HttpApiSecurity.bearer,
@@ -64,7 +65,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
         return retryLater(request, retryAfterSeconds, new TooManyAttempts({ detail: message }))
       }
 
-      /** Runs the handler as `actor`, and records what it changed. */
+      /** Runs the handler as `actor`, and records its changes in the audit log. */
       const as = <E, R>(
         next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
         actor: Actor,

@@ -8,7 +8,7 @@ import { Refusals } from "./Refusals.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
-  // The same for an id that does not exist and a secret that is wrong.
+  // An unknown id and a wrong secret get the same text, so that ids cannot be guessed.
   unknown: "The API key is not known here",
   expired: "The API key has expired",
   revoked: "The API key has been revoked",
@@ -70,7 +70,9 @@ export const authorize = (
         return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "other_organization", grant, detail))
       }
       if (!grant.scopes.has(scope)) {
-        const detail = `The key has the scopes ${[...grant.scopes].join(", ")}; this needs ${JSON.stringify(scope)}`
+        const detail = `The key has the scopes ${[...grant.scopes].join(", ")}; this request needs ${
+          JSON.stringify(scope)
+        }`
         return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "missing_scope", grant, detail))
       }
       if (grant.window === undefined) return Effect.succeed(grant)

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Metric } from "effect"
 import { Settings } from "../../Settings.ts"
 import { countRefused } from "../server/RequestMetrics.ts"
 
-/** What a request is for, which decides when it is refused. `health` never is. */
+/** Kind of a request, which decides when the request is refused. `health` is never refused. */
 export type Kind = "api" | "webhook" | "tracking" | "management" | "health"
 
 /** Links in messages, which anybody can open. */
@@ -20,8 +20,8 @@ export const kindOf = (url: string): Kind => {
 }
 
 /**
- * How many of a kind may be in work, in parts of the limit. Each has its own, so that none can take the service away from the
- * others, whoever asks: platforms punish errors, and whoever looks into an overload needs the console.
+ * Share of the limit for each kind. Each kind has its own, so that no kind starves the others: platforms punish errors,
+ * and operators need the console during an overload.
  */
 const parts: Readonly<Record<Kind, number>> = {
   api: 1,
@@ -31,7 +31,7 @@ const parts: Readonly<Record<Kind, number>> = {
   health: Infinity,
 }
 
-/** The event loop is overloaded when whatever is due runs this late, all the time. Unit: milliseconds. */
+/** Delay of due timers from which the event loop counts as overloaded, if it persists. Unit: milliseconds. */
 export const lateMillis = 50
 
 /** How often it is looked at. Unit: milliseconds. */
@@ -40,7 +40,7 @@ export const lookMillis = 25
 /** Looks in a row that must find it late: one alone may be a collection of garbage, or a large import. */
 const looks = 2
 
-/** How long answers may take when the event loop is what holds them up. Unit: milliseconds. */
+/** Largest response time when the event loop is the bottleneck. Unit: milliseconds. */
 const answerMillis = 100
 
 /**
@@ -71,7 +71,7 @@ export class Gate {
   waiting = 0
   /** Connections that are not read for a while. */
   resting = 0
-  /** The process has been told to end: what was asked for is to be read and answered now. */
+  /** Shutdown has begun: reads and answers pending requests without delay. */
   isEnding = false
   /** The least lateness of the last looks. Unit: milliseconds. */
   late = 0
@@ -117,7 +117,7 @@ export class Gate {
     if (this.late > lateMillis) {
       const left = this.#looked.reduce((sum, look) => sum + look.left, 0)
       const millis = this.#looked.reduce((sum, look) => sum + look.passed, 0)
-      // A turn of the loop cannot be shortened at once below what it takes now without serving less.
+      // The limit cannot go below the current duration of a loop turn at once without reducing throughput.
       const within = Math.max(answerMillis, 0.7 * millis / looks)
       this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * within / millis)))
     } else if (late < lateMillis && this.limit < this.maxInFlight) {
@@ -138,7 +138,7 @@ const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
 /** Requests that wait to be let in, and connections that are not read meanwhile. */
 const waiting = Metric.gauge("parlance_waiting_requests")
 const resting = Metric.gauge("parlance_resting_connections")
-/** How late the event loop runs at least; 0 while little is in work, when nobody looks. Unit: seconds. */
+/** Lower bound of the event loop's delay; 0 at low load, when it is not measured. Unit: seconds. */
 const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
 
 /** The gate of this process. */
@@ -165,7 +165,7 @@ export class LoadGate extends Context.Service<LoadGate, {
           if (more > 0) countRefused(more)
         }
       })
-      // For whoever reads metrics without asking for them here.
+      // For readers of metrics outside of this module.
       yield* report.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
       return LoadGate.of({ gate, report })
     }),

@@ -12,7 +12,7 @@ import { Unavailable } from "../Problems.ts"
 import { retryAfter } from "./RetryAfter.ts"
 
 const { detail, status, title, type } = new Unavailable({
-  detail: "The service has more to do than it can and took nothing of this request",
+  detail: "The service is overloaded and did not process this request",
 })
 const body = JSON.stringify({ detail, type, status, title })
 
@@ -22,7 +22,10 @@ const headers = {
   "Cache-Control": "no-store",
 }
 
-/** A request as the server tells of it: `checkContinue` for one whose body is sent only once it was asked for. */
+/**
+ * A request and the server event that announced it: `checkContinue` if the client sends the body only after `100
+ * Continue`.
+ */
 interface Asked {
   readonly event: "request" | "checkContinue"
   readonly kind: Kind
@@ -46,7 +49,7 @@ const refuse = ({ event, request, response }: Asked): void => {
 /** In work at once from which on the event loop is looked at: below, it costs nothing. */
 const watchedFrom = 16
 
-/** Requests that may be under way on one connection; whoever sends more without waiting for answers is cut off. */
+/** Most pipelined requests on one connection. A client that sends more without reading responses is disconnected. */
 const maxPipelined = 64
 
 /**
@@ -72,10 +75,10 @@ const waitMillis = 500
 /** How long a connection is left unread at most. Unit: milliseconds. */
 const restMillis = 1000
 
-/** What all requests that wait may hold of memory. */
+/** Most memory for all waiting requests. Unit: bytes. */
 const waitingBytes = 64 * 1024 * 1024
 
-/** What a request holds of memory while it waits, without its body, and how much of a body is read unasked (measured). */
+/** Memory of a waiting request without its body, and most bytes of a body read before the handler asks (measured). */
 const requestBytes = 8 * 1024
 const bodyBytes = 128 * 1024
 
@@ -85,7 +88,7 @@ export interface Options {
   /** How long a request waits and a connection is left unread at most, instead of the usual times. */
   readonly waitMillis?: number
   readonly restMillis?: number
-  /** Answers what it can of links in messages; what it does not goes to the listeners of the server. */
+  /** Answers link and pixel requests directly where possible. All other requests go to the listeners of the server. */
   readonly respond?: DirectRoutes["Service"]["respond"]
 }
 
@@ -113,7 +116,7 @@ export const install = (
 ): { readonly busy: () => ReadonlySet<Socket> } => {
   // Long: short callbacks that share the state of one server and call each other in a circle (work, let in, wait).
   const longest = { waitMillis, restMillis, ...options }
-  // Those that count as in work.
+  // Connections whose requests count as in work.
   const inWork = new Set<InWork>()
   const waiting = {
     management: new Line<Waiting>(),
@@ -123,10 +126,10 @@ export const install = (
   }
   let held = 0
   const resting = new Line<Socket>()
-  // The requests a connection has sent besides the one it is answering, and what had been written to it when this began.
+  // Requests sent on a connection besides the current one, and the bytes written to it when the count began.
   const pipelined = new WeakMap<Socket, { readonly requests: Set<IncomingMessage>; bytesWritten: number }>()
   let sweptAt = -Infinity
-  // What management requests used of the main thread beyond their share, and when that was.
+  // Main-thread time of management requests beyond their share, and when it was measured.
   let spentMillis = 0
   let spentAt = 0
   let watching = false
@@ -158,7 +161,7 @@ export const install = (
     socket.pause()
     resting.enter(socket, performance.now())
     gate.resting = resting.size
-    // Whoever looks at the load wakes it, also where nothing else is left to look at.
+    // Every reader of the load wakes the gate, even if no other work is left.
     watch()
   }
 
@@ -201,7 +204,7 @@ export const install = (
 
   const turnAway = (asked: Asked) => {
     gate.refused(asked.kind)
-    // However many wait now: it was told to come back later.
+    // Refused with Retry-After, regardless of the number of waiting requests.
     asked.response.on("close", () => rest(asked))
     refuse(asked)
   }
@@ -220,7 +223,7 @@ export const install = (
     watch()
     const leave = waiting[kind].enter(waits, since)
     asked.response.on("close", () => {
-      // Whoever asked is gone.
+      // The client has disconnected.
       if (leave()) left(waits)
     })
   }
@@ -250,7 +253,9 @@ export const install = (
     }
   }
 
-  /** Reads so many connections again that there is enough to do until the next look, and those that rested long. */
+  /**
+   * Resumes reading enough connections to keep the gate busy until the next check, and those paused for a long time.
+   */
   const wake = (now: number) => {
     for (let room = gate.isEnding ? Infinity : enough() - waiting.api.size;; room--) {
       const socket = resting.next(room > 0 ? now : now - longest.restMillis)
@@ -278,7 +283,7 @@ export const install = (
       watching = false
       watch()
     }, lookMillis)
-    // Nothing is to be kept alive for it.
+    // The connection need not stay alive for this timer.
     if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
   }
 

@@ -14,9 +14,9 @@ const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer =>
   typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk
 
 /**
- * Makes a socket write what is longer than 64 KiB in pieces, and calls `onPiece` after each. The runtime does not say how
- * much of a single write the client has taken, so that a slow reader could not be told from one that does not read.
- * Shorter writes are left as they are. A buffer is not copied.
+ * Makes a socket write data over 64 KiB in pieces, and calls `onPiece` after each piece. The runtime does not report
+ * the progress of a single write, so a slow reader would look like one that has stopped reading. Shorter writes are
+ * unchanged, and buffers are not copied.
  */
 export const paceWrites = (socket: Socket, onPiece: () => void): void => {
   const write = socket._write

@@ -5,14 +5,14 @@ import type { Grant } from "../../auth/KeyAuth.ts"
 import { RateLimited } from "../Problems.ts"
 import { Refusals } from "./Refusals.ts"
 
-/** What a request meant to the limit of its key. */
+/** The effect of a request on the rate limit of its key. */
 interface Use {
   readonly window: RateWindow
   /** Requests it was refused for; 0 when it was let through. */
   readonly refused: number
 }
 
-// By Node's request, which stays the same whatever a middleware makes of it.
+// Keyed by Node's request, which stays the same object in all middleware.
 const uses = new WeakMap<object, Use>()
 
 /** Counts so many requests against the limit of a key, if it has one; fails with 429 beyond it. Costs nothing without a limit. */

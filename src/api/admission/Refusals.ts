@@ -8,7 +8,7 @@ import { seenThrough } from "../server/TrustedProxies.ts"
 
 /** Counts refused requests in the metrics and the audit log, under the client's address as trusted proxies report it. */
 export class Refusals extends Context.Service<Refusals, {
-  /** `org` may be any text of the request. `subject` names what was used, such as the id of a key. */
+  /** `org` is any text from the request. `subject` names the credential, such as the id of a key. */
   readonly count: (
     request: HttpServerRequest.HttpServerRequest,
     reason: Reason,

@@ -2,7 +2,7 @@ import type { HttpServerRequest } from "effect/http"
 
 let turn = 0
 
-/** `Retry-After` of a 503: 1 to 5 seconds in turn, so that those who were refused together do not come back together. */
+/** `Retry-After` of a 503: 1 to 5 seconds in turn, so that refused clients do not all retry at once. */
 export const retryAfter = (): string => String(1 + turn++ % 5)
 
 const waits = new WeakMap<object, number>()

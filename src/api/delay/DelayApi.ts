@@ -57,19 +57,25 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayAsk, Read
   return Result.fail(faults)
 }
 
-/** How an answer of Delay came about. */
+/** The data and steps behind a response of Delay. */
 export const DelayTrace = Schema.Struct({
   basis: described(
     Schema.Literals(["user", "variant", "template", "organization", "default"]),
-    "The narrowest level that knew anything; `default`: nothing is known, the message is sent as soon as allowed",
+    "The narrowest level with data; `default`: no level has data, and the message is sent as soon as allowed",
   ),
-  explored: described(Schema.Boolean, "Drawn evenly from all allowed times, which 2 % of the answers are"),
+  explored: described(
+    Schema.Boolean,
+    "Whether the time was drawn uniformly from all allowed times, as in 2 % of responses",
+  ),
   after_horizon: described(
     Schema.Boolean,
-    "No time within the horizon was allowed: the answer is in the first allowed hour after it",
+    "No time within the horizon is allowed: the result is the first allowed hour after it",
   ),
   time_zone: Schema.String,
-  time_zone_of: described(Schema.Literals(["user", "organization"]), "Whose zone that is"),
+  time_zone_of: described(
+    Schema.Literals(["user", "organization"]),
+    "Whether the time zone is the user's or the organization's",
+  ),
   tau_hours: described(Schema.NullOr(Schema.Finite), "Hours in which a message loses its freshness; null by default"),
   levels: described(
     Schema.Array(Schema.Struct({
@@ -78,7 +84,7 @@ export const DelayTrace = Schema.Struct({
       engagements: Schema.Finite,
       weight: Schema.Finite,
     })),
-    "From the narrowest to the widest; `weight` is the share that is the level's own, the rest is the next one's",
+    "From the narrowest to the widest. `weight` is the share of the level's own data; the remainder comes from the next level",
   ),
   curve: described(
     Schema.Array(Schema.Struct({ from: Schema.String, local_hour: Schema.Finite, value: Schema.Finite })),
@@ -86,19 +92,21 @@ export const DelayTrace = Schema.Struct({
   ),
 })
 
-/** When to send. */
+/** Recommended send times. */
 export class DelayGroup extends HttpApiGroup.make("delay")
   .add(
     HttpApiEndpoint.get("delay", "/api/delay/:org", {
       params: { org: Schema.String },
       query: {
-        delay_id: described(Schema.String, "The variant, `copy.id` of a Generate answer"),
+        delay_id: described(Schema.String, "Id of the variant: `copy.id` in the response of Generate"),
         template_id: Schema.optionalKey(
-          described(Schema.String, "Its template, where several have a variant of that id"),
+          described(Schema.String, "Template of the variant; needed if several templates have a variant with this id"),
         ),
         user_id: Schema.optionalKey(Schema.String),
-        email: Schema.optionalKey(described(Schema.String, "In place of `user_id`, which wins where both are given")),
-        trace: Schema.optionalKey(described(Schema.String, "true: with how the answer came about")),
+        email: Schema.optionalKey(
+          described(Schema.String, "Alternative to `user_id`, which takes precedence if both are given"),
+        ),
+        trace: Schema.optionalKey(described(Schema.String, "true: adds `trace`, the data behind the result")),
       },
       success: Schema.Struct({
         service_words: described(
@@ -107,11 +115,11 @@ export class DelayGroup extends HttpApiGroup.make("delay")
             delay_time: described(
               Schema.String,
               "ISO 8601 in UTC, never in the past, within the organization's `delay_horizon_hours`, outside its " +
-                "`quiet_hours` and on its `allowed_days`; where they leave no time within the horizon, the first after it",
+                "`quiet_hours` and on its `allowed_days`. If they exclude the whole horizon: the first allowed time after it",
             ),
             trace: Schema.optionalKey(DelayTrace),
           }),
-          "Named as the setting SERVICE_WORDS says",
+          "The setting SERVICE_WORDS can rename this member",
         ),
       }),
       error: [
@@ -123,6 +131,6 @@ export class DelayGroup extends HttpApiGroup.make("delay")
         Problems.VariantNotFound,
       ],
     }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } }))
-      .annotate(OpenApi.Summary, "When to send a variant to somebody"),
+      .annotate(OpenApi.Summary, "Recommended send time of a variant for one user"),
   )
   .annotate(OpenApi.Description, "Send times") {}

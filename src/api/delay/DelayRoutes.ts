@@ -8,7 +8,7 @@ import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
 import { invalid, query } from "../server/Requests.ts"
 import { ofParameters, warn } from "../server/Warnings.ts"
 
-// What is answered is for one person and one moment.
+// Responses are for one person at one moment and must not be cached.
 const options = { contentType: "application/json; charset=utf-8", headers: { "cache-control": "no-store" } }
 
 /** Delay, by a plain route, which saves part of the cost of a call. */

@@ -9,7 +9,7 @@ import * as Problems from "../Problems.ts"
 const path = { org: Schema.String }
 
 const dryRun = Schema.optionalKey(Schema.Boolean).annotate({
-  description: "true: answers a preview and changes nothing. Default false",
+  description: "true: returns a preview and changes nothing. Default false",
 })
 
 /** A request to retry failed deliveries. Without further members: all of them. */
@@ -32,8 +32,7 @@ export const BulkAction = Schema.Struct({
   kind: Schema.Literals(["retry", "cancel"]),
   filter: Schema.Struct(filterMembers),
   state: Schema.Literals(["running", "done", "failed"]).annotate({
-    description:
-      "`failed`: three batches in a row have failed, for the `reason` that is given. What was changed stays so",
+    description: "`failed`: three batches in a row failed, see `reason`. Earlier batches are not undone",
   }),
   matched: Schema.Int.annotate({ description: "Deliveries that matched when the action was requested" }),
   changed: Schema.Int.annotate({
@@ -42,7 +41,7 @@ export const BulkAction = Schema.Struct({
   requested_by: Schema.String,
   requested_at: Schema.String,
   finished_at: Schema.NullOr(Schema.String),
-  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last batch failed; null where it did not" }),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last batch failed; null if it succeeded" }),
 })
 export type BulkAction = typeof BulkAction.Type
 
@@ -57,13 +56,13 @@ export const BulkPreview = Schema.Struct({
     description: "Failed deliveries that match and cannot be retried, because their messages have expired",
   }),
   sampled: Schema.Int.annotate({
-    description: "The latest deliveries that the members below are about, at most 10,000",
+    description: "Number of the latest deliveries that the following members describe, at most 10,000",
   }),
   suppressed: Schema.Int.annotate({
-    description: "Those of them whose recipient is suppressed: once retried, they are cancelled instead of sent",
+    description: "Deliveries whose recipient is suppressed. A retry cancels them instead of sending them",
   }),
   reasons: shares(Schema.NullOr(Schema.String)).annotate({
-    description: "The most frequent reasons. `…` stands for what differs, so that each can be given as `reason`",
+    description: "The most frequent reasons. `…` replaces the differing part, so that each can be used as `reason`",
   }),
   templates: shares(Schema.String),
   connections: shares(Schema.NullOr(Schema.String)),
@@ -73,7 +72,7 @@ export const BulkResult = Schema.Struct({
   matched: Schema.Int,
   changed: Schema.Int.annotate({ description: "Deliveries changed so far; 0 for a preview" }),
   until: Schema.String.annotate({
-    description: "The upper time bound that was used. A request with it leaves later failures and messages alone",
+    description: "The upper time bound that was used. Repeat it to exclude later failures and messages",
   }),
   preview: Schema.NullOr(BulkPreview).annotate({ description: "With `dry_run` only" }),
   action: Schema.NullOr(BulkAction).annotate({ description: "Null with `dry_run`" }),
@@ -82,13 +81,14 @@ export type BulkResult = typeof BulkResult.Type
 
 export const bulkHeaders = {
   "idempotency-key": Schema.optionalKey(Schema.String).annotate({
-    description: "1 to 255 printable ASCII characters: the same key and filter is the same action for 90 days",
+    description:
+      "1 to 255 printable ASCII characters. The same key with the same filter identifies one action for 90 days",
   }),
 }
 
 const how =
-  "The answer comes when the action is done, or after 5 seconds with `state` `running`. It then goes on in the " +
-  "background, also when the service is stopped and started again. Members that are not named here are refused."
+  "Responds when the action is done, or after 5 seconds with `state` `running`. The action then continues in the " +
+  "background, even across restarts of the service. Unknown members are refused."
 
 const errors = [
   ...Problems.ofBody,
@@ -123,15 +123,15 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
       query: { limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }) },
       success: Schema.Struct({ actions: Schema.Array(BulkAction) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The retries and cancellations of many messages").annotate(
+    }).annotate(OpenApi.Summary, "The bulk retries and cancellations").annotate(
       OpenApi.Description,
-      "Of the last 90 days, the latest first.",
+      "The last 90 days, latest first.",
     ),
     HttpApiEndpoint.get("getBulkAction", "/organizations/:org/bulk-actions/:action", {
       params: { ...path, action: Schema.String },
       success: BulkAction,
       error: [Problems.OrganizationNotFound, Problems.BulkActionNotFound],
-    }).annotate(OpenApi.Summary, "One retry or cancellation of many messages, with its progress"),
+    }).annotate(OpenApi.Summary, "One bulk retry or cancellation, with its progress"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}

@@ -57,12 +57,12 @@ export const answerBulk = Effect.fnUntraced(function* (
   requestedBy: string,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  // A parameter that was passed over could be meant as a filter, or ask for the preview.
+  // An ignored parameter could have been meant as a filter, or as a request for a preview.
   const parameters = [...query(request).keys()]
   if (parameters.length > 0) {
     return yield* invalid(parameters.map((pointer) => ({
       pointer,
-      detail: "must not stand in the query: filters and dry_run are members of the body",
+      detail: "must not be a query parameter: filters and dry_run are members of the body",
     })))
   }
   const { dry_run = false, state: _, ...members } = yield* body(request, decoders[kind])

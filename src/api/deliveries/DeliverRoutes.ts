@@ -70,7 +70,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           KeyReused: ({ message }) => new IdempotencyKeyReused({ detail: message }),
           BufferFull: () =>
             new Unavailable({
-              detail: "The store does not take messages now: nothing was queued, send the request again",
+              detail: "The database cannot store messages now. No message was queued: send the request again",
             }),
         }),
         toProblems,

@@ -8,8 +8,7 @@ import { Priority } from "../../delivery/Delivery.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import { attrsOf, both, policyMembers } from "../generate/GenerateWire.ts"
 
-// The body of Deliver as it comes in. As in Generate, `null` stands for an absent member, and members that are not named
-// here are ignored.
+// The body of Deliver. As in Generate, `null` counts as absent, and members that are not declared here are ignored.
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -32,19 +31,19 @@ export const DeliverBody = Schema.Struct({
   }),
   ...policyMembers,
   send_at: optional(Schema.String).annotate({
-    description: `Not before then: ISO 8601 with an offset, at most ${scheduledDays} days ahead. Default now`,
+    description: `Earliest time to send: ISO 8601 with an offset, at most ${scheduledDays} days ahead. Default now`,
   }),
   optimize_send_time: optional(Schema.Boolean).annotate({
-    description: "true: at the hour Delay advises for this recipient, from `send_at` on. Default false",
+    description: "true: sends at the hour Delay recommends for this recipient, not before `send_at`. Default false",
   }),
   expires_at: optional(Schema.String).annotate({
     description:
-      "Not after then: ISO 8601 with an offset, later than `send_at`. A message that could not be sent by then fails, and is " +
-      "not tried again. Default: it does not expire",
+      "Latest time to send: ISO 8601 with an offset, later than `send_at`. A message not sent by then fails and is not " +
+      "retried. Default: the message does not expire",
   }),
   priority: optional(Priority).annotate({
     description:
-      "`transactional`: before all `bulk` messages that wait. Default: `transactional` where the template has " +
+      "`transactional` messages are sent before all waiting `bulk` messages. Default: `transactional` if the template has " +
       "`ignore_unsubscribes`, else `bulk`",
   }),
 })
@@ -73,7 +72,7 @@ const decodeBody = decoder(DeliverBody)
 
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
-/** The time in a member of the body, in Unix milliseconds; undefined where there is no text. */
+/** The time in a member of the body, in Unix milliseconds; undefined if the member is not a string. */
 const timeOf = (input: unknown, member: "send_at" | "expires_at"): Decoded<number | undefined> => {
   const text = input !== null && typeof input === "object" ? (input as Record<string, unknown>)[member] : undefined
   if (typeof text !== "string") return Result.succeed(undefined)
@@ -91,7 +90,7 @@ interface Times {
   readonly expiresAt: number | undefined
 }
 
-/** When the message may leave at the soonest, and when it expires. That `expires_at` has passed is no fault of the body. */
+/** Earliest time to send and expiry. An `expires_at` in the past is not a fault of the body: it has a problem of its own. */
 const timesOf = (input: unknown, now: number): Decoded<Times> =>
   Result.flatMap(
     both(timeOf(input, "send_at"), timeOf(input, "expires_at"), (sendAt, expiresAt): Times => ({ sendAt, expiresAt })),

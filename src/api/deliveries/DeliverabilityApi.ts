@@ -36,10 +36,10 @@ export type DkimKey = typeof DkimKey.Type
 export const Finding = Schema.Struct({
   check: Schema.Literals(["spf", "dkim", "dmarc", "alignment", "unsubscribe", "plain-text", "encryption"]),
   status: Schema.Literals(["ok", "missing", "wrong", "unknown"]).annotate({
-    description: "`unknown` where this service cannot tell, for example because DNS is not available",
+    description: "`unknown` if the service cannot check, for example because DNS is unavailable",
   }),
   detail: Schema.String.annotate({ description: "The finding and its remedy, in sentences" }),
-  record: Schema.NullOr(Record).annotate({ description: "The DNS record to publish; null where there is none" }),
+  record: Schema.NullOr(Record).annotate({ description: "The DNS record to publish; null if the check has no record" }),
 })
 
 /** The result of a test message. */
@@ -79,10 +79,10 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       payload: DkimKeyChange,
       success: DkimKey,
       error: [...Problems.ofBody, ...notFound, Problems.DkimKeyNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Lets a DKIM key sign, or no longer").annotate(
+    }).annotate(OpenApi.Summary, "Turns signing with a DKIM key on or off").annotate(
       OpenApi.Description,
-      "`signing: true` lets the key sign in place of the one that did. It is refused with 422 while the record is not found " +
-        "in DNS, unless `unchecked` is true. `signing: false` sends unsigned.",
+      "`signing: true` makes this the signing key of the connection. It is refused with 422 while the record is not found " +
+        "in DNS, unless `unchecked` is true. With `signing: false`, messages are sent unsigned.",
     ),
     HttpApiEndpoint.delete("deleteDkimKey", "/organizations/:org/connections/:connection/dkim/:selector", {
       params: keyPath,
@@ -90,7 +90,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       error: [...notFound, Problems.DkimKeyNotFound],
     }).annotate(OpenApi.Summary, "Removes a DKIM key").annotate(
       OpenApi.Description,
-      "Leave its record in DNS for some days: messages that are under way are still checked against it.",
+      "Leave its record in DNS for some days: receivers still check messages in transit against it.",
     ),
     HttpApiEndpoint.post("sendTestMessage", "/organizations/:org/connections/:connection/test-message", {
       params: path,
@@ -109,8 +109,8 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       OpenApi.Description,
       "Sends a real message through an SMTP connection to `to`, and makes the checks that receivers make: SPF, DKIM and DMARC " +
         "records, alignment with the sender's domain, List-Unsubscribe, the plain-text part, and encryption. `template_id` " +
-        "sends the content of a template (`copy_id`: of one variant), rendered with `fields`. The message counts in no " +
-        "result. 10 in an hour and 30 in a day for an organization; addresses on the suppression list are refused.",
+        "sends the content of a template (`copy_id`: of one variant), rendered with `fields`. The message is excluded from " +
+        "results. An organization can send 10 per hour and 30 per day. Addresses on the suppression list are refused.",
     ),
   )
   .middleware(AdminRequired)

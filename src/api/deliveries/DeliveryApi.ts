@@ -7,7 +7,7 @@ import { AdminRequired } from "../admission/AdminRequired.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import * as Problems from "../Problems.ts"
 
-// The part of the management API for managed delivery: the ways out, and what is on its way.
+// The part of the management API for managed delivery: connections and deliveries.
 
 const path = { org: Schema.String }
 const connectionPath = { ...path, connection: Schema.String }
@@ -20,20 +20,22 @@ export const Connection = Schema.Struct({
   secrets: Schema.Array(Schema.String).annotate({ description: "Names of the secrets that are set" }),
   enabled: Schema.Boolean,
   paused: Schema.Boolean,
-  default: Schema.Boolean.annotate({ description: "Of the enabled ones the one that carries what is delivered" }),
+  default: Schema.Boolean.annotate({
+    description: "Whether Deliver uses this connection; one enabled connection is the default",
+  }),
   in_use: Schema.Boolean,
   trouble: Schema.NullOr(Schema.Struct({
     state: Schema.Literals(["slow-down", "failing", "broken", "refusing"]).annotate({
-      description: "refusing: the platform refused so many messages that the connection is paused until it is resumed",
+      description: "refusing: the platform refused many messages, and the connection is paused until it is resumed",
     }),
     reason: Schema.String,
     since: Schema.String,
     until: Schema.NullOr(Schema.String).annotate({
-      description: "When it is tried again; null while it is refusing: not before it is resumed",
+      description: "Time of the next attempt; null for a refusing connection, which must be resumed",
     }),
-  })).annotate({ description: "Why nothing leaves now; null while all is well" }),
+  })).annotate({ description: "Why the connection is not sending at full speed; null if it works normally" }),
   complaint_address: Schema.NullOr(Schema.String).annotate({
-    description: "Where providers send complaints about messages (feedback loops); null without a `bounce_domain`",
+    description: "Address for the feedback loops of mailbox providers (complaints); null without a `bounce_domain`",
   }),
   created_at: Schema.String,
   updated_at: Schema.String,
@@ -41,91 +43,91 @@ export const Connection = Schema.Struct({
 export type Connection = typeof Connection.Type
 
 const delivery = {
-  id: Schema.String.annotate({ description: "Also the tracking id of its decision" }),
+  id: Schema.String.annotate({ description: "Id of the delivery and tracking id of its decision" }),
   template_id: Schema.String,
   copy_id: Schema.String,
   email: Schema.NullOr(Schema.String).annotate({ description: "Null once the person has been erased" }),
   state: DeliveryState,
-  priority: Priority.annotate({ description: "Transactional messages leave before bulk messages" }),
+  priority: Priority.annotate({ description: "Transactional messages are sent before bulk messages" }),
   due_at: Schema.String,
   queued_at: Schema.String,
   expires_at: Schema.NullOr(Schema.String).annotate({
-    description: "It fails if it has not left by then; null: it does not expire",
+    description: "The message fails if it is not sent by this time; null: it does not expire",
   }),
-  attempts: Schema.Int.annotate({ description: "Attempts that ended without an acceptance" }),
+  attempts: Schema.Int.annotate({ description: "Failed attempts to send" }),
   connection: Schema.NullOr(Schema.String),
-  message_id: Schema.NullOr(Schema.String).annotate({ description: "The platform's own name of it" }),
+  message_id: Schema.NullOr(Schema.String).annotate({ description: "Id of the message on the platform" }),
   reason: Schema.NullOr(Schema.String).annotate({
-    description: "Why the last attempt failed, and for a message that has failed or was cancelled, why that is final",
+    description: "Why the last attempt failed; for failed and cancelled messages, the final reason",
   }),
   finished_at: Schema.NullOr(Schema.String),
 }
 
-/** A message on its way, or gone. */
+/** A delivery, queued or finished, without its content. */
 export const Delivery = Schema.Struct(delivery)
 export type Delivery = typeof Delivery.Type
 
-/** The same with its words. */
+/** A delivery with its content. */
 export const DeliveryDetail = Schema.Struct({
   ...delivery,
   vars: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
   formats: Schema.Record(Schema.String, Schema.String),
 })
 
-/** How the queue stands. */
+/** The state of the delivery queue. */
 export const DeliverySummary = Schema.Struct({
-  queued: Schema.Int.annotate({ description: "Due now; 50,000 stands for that or more" }),
+  queued: Schema.Int.annotate({ description: "Messages due now; 50,000 means 50,000 or more" }),
   scheduled: Schema.Int.annotate({
-    description: "Due later: scheduled, or waiting for another attempt; 50,000 stands for that or more",
+    description: "Messages due later: scheduled, or waiting for a retry; 50,000 means 50,000 or more",
   }),
   sending: Schema.Int,
   sent: Schema.Int,
   failed: Schema.Int,
   cancelled: Schema.Int,
-  oldest_due_seconds: Schema.Finite.annotate({ description: "How long the oldest that is due has waited" }),
-  sent_per_second: Schema.Finite.annotate({ description: "Of late" }),
+  oldest_due_seconds: Schema.Finite.annotate({ description: "Age of the oldest due message, in seconds" }),
+  sent_per_second: Schema.Finite.annotate({ description: "Messages sent per second, recently" }),
 })
 
-/** How delivery went over time. */
+/** Delivery over time, in intervals of equal length. */
 export const DeliverySeries = Schema.Struct({
   hours: Schema.Int,
-  step_minutes: Schema.Int.annotate({ description: "Length of a stretch" }),
+  step_minutes: Schema.Int.annotate({ description: "Length of an interval, in minutes" }),
   points: Schema.Array(Schema.Struct({
     start: Schema.String,
     end: Schema.String,
     minutes: Schema.Finite.annotate({
       description:
-        "Of the stretch so far, at least 1: `sent`, `failed` and `retried` divided by it are rates per minute",
+        "Elapsed minutes of the interval, at least 1. Divide `sent`, `failed` and `retried` by it for rates per minute",
     }),
-    complete: Schema.Boolean.annotate({ description: "False for the stretch that has not ended" }),
+    complete: Schema.Boolean.annotate({ description: "False for the current interval" }),
     sent: Schema.Int,
     failed: Schema.Int,
-    retried: Schema.Int.annotate({ description: "Attempts that failed and are repeated" }),
+    retried: Schema.Int.annotate({ description: "Failed attempts that are retried" }),
     queued: Schema.NullOr(Schema.Int).annotate({
       description:
-        "Messages that were due and waited, at the most, looked up once in a minute; 50,000 stands for that " +
-        "or more. Null where nobody looked, as while the service was down",
+        "Largest number of due messages in the queue, sampled once per minute; 50,000 means 50,000 or more. Null without a " +
+        "sample, such as while the service was down",
     }),
     oldest_due_seconds: Schema.NullOr(Schema.Finite).annotate({
-      description: "How long the oldest of them had waited, at the most",
+      description: "Greatest age of the oldest due message",
     }),
-  })).annotate({ description: "Without gaps, the oldest first" }),
+  })).annotate({ description: "Without gaps, oldest first" }),
 })
 export type DeliverySeries = typeof DeliverySeries.Type
 
-/** Plain text here, as the handler lists every fault of the query. */
+/** A string here, because the handler decodes the query and lists every fault. */
 const inQuery = (name: keyof typeof filterDescriptions) =>
   Schema.optionalKey(Schema.String).annotate({ description: filterDescriptions[name] })
 
 const listQuery = {
-  state: Schema.optionalKey(Schema.String).annotate({ description: "Only these" }),
+  state: Schema.optionalKey(Schema.String).annotate({ description: "Only deliveries in this state" }),
   since: inQuery("since"),
   until: inQuery("until"),
   reason: inQuery("reason"),
   template_id: inQuery("template_id"),
   connection: inQuery("connection"),
   email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
-  cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+  cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
 }
 
@@ -145,15 +147,15 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [Problems.InvalidRequest, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "The messages of the key's organization").annotate(
       OpenApi.Description,
-      "The latest first. The key needs the scope `deliver`.",
+      "Latest first. The key needs the scope `deliver`.",
     ),
     HttpApiEndpoint.get("readOwn", "/api/deliveries/:delivery/:org", {
       params: keyPath,
       success: DeliveryDetail,
       error: [...keyProblems, Problems.DeliveryNotFound],
-    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One message with its words").annotate(
+    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One message with its content").annotate(
       OpenApi.Description,
-      "`delivery` is the header Parlance-Delivery-Id of Deliver's answer. The key needs the scope `deliver`.",
+      "`delivery` is the value of the header Parlance-Delivery-Id in the response of Deliver. The key needs the scope `deliver`.",
     ),
     HttpApiEndpoint.post("cancelOwn", "/api/deliveries/:delivery/cancel/:org", {
       params: keyPath,
@@ -161,7 +163,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [...keyProblems, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
-      "A message that is cancelled already stays so. The key needs the scope `deliver`.",
+      "Cancelling a cancelled message changes nothing. The key needs the scope `deliver`.",
     ),
     HttpApiEndpoint.post("cancelAllOwn", "/api/deliveries/cancel/:org", {
       params: path,
@@ -171,8 +173,8 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [...Problems.ofBody, ...keyProblems, Problems.IdempotencyKeyReused],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
       OpenApi.Description,
-      "As `cancelDeliveries` of the management API. The same request with the same `Idempotency-Key` answers the progress of " +
-        "an action that is running. The key needs the scope `deliver`.",
+      "Same as `cancelDeliveries` of the management API. Repeat the request with the same `Idempotency-Key` for the progress " +
+        "of a running action. The key needs the scope `deliver`.",
     ),
   )
   .annotate(OpenApi.Description, "Deliveries") {}
@@ -189,10 +191,10 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       payload: ConnectionChange,
       success: Connection,
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Sets up or changes a connection").annotate(
+    }).annotate(OpenApi.Summary, "Creates or updates a connection").annotate(
       OpenApi.Description,
-      "Sets a connection up or changes it; what is absent stays, `settings` are replaced whole, `secrets` are merged by " +
-        "name (null takes one away), stored encrypted and never shown again. `paused: true` lets everything that is due wait.",
+      "Absent members stay unchanged. `settings` are replaced as a whole. `secrets` are merged by name (null removes one), " +
+        "stored encrypted and never returned. With `paused: true`, due messages wait until the connection is resumed.",
     ),
     HttpApiEndpoint.delete("deleteConnection", "/organizations/:org/connections/:connection", {
       params: connectionPath,
@@ -200,16 +202,16 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
     }).annotate(OpenApi.Summary, "Removes a connection").annotate(
       OpenApi.Description,
-      "What is queued waits for another connection.",
+      "Queued messages wait for another connection.",
     ),
     HttpApiEndpoint.post("resumeConnection", "/organizations/:org/connections/:connection/resume", {
       params: connectionPath,
       success: Connection,
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Summary, "Lets a connection send again").annotate(
+    }).annotate(OpenApi.Summary, "Resumes a connection").annotate(
       OpenApi.Description,
-      "For a connection that is paused or refusing. A refusing connection is also resumed by a change of its settings or " +
-        "secrets. Messages that the platform refused stay failed; they can be retried.",
+      "For a paused or refusing connection. A change of settings or secrets also resumes a refusing connection. Messages " +
+        "that the platform refused stay failed and can be retried.",
     ),
     HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
       params: connectionPath,
@@ -217,62 +219,62 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
         ok: Schema.Boolean,
         detail: Schema.String,
         warnings: Schema.Array(Schema.String).annotate({
-          description: "Variants without a subject or a body, which Deliver cannot send through this connection",
+          description: "Variants that Deliver cannot send through this connection because they have no subject or body",
         }),
       }),
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Summary, "Tries a connection").annotate(
+    }).annotate(OpenApi.Summary, "Tests a connection").annotate(
       OpenApi.Description,
-      "Tries credentials and settings against the platform, without sending anything. `warnings` name the variants that " +
-        "are switched on and cannot be sent through this connection; they do not change `ok`.",
+      "Checks credentials and settings with the platform, without sending a message. `warnings` name the active variants " +
+        "that cannot be sent through this connection; they do not change `ok`.",
     ),
     HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
       params: path,
       query: listQuery,
       success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "The latest first."),
+    }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "Latest first."),
     HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
       params: path,
       success: DeliverySummary,
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "How the queue stands").annotate(
+    }).annotate(OpenApi.Summary, "The state of the delivery queue").annotate(
       OpenApi.Description,
-      "Counts by state, the age of the oldest due and the present rate.",
+      "Counts by state, the age of the oldest due message and the current send rate.",
     ),
     HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
       params: path,
       query: {
         hours: Schema.optionalKey(Schema.String).annotate({
-          description: "The last hours it is about, a whole number from 1 to 840, default 1",
+          description: "Number of hours up to now, a whole number from 1 to 840, default 1",
         }),
       },
       success: DeliverySeries,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "How delivery went over time").annotate(
+    }).annotate(OpenApi.Summary, "Delivery over time").annotate(
       OpenApi.Description,
-      "What was sent, failed and was repeated, and how many messages waited and for how long, in about 60 to 100 stretches.",
+      "Sent, failed and retried messages, and the length and age of the queue, in about 60 to 100 intervals.",
     ),
     HttpApiEndpoint.get("getDelivery", "/organizations/:org/deliveries/:delivery", {
       params: deliveryPath,
       success: DeliveryDetail,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
-    }).annotate(OpenApi.Summary, "One message with its words"),
+    }).annotate(OpenApi.Summary, "One message with its content"),
     HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
       params: deliveryPath,
       success: Delivery,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
-      "Keeps a queued message from leaving.",
+      "The message is not sent.",
     ),
     HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
       params: deliveryPath,
       success: Delivery,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
-    }).annotate(OpenApi.Summary, "Sends a failed message again").annotate(
+    }).annotate(OpenApi.Summary, "Retries a failed message").annotate(
       OpenApi.Description,
-      "Queues a failed message again. Its attempts and its retry horizon start anew.",
+      "Queues a failed message again and resets its attempts and its retry horizon.",
     ),
   )
   .middleware(AdminRequired)

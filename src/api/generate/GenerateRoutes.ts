@@ -54,11 +54,11 @@ const toWire = (outcome: Outcome) => {
   }
 }
 
-// What is answered is for one user, and a second call may answer differently.
+// Responses are for one user, and a second request can get a different variant.
 const fresh = { "cache-control": "no-store" }
 const memoryOnly = { ...fresh, "decision-durable": "false" }
 
-// Said outright, since AMPscript otherwise reads an answer as Windows-1252.
+// The charset is explicit because AMPscript reads responses as Windows-1252 otherwise.
 const contentType = "application/json; charset=utf-8"
 
 /** Values that templates render: of any shape, and not decoded. */
@@ -72,7 +72,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const decider = yield* Decider
 
   const unavailable = () =>
-    new Unavailable({ detail: "The store does not take decisions and the buffer in front of it is full" })
+    new Unavailable({ detail: "The database cannot store decisions now, and the buffer for them is full" })
 
   const one = (org: string, ask: Ask) =>
     Effect.matchEffect(step("decide")(decider.decide(org, ask)), {

@@ -5,7 +5,7 @@ const Candidate = Schema.Struct({
   id: Schema.String,
   eligible: Schema.Literal(true),
   sends: described(Schema.Finite, "Messages that count in the window"),
-  effective_sends: described(Schema.Finite, "The same, older ones counting less where the window is adaptive"),
+  effective_sends: described(Schema.Finite, "Discounted by age if the window is adaptive"),
   clicks: described(Schema.Finite, "Of these the successes; of a weighted objective their sum"),
   rate: described(Schema.Finite, "The estimate for the segment: successes per message"),
   interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "The credible interval of `rate`"),

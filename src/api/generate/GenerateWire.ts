@@ -7,8 +7,8 @@ import { CopyId, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
 
-// Bodies and parameters of Generate and Batch generate, as they come in. `null` stands for an absent member, since
-// platforms write it for what they do not know; members that are not named here are ignored, with a warning.
+// Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
+// values. Members that are not declared here are ignored, with a warning.
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -34,11 +34,18 @@ const days = (minimum: number) => Schema.Finite.check(Schema.isBetween({ minimum
 
 /** Members that Batch generate and Deliver share: how the policy decides. */
 export const policyMembers = {
-  lookback_days: optional(days(1)).annotate({ description: "Days of data used, 1 to 365. Default 14" }),
-  offset_days: optional(days(0)).annotate({ description: "Days the window ends before now, 0 to 365. Default 3" }),
-  use_cache: optional(Schema.Boolean).annotate({ description: "false: fold what is pending and refit. Default true" }),
+  lookback_days: optional(days(1)).annotate({
+    description: "Length of the learning window, 1 to 365 days. Default 14",
+  }),
+  offset_days: optional(days(0)).annotate({
+    description: "Days from the end of the learning window to now, 0 to 365. Default 3",
+  }),
+  use_cache: optional(Schema.Boolean).annotate({
+    description: "false: fold pending outcomes and refit the model first. Default true",
+  }),
   epsilon: optional(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotate({
-    description: "Probability of a uniform choice, otherwise the best estimate. Absent: Thompson sampling",
+    description:
+      "Probability of choosing uniformly at random instead of the variant with the best estimate. Absent: Thompson sampling",
   }),
 }
 
@@ -89,10 +96,10 @@ export const attrsOf = (input: unknown, at: string): Decoded<Attributes.Attribut
   )
 }
 
-/** Both or the faults of both. */
+/** Combines two results. Fails with the faults of both; a pointer that both report is listed once. */
 export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B) => C): Decoded<C> => {
   if (Result.isSuccess(a) && Result.isSuccess(b)) return Result.succeed(combine(a.success, b.success))
-  // A fault of `attrs` as a whole is found by both.
+  // Both decoders report a fault of `attrs` as a whole.
   const known = new Set<string>()
   const faults = [...(Result.isFailure(b) ? b.failure : []), ...(Result.isFailure(a) ? a.failure : [])]
   return Result.fail(faults.filter(({ pointer }) => !known.has(pointer) && known.add(pointer)))
@@ -136,7 +143,7 @@ const decodeBatchBody = (input: unknown): Decoded<BatchAsk> => {
       seen.size === seen.add(templateId).size
         ? [{
           pointer: `/requests/${index}/template_id`,
-          detail: "is asked for twice; the answer is keyed by template_id",
+          detail: "is repeated; each template_id can occur once, because it is the key in the response",
         }]
         : []
     )

@@ -4,7 +4,7 @@ import { described } from "../../domain/described.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
 
-// The part of the management API that looks into what was received and what was learned from it.
+// The part of the management API for the inbox, decisions and learned counts.
 
 const path = { org: Schema.String }
 const templatePath = { ...path, template: Schema.String }
@@ -12,29 +12,29 @@ const inboxPath = { ...path, segment: Schema.String }
 
 const Count = Schema.NullOr(Schema.Int)
 
-/** A stored webhook body. Counts are null until it has been looked at. */
+/** A stored webhook body. Counts are null until the body has been processed. */
 export const InboxBody = Schema.Struct({
   id: Schema.Int,
   received_at: Schema.String,
   status: Schema.Literals(["pending", "done", "partial", "rejected"]),
   attempts: Schema.Int.annotate({
     description:
-      "Attempts to take the body in by itself; after three that failed it is rejected. 0 for a body that was " +
-      "taken in with others",
+      "Attempts to process the body on its own; it is rejected after three failures. 0 for a body that was processed in a " +
+      "batch",
   }),
   headers: Schema.Record(Schema.String, Schema.String),
-  body: Schema.String.annotate({ description: "As text, its first 10,000 characters" }),
+  body: Schema.String.annotate({ description: "The first 10,000 characters, as text" }),
   bytes: Schema.Int,
-  events: Count.annotate({ description: "New events in it" }),
-  duplicates: Count.annotate({ description: "Events that had come in before" }),
-  ignored: Count.annotate({ description: "Items that are understood and mean nothing here" }),
+  events: Count.annotate({ description: "New events in the body" }),
+  duplicates: Count.annotate({ description: "Events that had been received before" }),
+  ignored: Count.annotate({ description: "Valid items that have no effect" }),
   unused: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, pointer: Schema.String })).annotate({
     description: "Why items were ignored, with the JSON pointer of the first of each kind; 20 reasons at most",
   }),
   faults: Schema.Array(Schema.Struct({ pointer: Schema.String, reason: Schema.String })),
 })
 
-/** A decision as it was recorded, with the first time of each outcome of a person. */
+/** A recorded decision, with the time of the person's first outcome of each kind. */
 export const LoggedDecision = Schema.Struct({
   tracking_id: Schema.String,
   copy_id: Schema.String,
@@ -59,24 +59,23 @@ export const LoggedDecision = Schema.Struct({
   }),
 })
 
-/** What a rebuild found. `differences` is empty when everything had been counted right. */
+/** The result of a rebuild. `differences` is empty if all counts were right. */
 export const RebuildResult = Schema.Struct({
   decisions: Schema.Int,
   templates: Schema.Int,
   written: Schema.Boolean,
   faults: Schema.Array(Schema.Struct({ template_id: Schema.String, reason: Schema.String })).annotate({
-    description:
-      "Templates that could not be rebuilt because of their data; they are as they were, the others are rebuilt",
+    description: "Templates whose data prevented a rebuild. They stay unchanged; all other templates are rebuilt",
   }),
   send_times: Schema.NullOr(Schema.Struct({ people: Schema.Int, differences: Schema.Int })).annotate({
     description:
-      "People with decisions, and how many of their histories were not as decisions and events have them; null " +
-      "where the rebuild was for one template, since histories span all",
+      "Number of people with decisions, and of histories that differed from decisions and events. Null for a rebuild of one " +
+      "template, because histories span all templates",
   }),
   even_split_differences: Schema.Int.annotate({
     description:
-      "Measures by template and settled day, of the decisions weighted to an even choice, that were not as decisions and " +
-      "events have them. Outcomes reported after a decision was settled are among them: only a rebuild counts these",
+      "Measures by template and settled day, weighted to a random split, that differed from decisions and events. This " +
+      "includes outcomes reported after a decision was settled, which only a rebuild counts",
   }),
   differences: Schema.Array(Schema.Struct({
     template_id: Schema.String,
@@ -102,36 +101,40 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
       params: inboxPath,
       query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older bodies" }),
+        before: Schema.optionalKey(Schema.String).annotate({ description: "Id of a body: returns only older bodies" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
-        all: Schema.optionalKey(Schema.String).annotate({ description: "`true`: also what was understood" }),
+        all: Schema.optionalKey(Schema.String).annotate({
+          description: "`true`: includes bodies that were read without faults",
+        }),
       },
       success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Summary, "What a source sent").annotate(
+    }).annotate(OpenApi.Summary, "The inbox of a source").annotate(
       OpenApi.Description,
-      "Bodies that were not understood, wholly or in part, newest first. A body that three attempts failed to take in is " +
-        "`rejected` as well, with the reason in `faults`. `next` is the value of `before` for the next page.",
+      "Bodies with faulty items, newest first. A body that could not be processed in three attempts is also `rejected`, " +
+        "with the reason in `faults`. `next` is the value of `before` for the next page.",
     ),
     HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
       params: { ...inboxPath, id: Schema.String },
       success: HttpApiSchema.NoContent,
       error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Summary, "Reads a received body again").annotate(
+    }).annotate(OpenApi.Summary, "Replays a received body").annotate(
       OpenApi.Description,
-      "The body is looked at again, with three attempts. What was counted of it is not counted twice.",
+      "Processes the body again, with three attempts. Events that were counted before are not counted twice.",
     ),
     HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
       params: templatePath,
       query: {
-        after: Schema.optionalKey(Schema.String).annotate({ description: "A tracking id: only those behind it" }),
+        after: Schema.optionalKey(Schema.String).annotate({
+          description: "A tracking id: returns only decisions after it in the order",
+        }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
       },
       success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "The decisions on a template").annotate(
       OpenApi.Description,
-      "By tracking id, with the probabilities they were drawn with: what off-policy evaluation needs.",
+      "Sorted by tracking id, with the probability of each choice, for off-policy evaluation.",
     ),
     HttpApiEndpoint.get("listStoppedLearning", "/organizations/:org/learning/stopped", {
       params: path,
@@ -146,7 +149,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     }).annotate(OpenApi.Summary, "Templates whose learning has stopped").annotate(
       OpenApi.Description,
       "Templates whose new counts could not be folded in three attempts. They are served by their last model. Decisions " +
-        "and events are kept and counted once learning is resumed.",
+        "and events are stored, and are counted once learning is resumed.",
     ),
     HttpApiEndpoint.post("resumeLearning", "/organizations/:org/templates/:template/resume-learning", {
       params: templatePath,
@@ -154,7 +157,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Resumes the learning of a template").annotate(
       OpenApi.Description,
-      "Three more attempts are made. If these fail too, learning stops again; `POST …/rebuild` recomputes its counts.",
+      "Makes three more attempts. If they fail, learning stops again. `POST …/rebuild` recomputes the counts.",
     ),
     HttpApiEndpoint.post("rebuild", "/organizations/:org/rebuild", {
       params: path,
@@ -167,10 +170,10 @@ export class LearningGroup extends HttpApiGroup.make("learning")
         Problems.Unavailable,
         Problems.OrganizationNotFound,
       ],
-    }).annotate(OpenApi.Summary, "Recomputes what was learned").annotate(
+    }).annotate(OpenApi.Summary, "Recomputes the learned counts").annotate(
       OpenApi.Description,
-      "Recomputes tallies from decisions and events, of one template or all, and lists what had been counted otherwise. " +
-        "Without `template_id` also the histories that send times are learned from. With `check` nothing is written.",
+      "Recomputes the tallies of one template or all templates from decisions and events, and lists the differences. " +
+        "Without `template_id` also recomputes the histories for send times. With `check` no change is written.",
     ),
   )
   .middleware(AdminRequired)

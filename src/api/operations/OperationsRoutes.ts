@@ -64,13 +64,13 @@ export const layer = HttpApiBuilder.group(
     const scope = yield* Effect.scope
 
     /**
-     * What the store is asked for anybody who asks: once for all who ask at the same time and for a moment after, and to
-     * its end also when they have gone, so that not even those who ask and go away get more statements out of it.
+     * Shares one query among all callers at the same time and shortly after. The query runs to its end even if the
+     * callers disconnect, so that repeated requests cannot cause more statements.
      */
     const shared = <A, E>(asked: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
       Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
 
-    // The tables are there since migrations ran before anything listens; what can go is the store itself.
+    // Migrations ran before the server listened, so the tables exist. Only the database itself can be unavailable.
     const storeAnswers = yield* shared(
       sql`SELECT 1`.pipe(
         bounded("2 seconds"),
@@ -80,7 +80,7 @@ export const layer = HttpApiBuilder.group(
       "500 millis",
     )
 
-    /** What waits in the store; as last known while that does not answer. */
+    /** Queue lengths in the database; the last known values while it does not respond. */
     const measureBacklog = yield* shared(
       Effect.all([measureJournal(sql), measureStoppedLearning(sql), measureErasures(sql), measureDeliveries(sql)]).pipe(
         bounded("1 second"),
@@ -115,7 +115,7 @@ export const layer = HttpApiBuilder.group(
       "50 millis",
     )
 
-    // A collector is sent what a scrape would have been answered.
+    // A collector receives the same metrics as a scrape.
     if (yield* Exported) {
       yield* measure.pipe(Effect.andThen(Effect.sleep(exportMetricsEvery)), Effect.forever, Effect.forkScoped)
     }
@@ -167,7 +167,7 @@ export const layer = HttpApiBuilder.group(
         ({ request }) =>
           isSpelled(request, "/metrics")
             ? exposition
-            : new PathNotFound({ detail: "Metrics are at /metrics, spelled like that" }),
+            : new PathNotFound({ detail: "This path does not exist. Metrics are at /metrics" }),
       )
       .handleRaw("openapi", ({ request }) => Effect.map(documents, ({ openapi }) => openapi(request)))
       .handleRaw("docs", ({ request }) => Effect.map(documents, ({ docs }) => docs(request)))

@@ -11,17 +11,17 @@ import * as Problems from "../Problems.ts"
 
 const path = { org: Schema.String }
 
-/** Organizations: their settings, and what they use. */
+/** Organizations: settings and usage. */
 export class OrganizationsGroup extends HttpApiGroup.make("organizations")
   .add(
     HttpApiEndpoint.post("createOrganization", "/organizations", {
       payload: OrganizationInput,
       success: Organization.pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Makes an organization"),
+    }).annotate(OpenApi.Summary, "Creates an organization"),
     HttpApiEndpoint.get("listOrganizations", "/organizations", {
       success: Schema.Struct({ organizations: Schema.Array(Organization) }),
-    }).annotate(OpenApi.Summary, "The organizations that the caller may see"),
+    }).annotate(OpenApi.Summary, "The organizations to which the caller has access"),
     HttpApiEndpoint.get("getOrganization", "/organizations/:org", {
       params: path,
       success: Organization,
@@ -40,7 +40,7 @@ export class OrganizationsGroup extends HttpApiGroup.make("organizations")
       params: path,
       success: Usage,
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "What an organization has used of its daily quota of webhook bodies"),
+    }).annotate(OpenApi.Summary, "An organization's use of its daily quota of webhook bodies"),
     HttpApiEndpoint.put("setOrganizationQuota", "/organizations/:org/quota", {
       params: path,
       payload: Quota,
@@ -48,13 +48,13 @@ export class OrganizationsGroup extends HttpApiGroup.make("organizations")
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Sets an organization's quota").annotate(
       OpenApi.Description,
-      "For administrators of the installation. `webhook_daily_bytes` null: as WEBHOOK_DAILY_BYTES says.",
+      "For administrators of the installation. If `webhook_daily_bytes` is null, WEBHOOK_DAILY_BYTES applies.",
     ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api") {}
 
-/** What is needed to make a key. Without `kind`: live; without `scopes`: `generate` and `deliver`; without `expires_at`: until revoked. */
+/** A request to create a key. Defaults: `kind` live, `scopes` generate and deliver, and no expiry. */
 export const KeyBody = Schema.Struct({
   name: DisplayName,
   kind: Schema.optionalKey(KeyKind),
@@ -63,7 +63,7 @@ export const KeyBody = Schema.Struct({
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
 })
 
-/** What changes of a key. `rate_limit` null: the installation's default. */
+/** Changes to a key. `rate_limit` null: the default of the installation. */
 export const KeyPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
@@ -77,9 +77,9 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       payload: KeyBody,
       success: Schema.Struct({ ...ApiKey.fields, key: Schema.String }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Makes an API key").annotate(
+    }).annotate(OpenApi.Summary, "Creates an API key").annotate(
       OpenApi.Description,
-      "`key` is the secret. It is in this answer only; the service keeps a digest of it.",
+      "`key` is the secret. Only this response contains it: the service stores a digest.",
     ),
     HttpApiEndpoint.get("listKeys", "/organizations/:org/keys", {
       params: path,
@@ -93,9 +93,9 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: [...Problems.ofBody, Problems.KeyNotFound],
     }).annotate(OpenApi.Summary, "Changes a key's name or limit").annotate(
       OpenApi.Description,
-      "A limit is followed everywhere within 5 seconds. It holds for all nodes together; every item of a batch counts, " +
-        "answers beyond it are 429 with Retry-After, and all answers to the key carry RateLimit-Policy and RateLimit. " +
-        "`rate_limit` null: the installation's default.",
+      "A new limit takes effect on all nodes within 5 seconds and applies to all nodes together. Every item of a batch " +
+        "counts. Requests beyond the limit get 429 with Retry-After. All responses to the key have the headers " +
+        "RateLimit-Policy and RateLimit. `rate_limit` null: the default of the installation.",
     ),
     HttpApiEndpoint.delete("revokeKey", "/organizations/:org/keys/:key", {
       params: { ...path, key: Schema.String },
@@ -103,7 +103,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: Problems.KeyNotFound,
     }).annotate(OpenApi.Summary, "Revokes an API key").annotate(
       OpenApi.Description,
-      "The key stops working everywhere within 5 seconds.",
+      "The key stops working on all nodes within 5 seconds.",
     ),
   )
   .middleware(AdminRequired)

@@ -28,7 +28,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       query: windowQuery,
       success: TimedTemplateResults,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "How the variants of a template do, and whether one has won").annotate(
+    }).annotate(OpenApi.Summary, "Results of the variants of a template, with the winner if there is one").annotate(
       OpenApi.Description,
       "Without `lookback_days` and `offset_days`: the model that Generate decides with, in which older outcomes fade, and " +
         "the counts of the last 180 days. With either: the model of that window, and its counts.",
@@ -38,7 +38,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       query: windowQuery,
       success: TemplateSeries,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "How the variants of a template did over time").annotate(
+    }).annotate(OpenApi.Summary, "Results of the variants of a template over time").annotate(
       OpenApi.Description,
       "Traffic, rates with credible intervals, the probability of being best and the gain over an even choice, by hour, day " +
         "or week, and when people engage; from counts by time, at most about 100 stretches. The window is that of results.",
@@ -47,7 +47,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       params: { org: Schema.String, template: Schema.String },
       success: TemplateSendTimes,
       error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "When the people who get a template look at their messages").annotate(
+    }).annotate(OpenApi.Summary, "Engagement with messages of a template by hour of the week").annotate(
       OpenApi.Description,
       "The share of messages sent in each hour of the week that people are expected to engage with, the hours in which may be " +
         "sent, the best of them, and what " +

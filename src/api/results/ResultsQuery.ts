@@ -45,7 +45,7 @@ const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<st
 /** Most faults one answer lists. */
 const maxFaults = 100
 
-/** What a query asks for, or every fault of it. */
+/** Decodes the query of results, or lists every fault. */
 export const resultsQuery = (asked: URLSearchParams): Result.Result<ResultsOptions, ReadonlyArray<Fault>> => {
   const faults: Array<Fault> = []
   const options = {

@@ -27,12 +27,12 @@ export const layer = HttpApiBuilder.group(
     ) => {
       const org = slugOf(params)
       return ask(org, lookedUp(params.template)).pipe(
-        // Whose template it would be is looked up only once there is none.
+        // The organization is looked up only if the template does not exist, to name the missing one.
         Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
       )
     }
 
-    /** What the query asks for of a template. */
+    /** Decodes the query and looks up the template. Fails with `InvalidRequest` for a faulty query. */
     const of = <A>(
       ask: (org: OrgSlug, template: string, options: ResultsOptions) => Effect.Effect<A, TemplateNotFound>,
     ) =>

@@ -61,6 +61,6 @@ export class SandboxGroup extends HttpApiGroup.make("sandbox")
   .annotateMerge(OpenApi.annotations({
     title: "Sandbox",
     description:
-      "What test keys cause is kept in the sandbox of the organization. Deliveries, suppressions, stories, events " +
+      "Requests with test keys affect only the sandbox of the organization. Deliveries, suppressions, stories, events " +
       "and the inbox of a sandbox are read under its own name, `SLUG~test`, in the paths of the management API.",
   })) {}

@@ -37,7 +37,7 @@ const smallBytes = 16 * 1024
 
 let held = 0
 
-/** Memory that is taken now by bodies that have not come to their end. Unit: bytes. */
+/** Memory in use by bodies that are still arriving. Unit: bytes. */
 export const heldBytes = (): number => held
 
 /**
@@ -80,7 +80,7 @@ const bytesOf = (
   }
   return Effect.callback((resume) => {
     const announced = Number(source.headers["content-length"] ?? 0)
-    // How large the body may become without asking for room again, and what is counted for it.
+    // Size up to which the body can grow without another reservation, and the memory reserved for it.
     let room = 0
     let counted = 0
     const makesRoom = (bytes: number): boolean => {
@@ -132,7 +132,7 @@ const bytesOf = (
       release()
       source.off("data", add)
       bytes = noBytes
-      // What is still coming is read and dropped, so that the answer reaches a client that is still sending.
+      // The rest of the body is read and discarded, so that a client that is still sending can receive the response.
       source.resume()
     }
     const refuse = (problem: PayloadTooLarge | Unavailable) => {
@@ -145,7 +145,7 @@ const bytesOf = (
       release()
       resume(Effect.succeed(size === bytes.length ? bytes : bytes.subarray(0, size)))
     })
-    // A client that went away is answered by nobody; the server interrupts its request.
+    // The client has disconnected; the server interrupts its request.
     source.on("error", () => {
       release()
       resume(tooLarge(limit))
@@ -154,7 +154,10 @@ const bytesOf = (
   })
 }
 
-/** What is wrong with a body before it is read: its type, its encoding, its size. */
+/**
+ * Checks type, encoding and declared size of a body before it is read. Fails with `UnsupportedMediaType` or
+ * `PayloadTooLarge`.
+ */
 const refusal = (
   { headers }: HttpServerRequest.HttpServerRequest,
   limit: number,
@@ -169,7 +172,7 @@ const refusal = (
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && encoding !== "identity") {
     return new UnsupportedMediaType({
-      detail: `The body is encoded with ${JSON.stringify(encoding.slice(0, 100))}: send it as it is`,
+      detail: `The body has the Content-Encoding ${JSON.stringify(encoding.slice(0, 100))}: send it without one`,
     })
   }
   return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined
@@ -178,10 +181,10 @@ const refusal = (
 const tooLarge = (limit: number) => new PayloadTooLarge({ detail: `The body is larger than ${limit} bytes` })
 
 const noRoom = new Unavailable({
-  detail: "The service is reading as much of other requests as it has memory for and took nothing of this one",
+  detail: "The memory for request bodies is in use by other requests, and this request was not processed",
 })
 
-/** A body's bytes as they came, and what they are as JSON. */
+/** A body as bytes and as parsed JSON. */
 export interface RawJson {
   readonly bytes: Uint8Array
   readonly json: unknown
@@ -221,14 +224,17 @@ export const rawOfJson = (
   return refused === undefined ? bytesOf(request, limit) : Effect.fail(refused)
 }
 
-/** The request's body as it came, of whatever type. Fails past `limit` bytes, and without room for it. */
+/**
+ * Reads the request's body of any type. Fails with `PayloadTooLarge` past `limit` bytes, and with `Unavailable` if the
+ * memory for bodies is in use.
+ */
 export const raw = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
 ): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> =>
   Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(request, limit)
 
-/** The request's body as JSON, of at most 1 MiB, for what is read once and forgotten. Fails as `rawJson` does. */
+/** Reads the request's body as JSON of at most 1 MiB, without keeping the bytes. Fails as `rawJson` does. */
 export const json = (
   request: HttpServerRequest.HttpServerRequest,
 ): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> =>

@@ -53,7 +53,7 @@ const leastUnreadMillis = 2000
 /** Share of the total limit from which on idle connections are closed, and down to which. */
 const crowded = { from: 0.95, to: 0.9 }
 
-/** Refused connections that are told why at the same time; more are reset. */
+/** Refused connections that get a response at the same time; further ones are reset. */
 const maxTold = 100
 
 /** How long a refused client has to read the answer. Unit: milliseconds. */
@@ -76,9 +76,9 @@ interface Client {
 
 const refusalAnswer = (refusal: Refusal): Buffer => {
   const { detail, status, title, type } = refusal === "total"
-    ? new Unavailable({ detail: "The service has as many connections as it accepts (MAX_CONNECTIONS)" })
+    ? new Unavailable({ detail: "The service has reached its limit of connections (MAX_CONNECTIONS)" })
     : new TooManyConnections({
-      detail: "Your address has as many connections to this service as it may have (MAX_CONNECTIONS_PER_ADDRESS)",
+      detail: "Your address has reached its limit of connections to this service (MAX_CONNECTIONS_PER_ADDRESS)",
     })
   const body = JSON.stringify({ detail, type, status, title })
   return Buffer.from(
@@ -101,7 +101,7 @@ export const bound = (
   const table = new ConnectionTable(rules)
   const clients = new Set<Client>()
   let told = 0
-  // Does not count the time in which the event loop was held: nobody could be written to.
+  // Excludes time in which the event loop was blocked, because no client could be served then.
   let clock = 0
   let sweptAt = performance.now()
 
@@ -150,12 +150,12 @@ export const bound = (
   const close = (client: Client, reason: "unread" | "idle") => {
     counts[reason]++
     closedFor[reason].updateUnsafe(1, unlabelled)
-    // A reset also frees what the operating system holds of the response.
+    // A reset also frees the response buffered by the operating system.
     if (reason === "unread") client.socket.resetAndDestroy()
     else client.socket.destroy()
   }
 
-  /** Notes what moved since the last check. */
+  /** Records the progress of each connection since the last check. */
   const look = (client: Client) => {
     const { pieces, socket } = client
     const pending = socket.writableLength
@@ -201,7 +201,7 @@ export const bound = (
       waiting.push(client)
     }
     if (unread > rules.unreadBytes) {
-      // Those that have not read for longest go first.
+      // Connections that have not read for the longest time are closed first.
       for (const client of waiting.sort((a, b) => a.movedAt - b.movedAt)) {
         if (unread <= rules.unreadBytes || clock - client.movedAt < leastUnreadMillis) break
         unread -= client.seenPending
@@ -228,7 +228,7 @@ export const bound = (
 /** How often refused and closed connections are logged. */
 const logEvery = "10 seconds"
 
-/** Bounds the client connections of the server as the settings say, and logs what it refused, without addresses. */
+/** Limits the client connections of the server as configured, and logs refusals without addresses. */
 export class ClientConnections extends Context.Service<ClientConnections, {
   /** Called once, before the server listens. `busy` returns the sockets whose requests are in work. */
   readonly install: (server: Server, busy: () => ReadonlySet<Socket>) => void
@@ -263,7 +263,7 @@ export class ClientConnections extends Context.Service<ClientConnections, {
   )
 }
 
-/** What there is to log about the connections since `before`. */
+/** Log lines about connections since `before`. */
 const sentences = (before: ConnectionCounts, now: ConnectionCounts, rules: ConnectionRules): ReadonlyArray<string> =>
   ([
     ["total", `connections were refused: all MAX_CONNECTIONS (${rules.total}) are in use`],

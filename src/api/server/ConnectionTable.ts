@@ -6,7 +6,7 @@ export type Refusal = "total" | "address"
 /** How many client connections the process accepts. */
 export interface ConnectionLimits {
   readonly total: number
-  /** For one address; an IPv6 client is counted by its /64, which is what a provider gives one customer. */
+  /** Connections of one address. IPv6 clients are counted by /64, the block that a provider assigns to one customer. */
   readonly perAddress: number
   /** Addresses of load balancers, which carry the connections of many clients and have no limit of their own. */
   readonly exempt: ReadonlyArray<AddressRange>
@@ -53,7 +53,7 @@ export class ConnectionTable {
     return undefined
   }
 
-  /** Ends what `enter` counted. */
+  /** Reverses the count of `enter`. */
   leave(address: string | undefined): void {
     this.#open--
     if (address === undefined) return

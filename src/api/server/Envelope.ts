@@ -34,8 +34,8 @@ import { retryAfter, retryAfterOf } from "../admission/RetryAfter.ts"
 import { seenThrough } from "./TrustedProxies.ts"
 import { Settings } from "../../Settings.ts"
 
-// What every answer has in common: a request id, problems instead of anything else that went wrong, the headers that a
-// status calls for, its part in the metrics, and, if the request is to be traced, the span that all others belong to.
+// Common parts of every response: a request id, a problem for every error, headers by status, metrics, and for traced
+// requests the parent span.
 
 const withHeaders = (
   response: HttpServerResponse.HttpServerResponse,
@@ -57,8 +57,8 @@ const withHeaders = (
 }
 
 /**
- * Whether a path is the API's, or that of a pixel or a redirect in a message: many are asked for, and their responses are no
- * pages.
+ * Whether a path belongs to the API, or is a pixel or redirect of a message. These requests are frequent, and their
+ * responses are not pages.
  */
 const isNoPage = (url: string): boolean => url.startsWith("/api/") || url.startsWith("/c/") || url.startsWith("/o/")
 
@@ -85,10 +85,10 @@ const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const path = request.url.split("?", 1)[0]!.slice(0, 200)
   // A path can also have the form of a route and still be none, such as one with an overlong segment.
   return methods.length === 0 || methods.includes(request.method)
-    ? HttpServerRespondable.toResponse(new Problems.PathNotFound({ detail: `Nothing answers at ${path}` }))
+    ? HttpServerRespondable.toResponse(new Problems.PathNotFound({ detail: `The path ${path} does not exist` }))
     : Effect.map(
       HttpServerRespondable.toResponse(
-        new Problems.MethodNotAllowed({ detail: `${path} takes ${methods.join(", ")}, not ${request.method}` }),
+        new Problems.MethodNotAllowed({ detail: `${path} supports ${methods.join(", ")}, not ${request.method}` }),
       ),
       HttpServerResponse.setHeader("allow", methods.join(", ")),
     )
@@ -98,7 +98,7 @@ const isRouteNotFound = (error: unknown): error is HttpServerError.HttpServerErr
   error !== null && typeof error === "object" && "_tag" in error && error._tag === "HttpServerError" &&
   "reason" in error && (error.reason as { readonly _tag: string })._tag === "RouteNotFound"
 
-/** The path of the route that this fiber serves, as it was declared; undefined where there is none. */
+/** The declared path of the route that this fiber serves; undefined without a route. */
 const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
   Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
 
@@ -125,10 +125,10 @@ const answerTo = (
   const ofStore = [failure, defect].find(isSqlError)
   if (ofStore !== undefined && isOutage(ofStore)) {
     return Effect.andThen(
-      Effect.logWarning("A request was refused, the store is away", { reason: ofStore.message }).pipe(
+      Effect.logWarning("A request was refused: the database is unreachable", { reason: ofStore.message }).pipe(
         Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
       ),
-      HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The store is away" })),
+      HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The database is unreachable" })),
     )
   }
   return Effect.andThen(
@@ -137,12 +137,14 @@ const answerTo = (
       Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
     ),
     HttpServerRespondable.toResponse(
-      new Problems.InternalError({ detail: `The service could not answer; its logs say why under ${requestId}` }),
+      new Problems.InternalError({
+        detail: `The request failed inside the service. Its logs give the cause under the request id ${requestId}`,
+      }),
     ),
   )
 }
 
-/** The span of a whole request; `answering` says in it what was answered. */
+/** The span of a whole request. `answering` records the response in it. */
 const inSpan = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   requestId: string,
@@ -168,7 +170,7 @@ const inSpan = <E, R>(
           ))),
   )
 
-/** Says in the request's span what was answered. */
+/** Records route and status in the request's span. */
 const describe = (span: Tracer.AnySpan | undefined, method: string, route: string | undefined, status: number) => {
   if (span?._tag !== "Span") return
   span.attribute("http.response.status_code", status)
@@ -184,7 +186,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { publicUrl, trustedProxies } = yield* Settings
   const isHttps = Option.exists(publicUrl, ({ protocol }) => protocol === "https:")
 
-  // Nothing fails past this point, yet the type keeps `E`, as the router asks of its middleware.
+  // All errors become responses here, but the router's middleware type requires `E`.
   const envelop = <E, R>(
     next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
@@ -194,9 +196,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       noteRequestId(request.source, requestId)
       const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
       const isPage = !isNoPage(request.url)
-      // What is no page has no use for the address, and shall not pay for it.
+      // Responses that are not pages do not need the client address, so its cost is avoided.
       const seen = !isPage ? request : seenThrough(trustedProxies, request)
-      // For whatever is logged until the answer; the enclosing request restores what was there before.
+      // For log entries during the request; the outer request restores the previous annotations.
       const context = Context.add(fiber.context, References.CurrentLogAnnotations, { requestId })
       fiber.setContext(seen === request ? context : Context.add(context, HttpServerRequest.HttpServerRequest, seen))
       const finish = (response: HttpServerResponse.HttpServerResponse) =>

@@ -1,6 +1,6 @@
 import type { OpenApi } from "effect/http-api"
 
-// What the document of the API says beyond the declarations of its endpoints, which is the same for all of them.
+// Parts of the OpenAPI document that are the same for all endpoints.
 
 /**
  * The same with objects open: members that are not named are ignored in what is asked, and may be added to what is
@@ -102,7 +102,7 @@ const withHeaders = (operation: OpenApi.OpenAPISpecOperation) => ({
   ),
 })
 
-/** The document as it is served, from what the declarations make of it. */
+/** Completes the OpenAPI document generated from the declarations. */
 export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => {
   const { components, paths, ...others } = document
   const described = Object.entries(paths).map(([path, item]) => [

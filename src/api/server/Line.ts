@@ -1,18 +1,20 @@
-/** Somebody in a line; `item` is undefined once it left. */
+/** A waiting item; `item` is undefined once it has left the queue. */
 interface Place<A> {
   item: A | undefined
   readonly since: number
 }
 
-/** A line in which whoever came first is next, and anybody may leave at any time. */
+/** A first-in, first-out queue whose items can leave at any time. */
 export class Line<A> {
   /** How many stand in it. */
   size = 0
-  /** By their time of arrival, from `#first` on; the places of those who left are empty. */
+  /** In order of arrival, from `#first` on. Items that left are empty places. */
   #places: Array<Place<A>> = []
   #first = 0
 
-  /** Lets it stand in line from `now` on. What is answered lets it leave, and says whether it was still there. */
+  /**
+   * Adds an item at the time `now`. Returns a function that removes the item and reports whether it was still waiting.
+   */
   enter(item: A, now: number): () => boolean {
     const place: Place<A> = { item, since: now }
     this.#places.push(place)
@@ -20,7 +22,7 @@ export class Line<A> {
     return () => this.#leave(place) !== undefined
   }
 
-  /** Everybody in the line, in the order of arrival. */
+  /** All waiting items in order of arrival. */
   *[Symbol.iterator](): Iterator<A> {
     for (const { item } of this.#places) if (item !== undefined) yield item
   }
@@ -33,7 +35,7 @@ export class Line<A> {
     return item
   }
 
-  /** Who came first, if that was at `until` or before; undefined if nobody is left who did. */
+  /** The first item, if it arrived at `until` or earlier; otherwise undefined. */
   next(until = Infinity): A | undefined {
     while (this.#first < this.#places.length && this.#places[this.#first]!.item === undefined) this.#first++
     // Empty places are given up once they are the most of all, as moving the others takes its time.

@@ -24,7 +24,7 @@ const page = (title: string, body: string): string =>
 <body>${body}</body></html>
 `
 
-/** A problem type: what happened, and what to do. */
+/** The page of a problem type: the event and the remedy. */
 export const problemPage = ({ advice, slug, status, title }: ProblemPage): string =>
   page(
     `${title} · Parlance`,
@@ -68,7 +68,7 @@ ${spec.description === undefined ? "" : `<p>${escape(spec.description)}</p>`}
 ${parameters === "" ? "" : `<h3>Parameters</h3><table><tbody>${parameters}</tbody></table>`}
 ${body === undefined ? "" : `<h3>Body</h3>${shape(body, document)}`}
 <h3>Answers</h3><table><tbody>${answers}</tbody></table>
-${success === undefined ? "" : `<h3>What a success answers</h3>${shape(success, document)}`}</details>`
+${success === undefined ? "" : `<h3>Successful response</h3>${shape(success, document)}`}</details>`
 }
 
 const descriptionOf = (schema: object): string =>

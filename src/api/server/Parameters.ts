@@ -7,7 +7,7 @@ import type { InvalidRequest } from "../Problems.ts"
 import { invalid, query } from "./Requests.ts"
 import { ofParameters, warn } from "./Warnings.ts"
 
-/** Reads one parameter of a query, undefined where it is not given, or says what it must be. */
+/** Reads one parameter of a query, undefined if absent. Fails with the requirement that the parameter violates. */
 export type Parameter<A> = (text: string | undefined) => Result.Result<A, string>
 
 /** The values of parameters. */

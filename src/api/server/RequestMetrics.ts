@@ -7,7 +7,7 @@ const durations = Metric.histogram("parlance_http_request_seconds", {
   boundaries: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 })
 
-/** What kind of route answers; `refused` before there was one, as too much was in work; `other` where there is none. */
+/** Kind of the route; `refused` for requests refused under load before routing; `other` without a route. */
 export type RouteKind =
   | "generate"
   | "batch_generate"
@@ -74,5 +74,5 @@ export const measure = (route: RouteKind, status: number, millis: number): void 
   duration.updateUnsafe(Math.max(0, millis) / 1000, process)
 }
 
-/** Counts requests that were refused with 503 before they came to a route. */
+/** Counts requests refused with 503 before routing. */
 export const countRefused = (requests: number): void => metricsOf("refused", 503).count.updateUnsafe(requests, process)

@@ -48,7 +48,7 @@ export const sourceOf = (name: string): Effect.Effect<SourceId, Errors.SourceNot
   return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
 }
 
-/** The inbox a management path names: that of a source, or of mail. */
+/** The inbox named in a management path: of a webhook source, or of mail. */
 export const inboxOf = (name: string): Effect.Effect<SourceId | typeof mailSource, Errors.SourceNotFound> => {
   const source = inboxSourceOf(name)
   return source === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
@@ -124,7 +124,7 @@ export const hoursOf = (asked: URLSearchParams): Result.Result<number, Errors.Fa
     : Result.fail({ pointer: "hours", detail: `must be a whole number of hours from 1 to ${keptHours}` })
 }
 
-/** What a domain error is on the wire; anything else stays what it is. */
+/** The problem for a domain error; other errors are returned unchanged. */
 type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
   : E extends Errors.KeyNotFound ? Problems.KeyNotFound
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound

@@ -21,7 +21,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 }) {
   override get message() {
     return `HOST, PORT: nothing can listen at ${this.host}:${this.port}: ${this.reason}. ` +
-      "Stop what listens there, or choose another PORT (0 lets the system choose)."
+      "Stop the process that listens there, or set another PORT (0 picks a free port)."
   }
 }
 
@@ -30,22 +30,22 @@ const maxHeaderBytes = 16 * 1024
 // `node:http` rather than `Deno.serve`, which never cuts a client that sends its headers or body slowly: see
 // docs/decisions/0002.
 
-/** What Node's parser and its clocks refuse before there is a request. */
+/** The problem for data that Node's parser or timeouts refuse before there is a request. */
 const refusalOf = (code: unknown) => {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new RequestTimeout({ detail: "The request did not arrive within the limit" })
+      return new RequestTimeout({ detail: "The request did not arrive within the time limit" })
     case "HPE_HEADER_OVERFLOW":
       return new HeadersTooLarge({ detail: `The headers have more than ${maxHeaderBytes} bytes` })
     default:
       return new InvalidRequest({
-        detail: "This is not HTTP",
+        detail: "The data received is not valid HTTP/1.1",
         errors: [{ pointer: "", detail: "is not valid HTTP/1.1" }],
       })
   }
 }
 
-/** Answers with a problem on a connection that never became a request, and ends it. */
+/** Sends a problem over a connection whose data could not be parsed as a request, and closes the connection. */
 const refuse = (error: Error, socket: Duplex) => {
   if (!socket.writable) return void socket.destroy()
   const { detail, status, title, type, ...rest } = refusalOf("code" in error ? error.code : undefined)
@@ -74,8 +74,8 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         connectionsCheckingInterval: Math.max(100, Math.min(1000, headersTimeoutMillis / 5)),
         keepAliveTimeout: 65_000,
         maxHeaderSize: maxHeaderBytes,
-        // Nothing is served over another protocol. Java's client asks for HTTP/2 in this way with every request: it is answered
-        // over HTTP/1.1, within the limits of time and load, which a connection given away for an upgrade is not.
+        // Only HTTP/1.1 is served. Java's client offers an upgrade to HTTP/2 in every request. It is answered over
+        // HTTP/1.1, so that time and load limits apply, which an upgraded connection would escape.
         shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
@@ -101,7 +101,7 @@ export const routerConfig = {
   caseSensitive: true,
 }
 
-/** Serves `routes`. Nothing is logged per request; see Envelope.ts for what every answer carries. */
+/** Serves `routes`. There is no log line per request; see Envelope.ts for the common parts of responses. */
 export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   HttpRouter.serve(routes, {
     disableLogger: true,

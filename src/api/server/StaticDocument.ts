@@ -24,9 +24,9 @@ export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header.split(",").some((part) => part.trim() === "*" || part.trim().replace(/^W\//, "") === tag.replace(/^W\//, ""))
 
 /**
- * A document that is the same for everybody: encoded and compressed once, and sent from the same bytes to every client, so
- * that many slow readers hold no copy of it. Returns the response to a request: 304 when the client has it, gzip when it
- * accepts that. `headers` need a `cache-control`.
+ * A document that is the same for every client, encoded and compressed once and sent from shared bytes, so that slow
+ * readers hold no copies. Returns the response to a request: 304 if the client has the document, gzip if the client
+ * accepts it. `headers` must include `cache-control`.
  */
 export const staticDocument = (
   text: string,

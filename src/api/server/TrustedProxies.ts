@@ -13,9 +13,9 @@ const elementOf = (text: string) => {
 }
 
 /**
- * A request as it was before it passed the proxies of `TRUSTED_PROXIES`: `remoteAddress` is the nearest address in
- * `X-Forwarded-For` that is no such proxy, since anybody can write what stands before it. `X-Forwarded-Proto` stays only if
- * a trusted proxy sent it. What does not come from one keeps its address and loses both headers.
+ * A request as the proxies of `TRUSTED_PROXIES` received it. `remoteAddress` becomes the nearest address in
+ * `X-Forwarded-For` that is not a trusted proxy, because clients can forge earlier entries. `X-Forwarded-Proto` is kept
+ * only from a trusted proxy. Requests from other peers keep their address and lose both headers.
  */
 export const seenThrough = (
   trusted: ReadonlyArray<AddressRange>,

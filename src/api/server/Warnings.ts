@@ -8,7 +8,7 @@ const nameLength = 40
 /** A name in characters that a header can carry. */
 const shown = (name: string): string => name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
 
-/** Warnings about query parameters that had no effect: unknown ones, and those that were given twice. */
+/** Warnings about query parameters without effect: unknown and repeated ones. */
 export const ofParameters = (
   asked: URLSearchParams,
   isKnown: (name: string) => boolean,

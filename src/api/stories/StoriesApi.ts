@@ -7,10 +7,10 @@ import * as Problems from "../Problems.ts"
 import { Suppression } from "../suppressions/SuppressionsApi.ts"
 import { described } from "../../domain/described.ts"
 
-// The part of the management API that tells what became of one message or one person, and what a source sent last.
+// The part of the management API for the timeline of one message or person, and for the latest events of a source.
 
 const path = { org: Schema.String }
-/** An event, and what it did. */
+/** An event and its effect. */
 export const StoryEvent = Schema.Struct({
   source: Schema.String,
   event_id: Schema.NullOr(Schema.String),
@@ -30,7 +30,7 @@ export const StoryEvent = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
 })
 
-/** A decision and all that came of it. */
+/** A decision with its events. */
 export const StoryDecision = Schema.Struct({
   tracking_id: Schema.String,
   template_id: Schema.String,
@@ -65,7 +65,7 @@ export const Story = Schema.Struct({
   ),
   found_as: described(
     Schema.NullOr(Schema.Literals(["tracking_id", "person"])),
-    "What `q` turned out to name; null where it was not given",
+    "The kind of identifier that matched `q`; null without `q`",
   ),
   names: described(Schema.Array(Schema.String), "Names the person was looked for under"),
   profiles: Schema.Array(Schema.Struct({
@@ -89,7 +89,7 @@ export const Story = Schema.Struct({
       explored: Schema.Boolean,
       basis: Schema.String,
     })),
-    "What was advised about when to send, until it is settled",
+    "Recommended send times that are not settled yet",
   ),
   suppressions: described(
     Schema.Array(Suppression),
@@ -119,16 +119,18 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
         tracking_id: Schema.optionalKey(Schema.String),
         user_id: Schema.optionalKey(Schema.String),
         email: Schema.optionalKey(Schema.String),
-        q: Schema.optionalKey(described(Schema.String, "Any of the three, of which it is not known which")),
-        after: Schema.optionalKey(described(Schema.String, "`next` of the page before")),
+        q: Schema.optionalKey(
+          described(Schema.String, "A tracking id, user id or e-mail address; the service finds out which"),
+        ),
+        after: Schema.optionalKey(described(Schema.String, "`next` of the previous page")),
         limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
       },
       success: Story,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Everything about a message or a person").annotate(
+    }).annotate(OpenApi.Summary, "The timeline of a message or a person").annotate(
       OpenApi.Description,
-      "The whole story of a tracking id or of a person: decisions and why, what was delivered, events and what each did, " +
-        "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is given. What nobody has heard of has an empty story.",
+      "The timeline of a tracking id or a person: decisions and reasons, deliveries, events and their effects, and " +
+        "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is required. An unknown id has an empty timeline.",
     ),
     HttpApiEndpoint.get("recentEvents", "/organizations/:org/webhooks/:segment/events", {
       params: { ...path, segment: Schema.String },

@@ -77,7 +77,7 @@ const toWire = (
 
 const asks = ["tracking_id", "user_id", "email", "q"] as const
 
-/** What a story is asked by: 1 to 400 characters. */
+/** A search term: 1 to 400 characters. */
 const name = Parameters.text("must be 1 to 400 characters", ({ length }) => length > 0 && length <= 400)
 
 export const layer = HttpApiBuilder.group(
@@ -110,7 +110,10 @@ export const layer = HttpApiBuilder.group(
           const given = asks.flatMap((name) => names[name] === undefined ? [] : [{ name, text: names[name] }])
           const [first, second] = given
           if (first === undefined || second !== undefined) {
-            return yield* invalid([{ pointer: "tracking_id", detail: `give exactly one of ${asks.join(", ")}` }])
+            return yield* invalid([{
+              pointer: "tracking_id",
+              detail: `must be given alone: exactly one of ${asks.join(", ")}`,
+            }])
           }
           const { name: kind, text } = first
           const page = { after, limit }

@@ -17,7 +17,7 @@ export const Suppression = Schema.Struct({
     description: "In lowercase; null once the person has been erased, whose address is kept as a keyed digest only",
   }),
   reason: SuppressionReason,
-  source: Schema.String.annotate({ description: "What added it, such as a webhook source, `api` or `import`" }),
+  source: Schema.String.annotate({ description: "Origin of the entry, such as a webhook source, `api` or `import`" }),
   suppressed_at: Schema.String.annotate({ description: "When the person said so, or the message bounced" }),
 })
 export type Suppression = typeof Suppression.Type
@@ -38,7 +38,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
         reason: Schema.optionalKey(Schema.String).annotate({
           description: `Only these: ${SuppressionReason.literals.join(", ")}`,
         }),
-        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
       },
       success: Schema.Struct({ suppressions: Schema.Array(Suppression), next: Schema.NullOr(Schema.String) }),
@@ -52,10 +52,10 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       payload: SuppressionInput,
       success: Schema.Struct({ suppressions: Schema.Array(Suppression) }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Puts an address on the suppression list").annotate(
+    }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
       OpenApi.Description,
-      "Queued messages to the address are cancelled, and no attempt to send to it begins after the answer. Answers all " +
-        "entries of the address; one that is there for this reason stays as it is.",
+      "Cancels queued messages to the address. No attempt to send to the address begins after the response. Returns all " +
+        "entries of the address; an existing entry for this reason stays unchanged.",
     ),
     HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
       params: path,
@@ -93,7 +93,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       },
       success: HttpApiSchema.NoContent,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
-    }).annotate(OpenApi.Summary, "Takes an address off the suppression list").annotate(
+    }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
       OpenApi.Description,
       "Messages to the address are sent again. Cancelled messages stay cancelled. An event that was received before and " +
         "arrives again does not put the address back.",

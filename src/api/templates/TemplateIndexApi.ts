@@ -33,9 +33,9 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
       params: { org: Schema.String },
       query: {
         search: Schema.optionalKey(Schema.String).annotate({
-          description: "Only templates whose name or id contains it, whatever the case; up to 200 characters",
+          description: "Only templates whose name or id contains this text, ignoring case; up to 200 characters",
         }),
-        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
         limit,
         archived: archivedQuery,
       },
@@ -55,10 +55,10 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "What was changed of a template").annotate(
       OpenApi.Description,
-      "What was changed of a template and its variants and by whom, newest first. `next` is the value of `before` for the " +
+      "Changes of a template and its variants with their authors, newest first. `next` is the value of `before` for the " +
         "next page.",
     ),
   )
   .middleware(AdminRequired)
   .prefix("/console/api")
-  .annotate(OpenApi.Description, "Finding templates and what was changed of them") {}
+  .annotate(OpenApi.Description, "Template search and change history") {}

@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(
     const templates = yield* Templates
     const learning = yield* Learning
 
-    /** What a template learns from may have changed: its model follows without waiting for new events. */
+    /** Learning settings of the template may have changed: refresh its model without waiting for new events. */
     const relearn = (org: string, ids: ReadonlyArray<string>) =>
       Effect.forEach(ids, (id) => learning.relearn(org, id), { discard: true })
 

@@ -13,12 +13,12 @@ import { type DirectRoute, DirectRoutes } from "../server/DirectRoutes.ts"
 /** A transparent GIF of one pixel. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
 
-/** Bytes of the form that a mail program posts at most; what it says does not matter. */
+/** Most bytes of the form that a mail program posts; its content is ignored. */
 const maxFormBytes = 16 * 1024
 
 const fresh = { "cache-control": "no-store" }
 
-// Said outright: without it an empty response is sent in chunks, which takes another write.
+// An explicit length: otherwise the empty response is chunked, which takes another write.
 const noBody = { ...fresh, "content-length": "0" }
 
 // No search engine lists the page, and a site that it leads to does not learn the token.

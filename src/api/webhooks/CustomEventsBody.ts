@@ -11,8 +11,10 @@ const CustomEvent = Schema.Struct({
   ),
   tracking_id: text("Of the decision that the event belongs to"),
   user_id: text("Without a tracking id: whom the message was for; an address as `email` does as well"),
-  template_id: text("Where several templates make up one message, or without a tracking id"),
-  event_id: text("The same when the event is sent again: everything counts once. Otherwise its content stands for it"),
+  template_id: text("Needed if one message contains several templates, and without a tracking id"),
+  event_id: text(
+    "Repeat it when you resend the event: an id counts once. Without an id, the content identifies the event",
+  ),
   occurred_at: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
@@ -24,19 +26,19 @@ const CustomEvent = Schema.Struct({
   value: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
-      "What a conversion is worth, 0 to a billion. Kept with the event and shown; objectives do not use it yet",
+      "Value of the conversion, 0 to 1,000,000,000. Stored and shown with the event; objectives do not use it yet",
     ),
   ),
   currency: text("ISO 4217 code of the value's currency, such as `EUR`"),
   time_zone: text("Of the user, an IANA name: it tells Delay the user's hours"),
 })
 
-/** Custom events, as the document shows them. What is read of a body is up to `CustomEvents` and `MappingSchema`. */
+/** The OpenAPI schema of custom events. `CustomEvents` and `MappingSchema` decide how a body is read. */
 export const CustomEventsBody = Schema.Union([
   CustomEvent,
   Schema.Array(CustomEvent),
   described(Schema.Struct({ events: Schema.Array(CustomEvent) }), "`batch` and `data` are read as well"),
-  described(Schema.Json, "A CloudEvent, an array of them, or whatever the mapping of the source reads"),
+  described(Schema.Json, "A CloudEvent, an array of CloudEvents, or any JSON that the mapping of the source reads"),
 ]).annotate({
   description: "One event or up to 10,000, in 8 MiB at most. Members have other names as well, which " +
     "docs/integrations/custom-events.md lists.",

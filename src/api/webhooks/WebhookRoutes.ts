@@ -26,7 +26,10 @@ export const maxItems = 10_000
 /** Headers that the adapters of platforms read. */
 const platformHeaders = new Set(["content-type", "webhook-id"])
 
-/** Of custom events also those of CloudEvents, and others that a mapping may name; never one that may be a credential. */
+/**
+ * Headers kept with the body: those of CloudEvents and those a mapping may name, but never one that may be a
+ * credential.
+ */
 const isKept = (name: string) =>
   platformHeaders.has(name) || name.startsWith("ce-") ||
   (name.startsWith("x-") && !/key|auth|token|secret|signature|forwarded|real-ip/.test(name))
@@ -59,7 +62,7 @@ const overQuota = (error: QuotaReached) =>
 
 const storeIsDown = () =>
   new Unavailable({
-    detail: "The store does not take events now: send the request again. An event that arrives twice counts once",
+    detail: "The database cannot store events now: send the request again. An event that arrives twice counts once",
   })
 
 /** Whether a request only asks for the verdicts on its events. A value that is no answer is refused, lest they be stored. */
@@ -77,7 +80,7 @@ const noBytes = new Uint8Array(0)
 
 const noSignedEvents = "No secret for signed events has been set up here"
 
-/** The same for an organization that does not exist. */
+/** Unknown organizations get the same response. */
 const notSetUp = "This source has not been set up for this organization, or is switched off"
 
 /** Stores a body within the quota of its organization, and gives the answer. */
@@ -130,7 +133,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const known = yield* KnownEvents
   const clock = yield* Clock.Clock
   const refusals = yield* Refusals
-  /** When a handshake of an organization was last taken, and what became of it. */
+  /** Time and result of the last handshake of each organization. */
   const shaken = new Map<string, {
     readonly at: number
     readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, QuotaReached | Unavailable>
@@ -205,7 +208,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return yield* judgeAndStore(request, org, bytes, items)
   })
 
-  /** What a platform sends: whatever it is, if it is authentic it is kept, since a platform punishes errors. */
+  /**
+   * Receives a platform's webhook. An authentic body is stored whatever its content, because platforms disable webhooks
+   * that return errors.
+   */
   const receive = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
@@ -229,7 +235,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
       )
-      // Set before the handshake is stored, so that of several at once one is stored, and all get its answer.
+      // Set before the handshake is stored, so that concurrent handshakes store one and share its response.
       shaken.set(org, { at: now, answer })
       return yield* answer
     }
@@ -238,7 +244,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
-    // What is no JSON is one thing that was not understood.
+    // A body that is not JSON counts as one faulty item.
     const received = "reason" in counted ? 1 : counted.items
     return yield* store(request, org, segment, bytes, { status: "ok", received })
   })

@@ -6,7 +6,7 @@ import { SourceInput } from "../../intake/WebhookSources.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
 
-// The part of the management API that sets up where events come from, and shows what came.
+// The part of the management API for webhook sources, events and erasures.
 
 const path = { org: Schema.String }
 const sourcePath = { ...path, segment: Schema.String }
@@ -14,7 +14,7 @@ const sourcePath = { ...path, segment: Schema.String }
 export const WebhookSource = Schema.Struct({
   segment: Schema.String.annotate({ description: "Its neutral name, such as provider_a" }),
   platform: Schema.String.annotate({ description: "The platform's own name, which paths take as well" }),
-  path: Schema.String.annotate({ description: "Where the platform is to send to" }),
+  path: Schema.String.annotate({ description: "Path of the webhook URL to enter on the platform" }),
   set_up: Schema.Boolean.annotate({ description: "False for events that come in by API key alone" }),
   enabled: Schema.Boolean,
   settings: Schema.Record(Schema.String, Schema.Unknown),
@@ -32,7 +32,7 @@ export const WebhookSource = Schema.Struct({
 })
 export type WebhookSource = typeof WebhookSource.Type
 
-/** A normalized event. Template, variant and segment are those of the decision it belongs to. */
+/** A normalized event. Template, variant and segment are copied from its decision. */
 export const ListedEvent = Schema.Struct({
   source: Schema.String,
   category: EventCategory,
@@ -79,7 +79,7 @@ export const ErasureReport = Schema.Struct({
   decisions: Schema.Int.annotate({ description: "Without the identifier now" }),
   events: Schema.Int.annotate({ description: "Without identifier, link and message id now" }),
   deliveries: Schema.Int.annotate({ description: "Without address and content now" }),
-  cancelled: Schema.Int.annotate({ description: "Those of the deliveries that were queued, and are cancelled" }),
+  cancelled: Schema.Int.annotate({ description: "Queued deliveries that were cancelled" }),
   bodies: Schema.Int.annotate({ description: "Received webhook bodies that contained a name, emptied" }),
   sticky_choices: Schema.Int.annotate({ description: "Deleted" }),
   send_times: Schema.Int.annotate({ description: "Histories of when the person opens messages, deleted" }),
@@ -118,10 +118,10 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       payload: SourceInput,
       success: WebhookSource,
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Sets up or changes a webhook source").annotate(
+    }).annotate(OpenApi.Summary, "Creates or updates a webhook source").annotate(
       OpenApi.Description,
-      "Sets a source up or changes it; what is absent stays. A new `secret` leaves the one it replaces valid for 24 hours; " +
-        "the secret in use, given again, changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
+      "Absent members stay unchanged. When a new `secret` is set, the previous one stays valid for 24 hours; " +
+        "setting the current secret again changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
         "are replaced whole, and names that the platform does not have are refused. Segment signs only the first item of a " +
         "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
         "replaces the default shape, CloudEvents and `conversions`.",
@@ -132,14 +132,14 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
     }).annotate(OpenApi.Summary, "Removes a webhook source").annotate(
       OpenApi.Description,
-      "Its webhooks are refused from then on; what came in stays.",
+      "Later webhooks of the source are refused. Received events are kept.",
     ),
     HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
       params: path,
       payload: DryRunBody,
       success: Schema.Unknown,
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Tries a mapping on a sample").annotate(
+    }).annotate(OpenApi.Summary, "Tests a mapping on a sample").annotate(
       OpenApi.Description,
       "The result of a mapping for a sample: for each of the first 100 items the event that comes out and where its values " +
         "were found (the first 500 characters of each), or why there is none. Nothing is kept. A run that takes more than 10 " +
@@ -170,7 +170,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
       params: path,
       query: {
-        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the page before" }),
+        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
         tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events attributed to it" }),
       },
