@@ -3,7 +3,7 @@ import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerPr
 import type { BodyToRead, Piece, ReadAnswer, ReadRequest } from "./BodyReading.ts"
 import type { Reading } from "./Sources.ts"
 
-/** Where bodies are read: small ones in batches, and large ones and those whose batch failed one at a time. */
+/** Lanes for reading bodies: small bodies in batches; large bodies, and those whose batch failed, one at a time. */
 export type Lane = "batches" | "singles"
 
 export interface BodyReaderOptions {
@@ -20,12 +20,12 @@ export const ReaderOptions = Context.Reference<BodyReaderOptions>("parlance/even
   defaultValue: () => ({}),
 })
 
-/** A body together with what is needed to read it. */
+/** A body and the settings needed to read it. */
 export interface Readable extends Omit<BodyToRead, "reading"> {
   readonly reading: { readonly key: string; readonly reading: Reading } | undefined
 }
 
-/** A slice of what bodies hold, and how to get the next one. */
+/** A slice of the content of bodies, and the means to get the next slice. */
 export interface Slice {
   readonly pieces: ReadonlyArray<Piece>
   readonly next: Effect.Effect<Slice, WorkFailed> | undefined
@@ -37,14 +37,15 @@ const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 const maxHeapMiB = 80
 
 /**
- * Parses and normalizes received bodies in processes with a deadline, one for each lane: whatever a body does to its process,
- * requests and the other lane go on. A process is started for the first body and kept for 10 minutes after the last.
+ * Parses and normalizes received bodies in processes with a deadline, one process for each lane. A body that crashes
+ * its process affects neither requests nor the other lane. A process starts with the first body and exits 10 minutes
+ * after the last.
  */
 export class BodyReader extends Context.Service<BodyReader, {
   /**
-   * Reads bodies, and answers with the first slice of what they hold: about `sliceWeight` events. A lane reads for one caller
-   * at a time, which takes all slices before it reads again. Fails with `WorkFailed`, whose note is the id of the body that
-   * was being read.
+   * Reads bodies and returns the first slice of their content, about `sliceWeight` events. A lane serves one caller at
+   * a time, which takes all slices before the next caller starts. Fails with `WorkFailed`, whose note is the id of the
+   * body being read, when the process exits or exceeds its deadline.
    */
   readonly read: (
     lane: Lane,

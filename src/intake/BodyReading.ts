@@ -5,7 +5,7 @@ import { sourceIdOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
 import { type Normalize, normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
-// What the reading process does with received bodies, and what it exchanges with the service. Pure.
+// The reading process's handling of received bodies, and its messages to and from the service. Pure.
 
 /** A stored body and how it is to be read. */
 export interface BodyToRead {
@@ -20,7 +20,7 @@ export interface BodyToRead {
 }
 
 export type ReadRequest =
-  /** Reads bodies and answers with the first slice. `readings` holds those that the process said it does not have. */
+  /** Reads bodies and returns the first slice. `readings` holds the settings that the process reported missing. */
   | {
     readonly type: "read"
     readonly bodies: ReadonlyArray<BodyToRead>
@@ -43,7 +43,7 @@ export interface Unused {
   readonly pointer: string
 }
 
-/** A part of what a body holds, small enough to be stored in one transaction with the other pieces of its slice. */
+/** A part of a body's content, small enough for one transaction with the other pieces of its slice. */
 export interface Piece {
   readonly id: number
   readonly events: ReadonlyArray<NormalizedEvent>
@@ -96,14 +96,14 @@ export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Pi
   }
 }
 
-// What it costs to store an item, in events.
+// Cost of storing an item, in events.
 const eventWeight = 1
 const profileWeight = 10
 // A request is stored, and carried out later.
 const erasureWeight = 1
 
 /**
- * Cuts what bodies hold into slices of about `most` events each, in their order. Within a body requests to erase people come
+ * Cuts the content of bodies into slices of about `most` events each, in order. Within a body, erasure requests come
  * last.
  */
 export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyArray<ReadonlyArray<Piece>> => {
@@ -152,7 +152,7 @@ export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyAr
 /** Compiled readings that are kept, so that a mapping is compiled once and not for every batch. */
 const maxCompiled = 1_000
 
-/** Answers the requests of the service, one after another. `note` is told which body is being read. */
+/** Serves the requests of the service one after another. Calls `note` with the id of the body being read. */
 export const bodyReader = () => {
   const compiled = new LruMap<Normalize>(maxCompiled)
   let slices: ReadonlyArray<ReadonlyArray<Piece>> = []

@@ -13,7 +13,7 @@ import type { Body } from "../journal/inbox/IntakeBatches.ts"
 import { noteCompleted } from "../journal/inbox/Completed.ts"
 import { moveTestEvents } from "../journal/events/TestEvents.ts"
 
-/** Bodies by what they turned out to be: `done`, `partial`, `rejected`. */
+/** Bodies by final status: `done`, `partial`, `rejected`. */
 const processed = Metric.counter("parlance_inbox_processed_total", { incremental: true })
 const statuses = ["done", "partial", "rejected"] as const
 type Status = typeof statuses[number]
@@ -24,7 +24,7 @@ export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.upd
   discard: true,
 })
 
-/** What a body turned into so far. */
+/** Events, duplicates and faults of a body so far. */
 interface Report {
   events: number
   duplicates: number
@@ -36,17 +36,17 @@ interface Report {
 const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>
   faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial"
 
-/** What a transaction stored. */
+/** The result of one transaction. */
 export interface StoredSlice {
   /** Bodies that are complete. */
   readonly done: ReadonlyArray<Body>
-  /** Organization and template of what was counted. */
+  /** Organization and template of a counted event. */
   readonly templates: ReadonlyMap<string, readonly [org: string, template: string]>
   /** Events that did not fit into the transaction; the bodies are complete once these are stored as well. */
   readonly left: ReadonlyArray<Incoming>
 }
 
-/** Stores what bodies hold, slice by slice, and notes with each body what it turned into once it is complete. */
+/** Stores the content of bodies slice by slice, and records the status of each body once it is complete. */
 export const make = (
   sql: SqlClient.SqlClient,
   profiles: Profiles["Service"],

@@ -8,9 +8,9 @@ import { isItem, type Item, objectOf, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Sources.ts"
 
-/** What an organization says about its CloudEvents. */
+/** An organization's settings for CloudEvents. */
 export interface Settings {
-  /** What `subject` is, where it is anything here; it wins over the same value of the data. */
+  /** Meaning of `subject`, if set. It takes precedence over the same value in the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Further types that are conversions, lowercase: whole, or their last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
@@ -24,7 +24,7 @@ type Headers = Readonly<Record<string, string>>
 const headerOf = (headers: Headers, name: string): string | undefined =>
   Object.hasOwn(headers, name) ? headers[name] : undefined
 
-/** The media type without its parameters, lowercase; empty where there is none. */
+/** The media type without its parameters, in lowercase; empty if the header is absent. */
 const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase()
 
@@ -52,7 +52,7 @@ interface CloudEvent {
 
 const attributes = ["id", "source", "specversion", "type"] as const
 
-/** Reads an event in the words of the default shape, which knows its type, its data, and what is noise. */
+/** Reads an event with the default shape, given its type, its data and members to ignore. */
 const read = (
   event: CloudEvent,
   receivedAt: number,

@@ -21,7 +21,7 @@ import {
 } from "./Reading.ts"
 import { unknownNameReason } from "./UnknownName.ts"
 
-/** What the request says beyond its body. */
+/** Headers and settings that accompany the body. */
 export interface Options {
   /** When the body arrived, Unix milliseconds: the time of events that state none, or one after it. */
   readonly receivedAt: number
@@ -60,13 +60,13 @@ const isSoftBounce = (levels: ReadonlyArray<Item>): boolean =>
 const isEmail = (levels: ReadonlyArray<Item>): boolean =>
   (find(levels, channelKeys, nameOf)?.trim().toLowerCase() ?? "email") === "email"
 
-/** The clicked URL, from the key that says so to those that may hold it. */
+/** Keys of the clicked URL, the most explicit first. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 
-// Some senders put the message's own id there, the same for its open and its click.
+// Some senders put the message's id here, so an open and its click have the same value.
 const byMessage = (event: EventName, id: string | undefined) => id === undefined ? undefined : `${event}:${id}`
 
-/** The JSON pointer, within an item, of the member that a value was found in; that of the first key where none has one. */
+/** JSON pointer, within an item, of the member that supplied a value; that of the first key if no key has a value. */
 const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown) => string | undefined): string => {
   for (const at of ["", "/data", "/properties"]) {
     const level = at === "" ? item : item[at.slice(1)]
@@ -85,7 +85,7 @@ const eventOf = (
   const name = stated.trim().toLowerCase()
   const direct = known.get(name)
   if (direct !== undefined) return { event: direct }
-  // Configured in full, a name is meant: `shop.parcel.delivered` is then no delivery of the message.
+  // A fully configured name is used as it is: `shop.parcel.delivered` is then not a delivery of the message.
   if (conversions?.has(name) === true) return { event: "conversion" }
   const segment = lastSegment(name)
   const event = known.get(segment)
@@ -100,7 +100,7 @@ const eventOf = (
   )
 }
 
-/** Everything of an item but where it stands: an event, or why it is none. */
+/** The result of reading an item, without its position: an event, or the reason for skipping it. */
 export const readItem = (item: unknown, options: Options): NormalizedEvent | Skipped => {
   const { receivedAt, strict, webhookId } = options
   const fault = (reason: string, member: () => string) => faulty(reason, strict === true ? member() : undefined)

@@ -10,12 +10,12 @@ export const nextDay = (now: number): number => (Math.floor(now / dayMillis) + 1
 interface Use {
   readonly org: string
   readonly day: string
-  /** Bytes in the table, of all nodes. Includes those of this node up to the last exchange. */
+  /** Bytes in the table, from all nodes, including this node's up to the last exchange. */
   stored: number
   /** Bytes that this node has not added to the table yet. */
   bytes: number
   refused: number
-  /** Asked about since the last exchange, so that its quota and the other nodes' use are to be read again. */
+  /** Organizations checked since the last exchange, whose quota and use on other nodes must be read again. */
   isTouched: boolean
 }
 
@@ -36,8 +36,8 @@ export interface StoredUse {
 }
 
 /**
- * Counts the bytes that organizations store in a day, in memory: what the table had at the last exchange, plus what this
- * node has added since. Each of several nodes may therefore exceed the quota by the bytes that arrive between two exchanges.
+ * Counts the bytes that organizations store per day, in memory: the table's value at the last exchange plus this node's
+ * bytes since then. With several nodes, the quota can be exceeded by the bytes that arrive between two exchanges.
  */
 export class DailyBytes {
   readonly #uses = new Map<string, Use>()

@@ -28,7 +28,7 @@ const gathering = "25 millis"
 /** Events stored, and waiting events looked at, in one transaction. */
 const sliceWeight = 1_000
 
-/** From the receipt of a body until what it says is stored and counted. Unit: seconds. */
+/** Time from the receipt of a body until its events are stored and counted. Unit: seconds. */
 const lag = Metric.histogram("parlance_event_lag_seconds", {
   boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600],
 })
@@ -204,7 +204,7 @@ const makeShared = (scope: Scope.Scope) => {
 export class Intake extends Context.Service<Intake, {
   /** Takes all that is pending now, but for bodies whose next attempt is not due. Fails when the store does. */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
-  /** Takes what comes in, for ever. */
+  /** Processes the inbox until interrupted. */
   readonly run: Effect.Effect<never>
 }>()("parlance/events/Intake") {
   static readonly layer = Layer.effect(
@@ -274,7 +274,7 @@ export class Intake extends Context.Service<Intake, {
       const reportSpent = ({ spent }: IntakeBatches.Spent) =>
         Effect.andThen(
           Metric.update(setAside, 1),
-          Effect.logWarning("A body of the inbox is rejected: the service ended whenever it was taken in", {
+          Effect.logWarning("A webhook body is rejected: the service stopped each time it was being processed", {
             id: spent,
           }),
         )
@@ -312,7 +312,7 @@ export class Intake extends Context.Service<Intake, {
       const drain = Effect.gen(function* () {
         yield* drainBatches
         yield* drainSingles
-        // What was taken singly may have brought decisions their events, or events their links.
+        // A body processed alone may have supplied links for events, or events for decisions, that were waiting.
         yield* drainBatches
       })
 
@@ -329,21 +329,22 @@ export class Intake extends Context.Service<Intake, {
         }
       })
 
-      // Who asks for what has been received gives up waiting by himself.
+      // Each caller stops waiting on its own when it is interrupted.
       yield* inflow.register(settled)
 
       const repeated = (lane: Effect.Effect<void, SqlError | WorkFailed>) =>
         lane.pipe(
           Effect.catchCause((cause) =>
             Effect.andThen(
-              Effect.logWarning("Events could not be taken from the inbox, they wait", cause),
+              Effect.logWarning("Webhook bodies could not be processed and will be retried", cause),
               Effect.sleep("1 second"),
             )
           ),
           Effect.forever,
         )
 
-      // Woken by what this node stores and decides; the pause finds what other nodes left and what waits.
+      // Woken by new bodies and decisions of this node. The timeout picks up bodies from other nodes and waiting
+      // events.
       const woken = Effect.raceFirst(
         Effect.raceFirst(Queue.take(inbox.arrived), Effect.asVoid(Queue.peek(awaited))),
         Effect.sleep("1 second"),
@@ -367,7 +368,7 @@ export class Intake extends Context.Service<Intake, {
   )
 }
 
-/** What a transaction stored, with the bodies that are left after it. */
+/** The result of a transaction, with the bodies that remain. */
 interface Traced extends BodyStore.StoredSlice {
   readonly after: ReadonlyArray<number>
   readonly isTraced: boolean

@@ -34,7 +34,7 @@ const maxName = 6 * Math.max(...wrapperKeys.map(({ length }) => length)) + 2
 const isArray = 0
 const isObject = 1
 
-/** What may come next. */
+/** The tokens allowed next. */
 type Next =
   | "value"
   | "first element"
@@ -58,7 +58,7 @@ class Scan {
   /** Which of these is being read; -1 for another member. */
   private wrapper = -1
 
-  /** Where the string that is being passed begins. */
+  /** Start of the string that is being skipped. */
   private begin = 0
   private until = 0
 
@@ -185,7 +185,9 @@ class Scan {
     } else this.next = "end of value"
   }
 
-  /** Passes over what follows a backslash at `from`; returns the position of its last byte. */
+  /**
+   * Skips the characters of an escape sequence after the backslash at `from`. Returns the position of the last byte.
+   */
   private escape(from: number): number {
     const code = this.bytes[from]
     if (code === 0x75) {

@@ -3,7 +3,7 @@ import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem }
 import { isBlank, isItem, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
-/** What became of one item of a body. */
+/** The result of reading one item of a body. */
 export type Outcome =
   | NormalizedEvent
   | { readonly profile: ProfileUpdate }
@@ -13,7 +13,7 @@ export type Outcome =
 /** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
 export const ignored = (reason: string): Skipped => ({ reason, expected: true })
 
-/** An item that should have been understood; `member` is the JSON pointer of what is wrong within it. */
+/** A faulty item; `member` is the JSON pointer of the fault within the item. */
 export const faulty = (reason: string, member?: string): Skipped => ({
   reason,
   expected: false,
@@ -29,7 +29,10 @@ export interface Items {
 /** A body without any items: a probe, a handshake. */
 export const noItems: Normalized = { items: 0, events: [], skipped: [] }
 
-/** The items of parsed JSON: a list's, or those of the first of `wrappers` that holds a list; else it is the only item. */
+/**
+ * The items of parsed JSON: the elements of a list, or of the first of `wrappers` that holds a list; otherwise the
+ * value itself.
+ */
 export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): Items => {
   if (Array.isArray(json)) return { items: json, list: "" }
   if (isItem(json)) {
@@ -45,7 +48,7 @@ export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): It
 // deno-lint-ignore no-control-regex
 const printable = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd")
 
-/** A body as JSON, or why it is none: a reason for whoever has set the platform up, by its `name`. */
+/** A body as JSON, or the reason why it is not JSON, worded for the person who set up the platform `name`. */
 export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown } | NotUnderstood => {
   if (isBlank(body)) {
     return {
@@ -92,7 +95,7 @@ export const collectAt = <A>(
   }
 }
 
-/** The same for items that stand in one list, or are the body. */
+/** Same as `collectAt`, for items in one list or a single item as the body. */
 export const collect = (
   { items, list }: Items,
   read: (item: unknown) => Outcome,

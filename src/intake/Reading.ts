@@ -4,7 +4,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
-/** An object of parsed JSON. Arrays are none. */
+/** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }
 
 /** Most characters of a link. */
@@ -58,11 +58,11 @@ export const noise: ReadonlySet<string> = new Set([
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Whether a body is empty but for JSON's white space: what some platforms probe their credentials with. */
+/** Whether a body is empty or has only JSON white space. Some platforms check their credentials with such a body. */
 export const isBlank = (body: Uint8Array): boolean =>
   body.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 
-/** A body as JSON, or why it is none. */
+/** A body as JSON, or the reason why it is not JSON. */
 export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
   let text: string
   try {
@@ -226,15 +226,15 @@ export const parseInstant = (value: string): number | undefined => {
   return instant === undefined || instant < 0 ? undefined : instant
 }
 
-/** A stated time as Unix milliseconds, or else that of receipt: for nonsense, and for what has not happened yet. */
+/** A stated time as Unix milliseconds; the time of receipt if the stated time is invalid or in the future. */
 export const instantOf = (value: string | undefined, receivedAt: number): number => {
   const instant = value === undefined ? undefined : parseInstant(value)
   return instant === undefined || instant > receivedAt ? receivedAt : instant
 }
 
 /**
- * The first value that `read` makes something of: all keys of the first level, then those of the next. The keys are the
- * source's own, never a body's: `constructor` would be found in every object.
+ * The first value that `read` accepts: all keys of the first level, then those of the next level. Keys are constants of
+ * the source, never from a body, because inherited names such as `constructor` exist in every object.
  */
 export const find = (
   levels: ReadonlyArray<Item>,

@@ -12,7 +12,7 @@ export type SourceSettings = Readonly<Record<string, unknown>>
 /** Names of business events that count as conversions, at most. */
 const maxConversions = 200
 
-/** What each source says about how its events are read; those of other platforms name every kind of event themselves. */
+/** Reading settings of each source. Platforms that are not listed here have fixed event names and need none. */
 const readingOptions: { readonly [source in SourceId]?: ReadonlyArray<string> } = {
   provider_a: ["conversions"],
   provider_d: ["conversions"],
@@ -27,7 +27,7 @@ const decodeNames = decoder(
 const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }))
 
-/** What of the settings says how events are read, and every fault in it. */
+/** The reading settings of a source, and every fault in them. */
 export const readingOf = (
   source: SourceId,
   settings: SourceSettings,
@@ -48,13 +48,15 @@ export const readingOf = (
   return { reading: { conversions, mapping }, faults }
 }
 
-/** The options of the platform alone: what its signatures are checked with. */
+/** Platform options for checking signatures. */
 export const withoutReading = (settings: SourceSettings): SourceSettings => {
   const { conversions: _, mapping: __, ...rest } = settings
   return rest
 }
 
-/** Settings that no source of this kind has: a name misspelt would otherwise change nothing, and nobody would be told. */
+/**
+ * Faults for settings that this kind of source does not have. A misspelled name would otherwise be ignored silently.
+ */
 export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
   const options = Object.keys(settingsOf[platforms[source]].fields).filter((name) => name !== "secrets")
   const known = [...options, ...readingOptions[source] ?? []].sort()

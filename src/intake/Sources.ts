@@ -19,7 +19,7 @@ export type Normalize = (
   receivedAt: number,
 ) => Normalized | NotUnderstood
 
-/** What an organization has said about how its events are to be read. */
+/** An organization's settings for reading its events. */
 export interface Reading {
   /** Names of business events that count as conversions, lowercase; `anyName` where names are not judged. */
   readonly conversions: ReadonlySet<string>

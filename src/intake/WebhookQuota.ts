@@ -22,7 +22,7 @@ export class QuotaReached extends Schema.TaggedError<QuotaReached>()("QuotaReach
   }
 }
 
-/** How often nodes tell the table what they stored, and read what all of them have. */
+/** Interval at which each node adds its bytes to the table and reads the total of all nodes. */
 const exchangeEvery = "1 second"
 
 /** How long usage is kept. Unit: days. */
@@ -37,18 +37,18 @@ const storedBytes = Metric.counter("parlance_webhook_bytes_total", { incremental
 const refusedBodies = Metric.counter("parlance_webhook_quota_refused_total", { incremental: true })
 
 /**
- * The daily quota of webhook bodies. Nothing is written per request: each node counts in memory and adds to a table once a
- * second, from which it also learns what the other nodes stored. So an organization can store up to what arrives in two
- * seconds more than its quota, and a process that is killed forgets up to a second.
+ * The daily quota of webhook bodies. Requests cause no write: each node counts in memory, adds its bytes to a table
+ * once a second, and reads those of the other nodes. An organization can therefore exceed its quota by up to two
+ * seconds of traffic, and a killed process loses up to a second of its count.
  */
 export class WebhookQuota extends Context.Service<WebhookQuota, {
   /** Fails with `QuotaReached` when the organization may store no more today, and counts that. */
   readonly check: (org: string) => Effect.Effect<void, QuotaReached>
-  /** Counts what has been stored. */
+  /** Adds stored bytes to the count. */
   readonly add: (org: string, bytes: number) => void
-  /** Tells the table what is new, and reads what the other nodes stored. */
+  /** Adds this node's new bytes to the table, and reads those of the other nodes. */
   readonly exchange: Effect.Effect<void, SqlError>
-  /** What the organization has used today on all nodes. */
+  /** Bytes that the organization stored today, on all nodes. */
   readonly usage: (org: OrgSlug) => Effect.Effect<Usage, OrganizationNotFound>
   /** Sets the quota of one organization; null: the installation's default. Other nodes follow within seconds. */
   readonly setQuota: (org: OrgSlug, bytes: number | null) => Effect.Effect<Usage, OrganizationNotFound>
@@ -143,8 +143,10 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
           WHERE u.bytes > 0 OR o.webhook_daily_bytes IS NOT NULL`,
       )
       yield* exchange.pipe(
-        // What is not told stays counted here, and is told with the next exchange.
-        Effect.catch((error) => Effect.logDebug("Use of webhook quotas was not exchanged", error.message)),
+        // Bytes that were not written stay counted here and are part of the next exchange.
+        Effect.catch((error) =>
+          Effect.logDebug("The use of webhook quotas could not be exchanged and will be retried", error.message)
+        ),
         Effect.delay(exchangeEvery),
         Effect.forever,
         Effect.forkScoped,

@@ -21,7 +21,7 @@ import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutRea
 /** For how long a secret that was replaced is still accepted, so that a platform can be changed at leisure. */
 const rotationHours = 24
 
-/** What an administrator enters. What is absent stays as it is. */
+/** The input of an administrator. Absent members stay unchanged. */
 export const SourceInput = Schema.Struct({
   /** A new secret; the one it replaces is accepted for 24 hours more. The one in use changes nothing. */
   secret: Schema.optionalKey(Schema.String),
@@ -96,7 +96,7 @@ interface Row {
   readonly updatedAt: Date
 }
 
-/** What the audit log compares of a source; of its secret only whether there is one, or another than before. */
+/** Values of a source that the audit log compares. Of the secret, only whether one is set and whether it changed. */
 const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: Fields, secret: string): Fields => ({
   "/enabled": row.enabled,
   ...settings,
@@ -150,7 +150,9 @@ const makeSecrets = (box: SecretBox["Service"]) => {
 
 /** The messaging platforms that report to an organization: how they sign, and how what they send is read. */
 export class WebhookSources extends Context.Service<WebhookSources, {
-  /** Sets a source up, or changes it; refuses what is not valid with every fault. */
+  /**
+   * Creates or updates a source. Fails with `InvalidInput`, listing every fault, when the result would not be valid.
+   */
   readonly put: (
     org: OrgSlug,
     segment: SourceId,
@@ -224,11 +226,11 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         updatedAt: row.updatedAt,
       })
 
-      /** Every fault of what a source would be with this input. */
+      /** Every fault of the source that this input would create. */
       const faultsOf = (segment: SourceId, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
         const settings = input.settings ?? before?.settings ?? {}
         const { faults } = readingOf(segment, settings)
-        // What an earlier release took is not held against a change of something else.
+        // Settings stored by an earlier release do not block a change of other settings.
         const unknown = input.settings === undefined ? [] : unknownFaults(segment, input.settings)
         // `events` may be set up for its mapping alone: its other way in is an API key.
         const needsSecret = before === undefined && segment !== "events"

@@ -8,7 +8,7 @@ const eventsWaiting = Metric.gauge("parlance_events_waiting")
 /** Changes of counts that no model knows yet. */
 const ledgerRows = Metric.gauge("parlance_tally_ledger_rows")
 
-/** Brings the gauges of what waits in the journal up to date. Fails with `SqlError` when the store does not answer. */
+/** Updates the gauges of queue lengths in the journal. Fails with `SqlError` when the database does not respond. */
 export const measureJournal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [row] = yield* sql<{ readonly inbox: number; readonly waiting: number; readonly ledger: number }>`
     SELECT (SELECT count(*)::int FROM inbox i WHERE i.status = 'pending') AS inbox,

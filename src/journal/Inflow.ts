@@ -3,8 +3,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
 
 /**
- * What has been received and not yet reached the ledger. Learning asks for it before it brings a model up to date;
- * whoever receives registers how it is taken in.
+ * Processing of received data that has not reached the ledger yet. Learning runs it before it updates a model; the
+ * receiving modules register it.
  */
 export class Inflow extends Context.Service<Inflow, {
   readonly register: (drain: Effect.Effect<void, SqlError | WorkFailed>) => Effect.Effect<void>

@@ -6,8 +6,8 @@ import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
 
-// The append-only rows through which everything reaches the tallies. They are written in the transaction of what caused
-// them and taken by the template's actor, which alone adds them up: so that nothing is lost, counted twice, or fought over.
+// The append-only table through which all counts reach the tallies. Rows are written in the transaction of their cause,
+// and only the template's actor folds them, so that no count is lost, counted twice, or contended.
 
 /** Outcomes whose delay is learned. */
 export const timedOutcomes = ["open", "click", "conversion"] as const
@@ -72,7 +72,7 @@ const ledgerColumns = {
   delays: "text",
 } as const
 
-/** Appends what `sum` holds, with the trace that it is part of; call it inside the transaction that causes it. */
+/** Appends the counts in `sum`, with the current trace. Call it inside the transaction that causes the counts. */
 export const append = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   sum: LedgerSum,

@@ -25,7 +25,7 @@ export interface ZoneReport {
   readonly occurredAt: number
 }
 
-/** What one transaction adds to the journal. */
+/** The rows that one transaction adds to the journal. */
 export interface JournalChanges {
   readonly decisions: ReadonlyArray<ReportedDecision>
   readonly zones: ReadonlyArray<ZoneReport>
@@ -46,7 +46,7 @@ export class Projections extends Context.Service<Projections, ReadonlyArray<Proj
   "parlance/journal/Projections",
 ) {}
 
-/** Calls every projection with what has just been stored. */
+/** Calls every projection with the rows just stored. */
 export const applyProjections = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   changes: JournalChanges,

@@ -5,8 +5,8 @@ import { type EventName, largestValue } from "../domain/Event.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-// What the journal holds about one message, one person, or one source, found by indexes alone. Each function fails with `SqlError`
-// when the store does not answer.
+// Decisions and events about one message, one person, or one source, found by indexes only. Each function fails with
+// `SqlError` when the database does not respond.
 
 /** A decision as it is stored. */
 export interface DecisionRow {
@@ -18,13 +18,13 @@ export interface DecisionRow {
   readonly segment: string
   /** `bandit`, `epsilon`, `single` or `forced`. */
   readonly mode: string
-  /** How likely the variant was to be chosen; null when it was asked for. */
+  /** Probability of choosing the variant; null if the caller named the variant. */
   readonly propensity: number | null
-  /** The same for each variant that could be chosen. */
+  /** Probability of choosing each eligible variant. */
   readonly weights: Readonly<Record<string, number>> | null
   /** The model that decided. */
   readonly policy: string
-  /** The window that was asked for, in days; null for the adaptive one. */
+  /** The requested window, in days; null for the adaptive window. */
   readonly lookbackDays: number | null
   readonly offsetDays: number | null
   readonly decidedAt: Date
@@ -71,16 +71,16 @@ export interface RecentEvent {
   readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
-/** Where a page of decisions ends: `[decidedAt in Unix milliseconds, tracking id, template id]`. */
+/** End of a page of decisions: `[decidedAt in Unix milliseconds, tracking id, template id]`. */
 export type Position = readonly [decidedAt: number, trackingId: string, templateId: string]
 
 /** Events shown of one decision at most, the earliest. */
 export const shownEvents = 200
 
-/** Templates decided under one tracking id that are shown at most. */
+/** Most templates shown for one tracking id. */
 const shownTemplates = 100
 
-/** Events of one body that are shown among the recent ones of its source. */
+/** Most events of one body among the recent events of its source. */
 const eventsPerBody = 50
 
 /** Bodies that the recent events of a source are looked for in: the latest. */
@@ -90,7 +90,7 @@ const decisionColumns = (sql: SqlClient.SqlClient) =>
   sql`d.tracking_id, d.template_id, d.copy_id, d.user_id AS "user", d.segment, d.mode,
   d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at`
 
-/** Decisions under a tracking id, and those that it repeats. */
+/** Decisions under a tracking id, and the decisions it repeats. */
 export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
   sql<DecisionRow>`
     SELECT ${decisionColumns(sql)} FROM (
@@ -169,7 +169,7 @@ export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: Rea
   )
 }
 
-/** The latest events of a source, at most `limit`, those of the latest body first. */
+/** The latest events of a source, at most `limit`, starting with the latest body. */
 export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: string, limit: number) =>
   sql<RecentEvent>`
           SELECT e.event, e.tracking_id, d.template_id, d.copy_id, e.user_id AS "user", e.automated, e.occurred_at,
@@ -186,7 +186,7 @@ export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: str
             ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d ON TRUE
           ORDER BY i.id DESC, e.occurred_at DESC, e.event_key LIMIT ${limit}`
 
-/** Those of some tracking ids under which nothing was decided. */
+/** Events of tracking ids that have no decision. */
 export const undecided = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
   Effect.map(
     sql<{ readonly id: string }>`

@@ -5,7 +5,7 @@ import { Census, type CensusDay } from "../bandit/Census.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** Requests of one template counted between two writes at most: shares of the traffic are what matters. */
+/** Most requests of one template counted between two writes. Shares of traffic matter, not totals. */
 const countedRequests = 2000
 
 /** Rows of one template that are worth being made into fewer. */
@@ -14,15 +14,15 @@ const manyRows = 100
 type CountsOfDay = Omit<CensusDay, "start">
 
 /**
- * Which attributes requests have, by template and day: what the learning attributes are chosen from. Counted in memory
- * and written every few seconds, so that a crash loses some of the shares and nothing else.
+ * Attributes of requests by template and day, from which learning attributes are chosen. Counted in memory and written
+ * every few seconds: a crash only loses part of these shares.
  */
 export class AttributeStatistics extends Context.Service<AttributeStatistics, {
   /** Counts one decision at `now` (Unix milliseconds). */
   readonly observe: (org: string, template: string, attrs: Attributes, now: number) => void
-  /** Writes what has been counted. */
+  /** Writes the counts. */
   readonly flush: Effect.Effect<void, SqlError>
-  /** What the requests of the last 14 days had, on all nodes, as far as it has been written. */
+  /** Attributes in the requests of the last 14 days, on all nodes, as far as written. */
   readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<CensusDay>, SqlError>
 }>()("parlance/learning/AttributeStatistics") {
   static readonly layer = Layer.effect(
@@ -79,7 +79,7 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
             const gone = (yield* sql`
               DELETE FROM attribute_counts a USING ${recordset(rows, { id: "bigint" })}
               WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.id = r.id`.raw) as { rowCount: number }
-            // Another node may have been first; then what it wrote stands.
+            // If another node was first, its row stands.
             if (gone.rowCount < rows.length) return yield* Effect.fail("overtaken" as const)
             yield* insert(days.map((day) => ({ org, template, day })))
           })).pipe(Effect.ignore)

@@ -42,7 +42,7 @@ export interface VariantDelays {
   readonly delays: DelayCounts
 }
 
-/** What has been counted: all of it, or what is new. Only what is learned from. */
+/** Tallies to learn from: all of them, or the new ones. */
 export interface Counted {
   readonly tallies: ReadonlyArray<Omit<Tally, "track">>
   readonly delays: ReadonlyArray<HourDelays>
@@ -70,14 +70,14 @@ export interface FitRequest {
   readonly active: ReadonlyArray<string>
   /** Components of the template's variants. */
   readonly composition: Composition
-  /** What requests looked like; given when the learning attributes are to be chosen anew. */
+  /** Attributes of recent requests; present if the learning attributes are to be chosen again. */
   readonly census: ReadonlyArray<CensusDay> | undefined
 }
 
 export interface FitAnswer {
   readonly model: ModelSnapshot
   readonly halfLife: HalfLifeState
-  /** What the organization learns from it; null while that is too little. */
+  /** The organization's prior; null if there is too little data. */
   readonly contribution: Contribution | null
   /** How long the fit took. Unit: milliseconds. */
   readonly millis: number
@@ -131,7 +131,7 @@ export const judgeDays = (
   return state
 }
 
-/** The model with the verdict on the variants, which goes on from that of the model before. */
+/** The model with the verdict on the variants, which continues the previous model's verdict. */
 export const withVerdict = (
   model: ModelSnapshot,
   before: ModelSnapshot | null,
@@ -252,7 +252,7 @@ export class Engine {
     this.#templates.set(key, new Template(request, now))
   }
 
-  /** Adds what is new. */
+  /** Adds the new tallies. */
   apply(key: string, counted: Counted, now: number): void {
     this.#of(key).apply(counted, now)
   }

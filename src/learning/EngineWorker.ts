@@ -2,14 +2,14 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { Counted, FitAnswer, FitRequest, OpenRequest } from "./Engine.ts"
 import { workerThread } from "./WorkerThread.ts"
 
-/** What the worker is asked; answered in the order asked. */
+/** Requests to the worker, answered in order. */
 export type EngineRequest =
   | { readonly type: "open"; readonly key: string; readonly request: OpenRequest; readonly now: number }
   | { readonly type: "apply"; readonly key: string; readonly counted: Counted; readonly now: number }
   | { readonly type: "fit"; readonly key: string; readonly request: FitRequest }
   | { readonly type: "close"; readonly key: string }
 
-/** The worker could not do what it was asked: a fault of this service. */
+/** A request to the worker failed: a fault of this service. */
 export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFailed", { reason: Schema.String }) {
   override get message() {
     return `The model could not be fitted: ${this.reason}`
@@ -17,8 +17,8 @@ export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFail
 }
 
 /**
- * The engine (see `Engine`) in a worker of its own. What it knew is gone when it stops; actors open their templates again
- * in the next one.
+ * The engine (see `Engine`) in a worker thread. Its state is lost when it stops; actors reopen their templates in the
+ * next worker.
  */
 export class EngineWorker extends Context.Service<EngineWorker, {
   readonly open: (key: string, request: OpenRequest, now: number) => Effect.Effect<void, EngineFailed>

@@ -7,7 +7,10 @@ import { changed, pages, type Work } from "../erasure/Work.ts"
 /** Rows of counted attribute values read by one statement; each has up to a megabyte. */
 const countsAtOnce = 5
 
-/** Deletes counts of attribute values that have one of the names: templates choose from them what to learn from. */
+/**
+ * Deletes counts of attribute values that contain one of the names, because templates choose learning attributes from
+ * them.
+ */
 export const eraseAttributeCounts = (work: Work): Effect.Effect<void, SqlError> => {
   const { org, sql } = work
   const search = makeBodySearch(work.names)

@@ -191,7 +191,10 @@ export const rebuildEvenSplits = Effect.fnUntraced(function* (
   return differences
 })
 
-/** Decisions of one group of people, or those of them with an outcome: how many, and the sums of weights and squares. */
+/**
+ * Decisions of one group of people, or only those with an outcome: their number, and the sums of weights and squared
+ * weights.
+ */
 export interface WeightedCount {
   readonly count: number
   readonly weight: number

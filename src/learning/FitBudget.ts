@@ -13,7 +13,7 @@ export class FitBudget extends Context.Service<FitBudget, {
     Effect.gen(function* () {
       const one = yield* Semaphore.make(1)
       const scope = yield* Effect.scope
-      // The rest is not waited for by who has fitted, only by who comes next.
+      // The completed fit does not wait for the rest of the pause; only the next fit does.
       const rest = (millis: number) =>
         Effect.forkIn(
           Effect.andThen(Effect.sleep(Duration.millis(millis * (1 / share - 1))), one.release(1)),

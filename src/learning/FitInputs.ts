@@ -8,7 +8,7 @@ import type { Command } from "./LearnerState.ts"
 import { type Priors, type Taught, without } from "./Priors.ts"
 import * as Tallies from "./Tallies.ts"
 
-/** What the other templates of the organization teach. */
+/** Priors from the other templates of the organization. */
 interface Others {
   readonly taught: Taught
   readonly contributions: ReadonlyMap<string, Contribution>
@@ -21,7 +21,7 @@ const versionOf = (template: string, { version, window }: Extract<Command, { rea
     ? `${template}:${version + 1}`
     : `${template}:${version}/${window.lookbackDays}/${window.offsetDays}`
 
-/** Gathers what the fits of one template need besides its own counts. */
+/** Gathers the inputs of one template's fits besides its own counts. */
 export const make = (
   parts: {
     readonly sql: SqlClient.SqlClient
@@ -44,7 +44,7 @@ export const make = (
     const own = yield* Tallies.readDelays(sql, org, template)
     return known = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
   }).pipe(
-    // While the store is down, what they taught before.
+    // While the database is down, the last known priors are used.
     Effect.catch((error) => known === undefined ? Effect.fail(error) : Effect.succeed(known)),
   )
 

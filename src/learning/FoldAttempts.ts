@@ -15,7 +15,7 @@ export interface StoppedFold {
   readonly reason: string
 }
 
-/** Templates of an organization whose folding has stopped, without those that have been deleted since. */
+/** Templates of an organization whose folding has stopped, without deleted templates. */
 export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
   sql<StoppedFold>`
     SELECT a.template_id, a.stopped_at, coalesce(a.reason, '') AS reason FROM fold_attempts a

@@ -8,8 +8,7 @@ import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
 
-// What became of people on both sides of a holdout. `Settling` writes it, once for each decision, when it is four days
-// old.
+// Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
 /** A decision that is settled, as far as its holdout needs it. */
 export interface HoldoutDecision {
@@ -99,7 +98,7 @@ export const countHoldouts = Effect.fnUntraced(function* (
       ${sql.literal(columns.map((column) => `${column} = holdout_tallies.${column} + EXCLUDED.${column}`).join(", "))}`
 })
 
-/** What is counted of a template's decisions made in [from, to), by whole days (UTC); the latest holdout first. */
+/** Counts of a template's decisions made in [from, to), by whole days (UTC); the latest holdout first. */
 export const readHoldouts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

@@ -20,7 +20,7 @@ import {
 import type { LearnerStore } from "./LearnerStore.ts"
 import { isLocked } from "./Tallies.ts"
 
-/** What a command can fail with. */
+/** Errors of a command. */
 type LearnerError = SqlError | EngineFailed
 
 /** The engine's part for one template; see `EngineWorker`. */
@@ -30,7 +30,7 @@ export interface LearnerEngine {
   readonly fit: (request: FitRequest) => Effect.Effect<FitAnswer, EngineFailed>
 }
 
-/** What a learner works with. */
+/** Dependencies of a learner. */
 export interface LearnerParts {
   readonly org: string
   /** Names the template in the log, as `org/template`. */
@@ -39,7 +39,7 @@ export interface LearnerParts {
   readonly engine: LearnerEngine
   readonly budget: FitBudget["Service"]
   readonly facts: () => TemplateFacts
-  /** Gathers what a fit needs. */
+  /** Gathers the inputs of a fit. */
   readonly gather: (command: Extract<Command, { readonly _tag: "Gather" }>) => Effect.Effect<FitRequest, SqlError>
   /** Follows changes of templates that were made through other nodes. */
   readonly followChanges: Effect.Effect<void>
@@ -82,7 +82,7 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
       const at = clock.currentTimeMillisUnsafe()
       const since = clock.currentTimeNanosUnsafe()
       const { isFull, revision = before, rows, traces, ...counted } = yield* store.fold(at)
-      // Shown in the traces that the rows came with, whichever node appended them.
+      // Appears in the traces of the folded rows, whichever node appended them.
       const causes = [...traces].flatMap((trace) => spanNamed(trace) ?? [])
       const cause = rows === 0 ? undefined : yield* stepSince("fold", since, causes)
       return { _tag: "Folded", rows, isFull, revision, counted, at, cause } satisfies Input

@@ -15,7 +15,7 @@ import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 // `Open` runs only if the engine's counts are not known to be those of the store. One task runs at a time. The arithmetic
 // of a fit runs between `PrepareFit` and `Publish`, so other tasks can run meanwhile.
 
-/** What the counts in the engine stand for. */
+/** The counts that the engine holds. */
 export interface Known {
   /** Revision of the stored tallies. */
   readonly revision: number
@@ -82,7 +82,7 @@ export type Input =
     readonly at: number
     readonly cause: Tracer.AnySpan | undefined
   }
-  /** Nothing was folded: the ledger is empty, or folding has stopped after failures. */
+  /** No rows were folded: the ledger is empty, or folding has stopped after failures. */
   | { readonly _tag: "NothingFolded" }
   | { readonly _tag: "Applied" }
   | { readonly _tag: "RevisionRead"; readonly revision: number | undefined }
@@ -108,7 +108,7 @@ export type Command =
   | { readonly _tag: "Apply"; readonly counted: Counted; readonly at: number }
   /** Read the revision of the stored tallies. Answered by `RevisionRead`. */
   | { readonly _tag: "ReadRevision" }
-  /** Gather what a fit needs. Answered by `Gathered`. */
+  /** Gather the inputs of a fit. Answered by `Gathered`. */
   | {
     readonly _tag: "Gather"
     /** Version of the model that the fit starts from. */
@@ -124,7 +124,7 @@ export type Command =
   /** The task fails with the error of the last command. */
   | { readonly _tag: "Fail" }
 
-/** What a task waits for. */
+/** The event that a task waits for. */
 type Phase =
   | { readonly _tag: "Opening"; readonly goal: "fold" | "fit" }
   | { readonly _tag: "Folding"; readonly before: Known }
@@ -200,7 +200,7 @@ const finish = (state: LearnerState, fit?: PreparedFit): Step => [
 
 const fail = (state: LearnerState): Step => [{ ...state, running: undefined }, [{ _tag: "Fail" }]]
 
-/** The work of the failed fit has to be repeated, starting from what the store holds. */
+/** The work of the failed fit is repeated from the stored state. */
 const startOver = (state: LearnerState): LearnerState => ({ ...state, known: undefined, isStale: true })
 
 const fold = (state: LearnerState, running: Running, before: Known): Step =>

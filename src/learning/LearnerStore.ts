@@ -28,7 +28,7 @@ export interface FoldedBatch extends Tallies.Folded {
   readonly revision: number | undefined
 }
 
-/** What a learner asks of the store, about its own template. */
+/** A learner's access to the store, for its own template. */
 export interface LearnerStore {
   readonly read: Effect.Effect<StoredLearning, SqlError>
   /**

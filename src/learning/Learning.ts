@@ -13,13 +13,15 @@ import { Models } from "./Models.ts"
 import { isLocked } from "./Tallies.ts"
 import { TemplateActors } from "./TemplateActors.ts"
 
-/** How long a caller waits for a template's actor before it makes do with what is in memory. */
+/** How long a caller waits for a template's actor before it uses the model in memory. */
 const patience = "2 seconds"
 
-/** For how long a window's model is shown. A window that reaches the present sees what has just come in. */
+/**
+ * How long the model of a window is cached for display. A window that reaches the present includes the latest counts.
+ */
 const shownFor = ({ offsetDays }: LearningWindow) => offsetDays === 0 ? Duration.seconds(5) : Duration.minutes(1)
 
-/** Windows whose models are kept to be shown, of all templates. */
+/** Most window models cached for display, over all templates. */
 const shownWindows = 100
 
 /** Traces that wait for their actor to be woken, at most. */
@@ -35,12 +37,12 @@ export const unlearned = (template: string, window: LearningWindow | undefined, 
     organization: defaultPriors,
   })
 
-/** What has been learned, wherever in the cluster a template's actor is. */
+/** Learned models, wherever in the cluster a template's actor runs. */
 export class Learning extends Context.Service<Learning, {
   /**
-   * The model to be shown: without a window the adaptive one as it stands, else one fitted for the window, which may be a
-   * minute old (5 seconds, if the window reaches the present) but not older than the adaptive model's choice of attributes. The
-   * priors' where nothing is known.
+   * The model to display: without a window the current adaptive model, otherwise one fitted for the window. The latter
+   * is at most a minute old (5 seconds if the window reaches the present), and not older than the adaptive model's
+   * choice of attributes. Without data, the model of the priors.
    */
   readonly model: (org: string, template: string, window: LearningWindow | undefined) => Effect.Effect<ModelSnapshot>
   /** The model of a window, fitted now; undefined when the actor does not answer in time. */
@@ -51,7 +53,7 @@ export class Learning extends Context.Service<Learning, {
   ) => Effect.Effect<ModelSnapshot | undefined>
   /** Takes in all that has been received and fits; false when that did not come about in time. */
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
-  /** Lets the actor fold what is pending, where it runs in this process; does not wait for it. */
+  /** Wakes the actor to fold pending rows if it runs in this process; does not wait for it. */
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
   /** Has a template fitted whose settings have changed, wherever its actor is; does not wait for it. */
   readonly relearn: (org: string, template: string) => Effect.Effect<void>
@@ -59,7 +61,7 @@ export class Learning extends Context.Service<Learning, {
   readonly stopped: (org: string) => Effect.Effect<ReadonlyArray<FoldAttempts.StoppedFold>>
   /** Starts learning again where it has stopped. Nothing is lost meanwhile: the ledger has waited. */
   readonly resume: (org: string, template: string) => Effect.Effect<void>
-  /** Lets the next time that this node wakes the actor, whoever does so, be part of a trace. */
+  /** Makes the next wake-up of the actor by this node part of a trace. */
   readonly traceWake: (org: string, template: string, span: Tracer.AnySpan) => void
 }>()("parlance/learning/Learning") {
   static readonly layer = Layer.effect(
@@ -73,18 +75,18 @@ export class Learning extends Context.Service<Learning, {
       const sql = yield* SqlClient.SqlClient
       const scope = yield* Effect.scope
 
-      /** Fails once a caller has waited long enough: a node that hangs may be long in taking note that nobody waits. */
+      /** Fails once a caller has waited too long: a hung node may take a long time to notice that the caller left. */
       const patiently = bounded(patience)
 
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
-        Effect.logWarning(`A template's actor did not ${what}`, { template: actorId(org, template), cause })
+        Effect.logWarning(`The actor of a template did not ${what}`, { template: actorId(org, template), cause })
 
       const windowed = (org: string, template: string, window: LearningWindow) =>
         patiently(actors.windowed(actorId(org, template), window)).pipe(
           Effect.catchCause((cause) => Effect.as(failed("fit a window", org, template)(cause), undefined)),
         )
 
-      // Whoever looks at a window again and again, or many at once, costs one fit.
+      // Repeated and concurrent requests for a window share one fit.
       const shown = yield* Cache.makeWith(
         (
           { org, template, window }: {
@@ -132,7 +134,8 @@ export class Learning extends Context.Service<Learning, {
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 
-      // Every node looks for its own: who is not here is found by another. What is traced is sent wherever the actor is.
+      // Each node checks its own actors; actors elsewhere are found by their node. Traced work is sent to the actor
+      // wherever it runs.
       const wake = (org: string, template: string, stale: boolean) =>
         Effect.suspend(() => {
           const id = actorId(org, template)
@@ -143,19 +146,19 @@ export class Learning extends Context.Service<Learning, {
         })
 
       const relearn = Effect.fnUntraced(function* (org: string, template: string) {
-        // What the message does not reach, the sweep of models finds.
+        // If the message is lost, the sweep of models finds the change.
         const mark = sql.withTransaction(Effect.gen(function* () {
           yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
           yield* sql`
             UPDATE bandit_states s SET fitted_revision = NULL
             WHERE s.org_slug = ${org} AND s.template_id = ${template}`
-          // What stopped the folding may have gone with the change.
+          // The change may have removed the cause that stopped folding.
           yield* FoldAttempts.clear(sql, org, template)
         }))
         const marking = (effect: typeof mark) =>
           Effect.catch(effect, (error) => Effect.logDebug("A model was not marked as stale", error.message))
         yield* marking(Effect.catchIf(mark, isLocked, () =>
-          // After the rebuild, which nobody has to wait for.
+          // Runs after the rebuild, without waiting for it.
           mark.pipe(
             Effect.retry({ while: isLocked, schedule: Schedule.spaced("1 second") }),
             marking,

@@ -12,7 +12,7 @@ export interface Published {
   policy: Policy | undefined
 }
 
-/** What an actor publishes with a model, in the same transaction. */
+/** Data that an actor publishes with a model, in the same transaction. */
 export interface Publication {
   readonly org: string
   readonly template: string
@@ -27,8 +27,8 @@ const overlap = 1000
 const page = 100
 
 /**
- * The latest model of every template, in memory. The node that fits a model has it at once, the others find it by
- * polling once a second.
+ * The latest model of every template, in memory. The node that fits a model has it at once; the others poll once a
+ * second.
  */
 export class Models extends Context.Service<Models, {
   /** The latest model; undefined before the first. */
@@ -40,7 +40,7 @@ export class Models extends Context.Service<Models, {
   readonly write: (publication: Publication) => Effect.Effect<boolean, SqlError>
   /** Makes this node decide by a model; call it after that transaction. */
   readonly adopt: (publication: Publication) => void
-  /** Looks for what other nodes have published. */
+  /** Reads the models published by other nodes. */
   readonly poll: Effect.Effect<void, SqlError>
 }>()("parlance/learning/Models") {
   static readonly layer = Layer.effect(

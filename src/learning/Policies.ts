@@ -27,8 +27,8 @@ const windowsPerTemplate = 32
 const freshMillis = 60_000
 
 /**
- * The same for a window that reaches the present and so sees what has just come in, and for one whose model was made under
- * another scheme than the adaptive model has by now.
+ * Cache time of a window that reaches the present and so includes the latest counts, and of one whose model has another
+ * scheme than the current adaptive model.
  */
 const freshPresentMillis = 5_000
 
@@ -50,8 +50,8 @@ interface Windowed {
 }
 
 /**
- * The policy that decides for a template, by window. Everything here is in memory. A sandbox decides by the policies of its
- * organization and leaves no trace in what they are made of.
+ * The deciding policy of a template, by window, all in memory. A sandbox uses the policies of its organization and does
+ * not affect them.
  */
 export class Policies extends Context.Service<Policies, {
   /** The policy as it stands; for a window that is not ready the last one there was, or the priors'. */
@@ -61,19 +61,19 @@ export class Policies extends Context.Service<Policies, {
   /** Has the model of a window fitted. Where the actor does not answer: the last one, or the priors'. */
   readonly prepare: (template: Subject, window: LearningWindow, now: number) => Effect.Effect<Policy>
   /**
-   * Takes in what has been received and fits, for a decision that must not use what is cached. `upToDate` is false where
-   * that did not come about in time.
+   * Folds received data and fits, for a decision that must not use a cached model. `upToDate` is false if that did not
+   * finish in time.
    */
   readonly refresh: (
     template: Subject,
     window: LearningWindow | undefined,
     now: number,
   ) => Effect.Effect<{ readonly policy: Policy; readonly upToDate: boolean }>
-  /** Notes what a request looked like, for the choice of learning attributes. */
+  /** Counts the attributes of a request, for the choice of learning attributes. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
   /**
-   * The segment to record of a decision: the attributes of the adaptive model, whatever the window, and further ones that a
-   * model may use later. `cell` is the one that `policy` has for the request; `hourOfWeek` as in `Cells.cellOf`.
+   * The segment to record with a decision: the attributes of the adaptive model, whatever the window, and more that a
+   * later model may use. `cell` is the cell of `policy` for the request; `hourOfWeek` as in `Cells.cellOf`.
    */
   readonly segment: (
     template: Subject,

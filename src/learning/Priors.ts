@@ -5,7 +5,7 @@ import type { Contribution } from "../bandit/Priors.ts"
 import type { HourDelays } from "./Engine.ts"
 import * as Tallies from "./Tallies.ts"
 
-/** What the templates of an organization teach each other. */
+/** Priors that the templates of an organization share. */
 export interface Taught {
   /** By template. */
   readonly contributions: ReadonlyMap<string, Contribution>
@@ -13,7 +13,7 @@ export interface Taught {
   readonly delays: ReadonlyArray<HourDelays>
 }
 
-/** What was read is used for 50 times as long as reading it took, at most a minute. */
+/** Cached priors are used for 50 times the duration of reading them, at most a minute. */
 const timesCost = 50
 const longestMillis = 60_000
 
@@ -25,8 +25,8 @@ interface Entry {
 }
 
 /**
- * What an organization's templates have learned, read once for all actors of this node: each reading it by itself would cost
- * the square of the number of templates.
+ * Statistics of an organization's templates, read once for all actors of this node. If each actor read them, the cost
+ * would grow with the square of the number of templates.
  */
 export class Priors extends Context.Service<Priors, {
   /** As it stood at `notBefore` (Unix milliseconds) or later. */
@@ -70,7 +70,7 @@ export class Priors extends Context.Service<Priors, {
   )
 }
 
-/** What is left of the delays of all when one's own are taken out. */
+/** The delays of all templates without those of one template. */
 export const without = (all: ReadonlyArray<HourDelays>, own: ReadonlyArray<HourDelays>): ReadonlyArray<HourDelays> => {
   const mine = new Map(own.map(({ delays, hour }) => [hour, delays]))
   return all.flatMap(({ delays, hour }) => {
@@ -78,7 +78,7 @@ export const without = (all: ReadonlyArray<HourDelays>, own: ReadonlyArray<HourD
     if (ours === undefined) return [{ hour, delays }]
     const left: Record<string, number> = {}
     for (const [key, count] of Object.entries(delays)) {
-      // The two were not read at the same moment: what has come in between is nobody else's.
+      // The two were read at different times; counts added in between belong to this template.
       const others = (count ?? 0) - (ours[key] ?? 0)
       if (others > 0) left[key] = others
     }

@@ -3,8 +3,8 @@ import { hash } from "node:crypto"
 // An index row of Postgres holds at most 2,704 bytes, and a segment of six attributes can take 11 kB.
 
 /**
- * Longest segment that is its own key. Unit: bytes of UTF-8. The rest of the key of a tally (organization, template and
- * variant) takes at most 1,300 bytes.
+ * Longest segment used directly as a key. Unit: bytes of UTF-8. The other parts of a tally's key (organization,
+ * template and variant) take up to 1,300 bytes.
  */
 export const longestKey = 1000
 

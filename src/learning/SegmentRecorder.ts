@@ -10,7 +10,7 @@ import {
   schemeText,
 } from "../bandit/Cells.ts"
 
-/** Attributes of a recorded segment at most, those of the model's scheme included, the built-in ones not. */
+/** Most attributes of a recorded segment, including those of the model's scheme, without the built-in ones. */
 export const recordedNames = 12
 
 /** Values of one attribute beyond the model's scheme at most; an attribute with more is not recorded any longer. */
@@ -19,7 +19,7 @@ export const distinctValues = 50
 /** An attribute with more values than this is recorded only while it has two requests a value on average. */
 export const provenValues = 12
 
-/** Segments of a template beyond those of the model's scheme stay below this, as long as the scheme stays the same. */
+/** Most segments of a template beyond those of the model's scheme, while the scheme stays the same. */
 export const furtherSegments = 512
 
 /** Longest name and value. Unit: UTF-16 code units. */
@@ -174,7 +174,9 @@ export class SegmentRecorder {
     return segment
   }
 
-  /** Drops the half of the attributes that has the most values, and gives the others half of what is left. */
+  /**
+   * Drops the half of the attributes with the most values, and gives each other attribute half of the remaining budget.
+   */
   #narrow(): void {
     const widest = this.#further.toSorted((a, b) => b.values.size - a.values.size)
     for (const further of widest.slice(0, Math.ceil(widest.length / 2))) this.#drop(further)

@@ -15,9 +15,9 @@ interface Key {
 }
 
 /**
- * Wakes the actors of this process that have something to do (every node of a cluster looks for its own): those with rows
- * in the ledger every second, and twice a minute those whose model is behind what has been folded (after a crash) or of an
- * earlier hour (maturity and windows move with the time). A template whose folding has stopped is not woken for its ledger.
+ * Wakes the actors of this process that have work (every node checks its own actors). Every second: templates with
+ * ledger rows. Twice a minute: templates whose model is older than the tallies (after a crash) or than the current
+ * hour, because maturity and windows move with time.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

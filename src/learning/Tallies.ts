@@ -56,8 +56,8 @@ const countsOf = (row: TallyRow): TallyCounts => {
 }
 
 /**
- * Whether something failed since a rebuild (or a migration) keeps a table to itself, which may take minutes. Who waited for
- * it in the store would keep a connection from everybody else: try again later.
+ * Whether an operation failed because a rebuild or migration has locked a table, possibly for minutes. Retry later:
+ * waiting in the database would hold a connection.
  */
 export const isLocked = (error: unknown): boolean => isSqlError(error) && error.reason._tag === "LockTimeoutError"
 
@@ -128,7 +128,7 @@ export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
     delaysByHour,
   )
 
-/** What the ledger of a template held. */
+/** The folded ledger rows of a template. */
 export interface Folded extends Counted {
   readonly rows: number
   readonly variantDelays: ReadonlyArray<VariantDelays>
@@ -167,7 +167,7 @@ const tallyColumns = {
   ...perMeasure(() => "int" as const),
 } as const
 
-/** Adds tallies to the table, whose buckets they must name, and the decisions among them to those of their days. */
+/** Adds tallies, with their buckets, to the table, and their decisions to the daily counts. */
 export const addTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -306,7 +306,7 @@ export const fold = Effect.fnUntraced(function* (
   now: number,
   isTraced = false,
 ): Effect.fn.Return<Folded, SqlError> {
-  // First, in the order of a rebuild: otherwise each could hold what the other waits for.
+  // Locked first, in the same order as a rebuild, to avoid deadlocks.
   yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
   const rows = yield* Ledger.take(sql, org, template, { limit: foldedRows, isTraced })
   const sum = new TallySum()
@@ -344,10 +344,7 @@ const recountDays = (sql: SqlClient.SqlClient, org: string, template: string, no
       WHERE d.decisions <> EXCLUDED.decisions`,
   )
 
-/**
- * Moves a template's tallies into the buckets they belong to at `now` and drops what is too old; call it inside a
- * transaction.
- */
+/** Moves a template's tallies to their buckets at `now`, and deletes expired ones. Call it inside a transaction. */
 export const rollUp = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

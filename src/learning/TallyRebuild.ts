@@ -7,7 +7,7 @@ import * as Ledger from "../journal/Ledger.ts"
 import type { HourDelays, VariantDelays } from "./Engine.ts"
 import * as Tallies from "./Tallies.ts"
 
-// Replaces tallies by what decisions and events say.
+// Replaces tallies by counts recomputed from decisions and events.
 
 /**
  * Stops folding and publishing, in all organizations, until the transaction ends. Call it first: folds that are under way
@@ -30,7 +30,7 @@ export const countedTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, templat
     (rows) => rows.map(({ templateId }) => templateId),
   )
 
-/** What is counted of a template: tallies and ledger together, in the buckets of `now`. */
+/** Counts of a template: tallies and ledger together, in the buckets of `now`. */
 export const countedTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -47,14 +47,14 @@ export const countedTallies = Effect.fnUntraced(function* (
   return sum.tallies()
 })
 
-/** What decisions and events say of a template. */
+/** The counts of a template according to its decisions and events. */
 export interface TrueTallies {
   readonly tallies: ReadonlyArray<Tally>
   readonly delays: ReadonlyArray<HourDelays>
   readonly variantDelays: ReadonlyArray<VariantDelays>
 }
 
-/** Puts true tallies in the place of what is stored of a template. Call it in a transaction after `stopFolding`. */
+/** Replaces a template's stored tallies by recomputed ones. Call it in a transaction after `stopFolding`. */
 export const replaceTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -75,6 +75,6 @@ export const replaceTallies = Effect.fnUntraced(function* (
     VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})
     ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 2, folded_at = EXCLUDED.folded_at,
       rolled_up_at = EXCLUDED.rolled_up_at`
-  // It wakes for what is in the ledger, though this changes no count.
+  // Wakes the actor for the rows in the ledger, although this changes no count.
   yield* Ledger.appendNothing(sql, org, template)
 })

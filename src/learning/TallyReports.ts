@@ -35,7 +35,7 @@ export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string
 export interface SeriesSpan extends BucketSpan {
   /** Length of a step. Unit: milliseconds. */
   readonly length: number
-  /** Where one step begins, Unix milliseconds. */
+  /** Start of a step, in Unix milliseconds. */
   readonly origin: number
   /** Segments apart, or all added up. */
   readonly bySegment: boolean

@@ -5,7 +5,7 @@ import { Cluster } from "../cluster/Cluster.ts"
 import { Learner } from "./Learner.ts"
 import { LearningWindow } from "../domain/LearningWindow.ts"
 
-/** What a node asks of an actor on another one. */
+/** Requests from a node to an actor on another node. */
 const Request = Schema.Union([
   Schema.TaggedStruct("Wake", { stale: Schema.Boolean }),
   Schema.TaggedStruct("Refresh", {}),
@@ -23,9 +23,9 @@ const decodeModel = Schema.decodeUnknownEffect(Schema.fromJsonString(ModelSnapsh
  * hangs: callers limit the time.
  */
 export class TemplateActors extends Context.Service<TemplateActors, {
-  /** Lets the actor fold what is pending, and with `stale` fit; returns once the request is on its way. */
+  /** Asks the actor to fold pending rows, and with `stale` to fit. Returns once the request is sent. */
   readonly wake: (actorId: string, stale: boolean) => Effect.Effect<void, unknown>
-  /** Folds what is pending and fits. Returns once the model is published. */
+  /** Folds pending rows and fits. Returns once the model is published. */
   readonly refresh: (actorId: string) => Effect.Effect<void, unknown>
   /** Fits the model of a window. */
   readonly windowed: (actorId: string, window: LearningWindow) => Effect.Effect<ModelSnapshot, unknown>

@@ -53,7 +53,7 @@ export const workerThread = <Request>(file: URL) =>
     }
   })
 
-/** What such a worker does; called once, in the worker. */
+/** The main loop of a worker. Call it once, in the worker. */
 export const answerAsWorker = <Request>(run: (request: Request) => unknown): void => {
   const scope = self as unknown as {
     onmessage: (event: MessageEvent<Asked>) => void

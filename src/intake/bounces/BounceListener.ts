@@ -12,7 +12,7 @@ export class BounceListenFailed extends Schema.TaggedError<BounceListenFailed>()
 }) {
   override get message() {
     return `BOUNCE_LISTEN: nothing can listen at ${this.host}:${this.port}: ${this.reason}. ` +
-      "Stop what listens there, choose another port, or unset BOUNCE_LISTEN."
+      "Stop the process that listens there, set another port, or unset BOUNCE_LISTEN."
   }
 }
 
@@ -31,7 +31,7 @@ const serverOptions = (limits: ListenerLimits): SMTPServerOptions => ({
   ...({ maxRecipients: 1 } as SMTPServerOptions),
   socketTimeout: Duration.toMillis(Duration.fromInputUnsafe(limits.idle)),
   authOptional: true,
-  // There is nothing to log in for, and the library's own certificate is known to everybody.
+  // The listener has no accounts, and the library's default certificate is public, so AUTH and STARTTLS are disabled.
   disabledCommands: ["AUTH", "STARTTLS"],
   disableReverseLookup: true,
   logger: false,

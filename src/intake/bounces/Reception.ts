@@ -14,7 +14,7 @@ import { ReportCounts } from "./ReportCounts.ts"
 
 /** Limits of the listener. */
 export interface ListenerLimits {
-  /** Connections at once, and those of one address (IPv6: one /64). */
+  /** Most connections at once, in total and from one address (IPv6: one /64). */
   readonly connections: number
   readonly connectionsOfAddress: number
   /** How long a client may say nothing, and how long a session may last in all. */
@@ -40,7 +40,7 @@ export const Limits = Context.Reference<ListenerLimits>("parlance/bounces/Limits
     mails: 100,
     unknownRecipients: 3,
     mailBytes: 10 * 1024 * 1024,
-    // Reports begin with what is read of them and end with the message that was sent.
+    // A report has its parts at the start and the original message at the end, so only these are kept.
     storedBytes: batchBytes,
     mailsOfDelivery: 20,
   }),
@@ -127,7 +127,7 @@ export const makeReception = Effect.gen(function* () {
   ) => {
     const sender = mailFrom === false ? "" : mailFrom.address
     const { headers: fields } = readHeaders(body.toString("latin1", 0, headerBytes))
-    // A person who answers the message learns that nobody reads the answer.
+    // The refusal tells a person who replies to the message that the mailbox is not read.
     if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) {
       return Effect.sync(() => refuse(done, refusals.noReport))
     }
@@ -158,7 +158,7 @@ export const makeReception = Effect.gen(function* () {
     const chunks: Array<Uint8Array> = []
     let kept = 0
     session.isReceiving = true
-    // Also those that are refused later: to receive them costs more than to store them.
+    // Also counts messages that are refused later: receiving costs more than storing.
     const delivery = session.mailbox?.delivery
     if (delivery !== undefined) counts.add(delivery, clock.currentTimeMillisUnsafe())
     const answered: Done = (error) => {

@@ -46,7 +46,7 @@ export const count = (outcome: Outcome): void => counters[outcome].updateUnsafe(
 /** Ends a command of `smtp-server`. */
 export type Done = (error?: Error | null) => void
 
-/** Refuses what a client asks, and counts it. */
+/** Refuses a client's command and counts the refusal. */
 export const refuse = (done: Done, { outcome, reply }: Refusal): void => {
   count(outcome)
   done(Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) }))

@@ -29,7 +29,7 @@ interface Code {
 /** Longest diagnostic that is looked at. Unit: characters. */
 const maxDiagnostic = 8_000
 
-/** The first enhanced code in a text. Parts of IP addresses and version numbers are none. */
+/** The first enhanced status code in a text, ignoring parts of IP addresses and version numbers. */
 const codeIn = (text: string | undefined): Code | undefined => {
   const found = /(?<![\d.])([45])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/.exec(text ?? "")
   return found === null ? undefined : { level: found[1] as "4" | "5", rest: `${Number(found[2])}.${Number(found[3])}` }
@@ -71,7 +71,7 @@ const blocked = anyOf(
   "message (?:size|too (?:big|large|long))|too large",
 )
 
-/** A refusal of the sender, in which words about addresses mean that of the sender. */
+/** Refusals of the sender: words about addresses refer to the sender's address here. */
 const senderRefused = /sender (?:address|domain|rejected|denied|verif|unknown|not )/i
 
 const byText = (level: Code["level"], text: string): BounceEvent => {
@@ -81,7 +81,7 @@ const byText = (level: Code["level"], text: string): BounceEvent => {
   return blocked.test(text) ? "failed" : "soft_bounce"
 }
 
-/** Codes that say that an address does not work, whatever the text. */
+/** Status codes of an address that does not work, regardless of the text. */
 const hard: ReadonlySet<string> = new Set([
   "1.1", // no such mailbox
   "1.2", // no such domain

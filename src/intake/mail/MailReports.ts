@@ -59,7 +59,7 @@ const resultOf = (group: Headers): RecipientResult | undefined => {
     case "failed":
       break
     default:
-      // Without an action, or with one that nobody knows, the status has to say that the delivery failed for good.
+      // If the action is absent or unknown, only a permanent status counts as a failed delivery.
       if (!/^\s*5\./.test(group.get("status") ?? "")) return undefined
   }
   return bounceEventOf({
@@ -109,7 +109,7 @@ const isDelay = (subject: string, text: string): boolean =>
   /(?:has not yet been delivered|this is a warning message only|do not need to resend|will (?:continue|keep) trying|no action is required on your part)/i
     .test(text)
 
-/** Where the explanation of a bounce in plain text ends and the message that was sent begins. */
+/** Start of the original message, which ends the explanation of a plain-text bounce. */
 const enclosure =
   /^-{2,}[^\n]{0,80}(?:copy of (?:the|your) message|original message|below this line|returned message)|^return-path: </im
 
@@ -121,7 +121,9 @@ const explanationIn = (leaves: ReadonlyArray<Leaf>): string => {
   return end < 0 ? text : text.slice(0, end)
 }
 
-/** Interprets a bounce without a report, such as those of qmail and older Exim; undefined for any other mail. */
+/**
+ * Interprets a bounce without a delivery report, such as those of qmail and older Exim; undefined for any other mail.
+ */
 const interpretText = (headers: Headers, leaves: ReadonlyArray<Leaf>): Interpretation | undefined => {
   const subject = headers.get("subject") ?? ""
   const text = explanationIn(leaves)

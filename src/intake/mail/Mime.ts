@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 
-// Splits e-mails into their parts, as far as delivery reports need it. Pure, bounded and linear in the size of the message,
-// whatever it holds. Texts have one character for each byte (latin1) until they are decoded.
+// Splits e-mails into parts, as far as delivery reports need it. Pure, bounded, and linear in the size of any message.
+// Texts have one character per byte (latin1) until they are decoded.
 
 /** Header fields by lowercase name, unfolded. Of a field that is repeated, the first. */
 export type Headers = ReadonlyMap<string, string>

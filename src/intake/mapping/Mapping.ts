@@ -177,7 +177,7 @@ type Outcome = NormalizedEvent | Skipped
 
 type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
 
-/** What the name of an event stands for; null for a name to ignore, undefined for one that is not known. */
+/** The event for a source's event name; null for an ignored name, undefined for an unknown one. */
 const namesOf = (field: Mapping["event"]): (name: string) => EventName | null | undefined => {
   const { default: other = "known", table = {} } = typeof field === "string" ? {} : field
   const entries = new Map(Object.entries(table).map(([name, meaning]) => [name.trim().toLowerCase(), meaning]))
@@ -400,8 +400,8 @@ const cut = (found: Readonly<Record<string, Found | null>>): Explained["found"] 
   )
 
 /**
- * Explains the first 100 items of a sample body: the event that comes out, where its values were found (the first 500
- * characters of each), or why there is none. Nothing is kept.
+ * Explains the first 100 items of a sample body: the resulting event with the source of each value (its first 500
+ * characters), or why there is no event. The sample is not stored.
  */
 export const dryRun = (
   mapping: Mapping,

@@ -26,7 +26,7 @@ const quoted = (text: string): string | undefined => {
 
 /**
  * Reads a path: `$` (the item) or `$body`, then any of `.name`, `["any name"]` (or in single quotes), `[0]` and `[*]`.
- * A fault says what is wrong and where, for the sentence "The path …".
+ * A fault completes the sentence "The path …" with the error and its position.
  */
 export const parsePath = (text: string): Path | { readonly fault: string } => {
   const root = /^\$(body(?=[.[]|$))?/.exec(text)
@@ -133,8 +133,8 @@ export const operators = ["is", "is_not", "in", "not_in", "exists", "not_exists"
 type Operator = (typeof operators)[number]
 
 /**
- * A function that tells whether a condition holds for a text. An absent text fulfils `is_not`, `not_in` and `not_exists`
- * only. `search` is charged the lengths of a text that is searched and of what it is searched for.
+ * Compiles a condition into a function of a text. An absent text meets only `is_not`, `not_in` and `not_exists`.
+ * `search` is charged the lengths of the searched text and of the search term.
  */
 export const matcherOf = (
   op: Operator,

@@ -71,7 +71,9 @@ const fieldMembers = {
 const Field = Schema.Union([Path, Schema.Struct(fieldMembers)])
 export type Field = typeof Field.Type
 
-/** What time a number is. `auto` tells seconds, milliseconds and microseconds apart by size, and reads ISO 8601 too. */
+/**
+ * Unit of a numeric time. `auto` detects seconds, milliseconds and microseconds by magnitude, and also reads ISO 8601.
+ */
 export const TimeUnit = Schema.Literals(["auto", "seconds", "milliseconds", "microseconds", "iso"])
 export type TimeUnit = typeof TimeUnit.Type
 
@@ -84,7 +86,7 @@ const MachineField = Schema.Union([
   Path,
   Schema.Struct({
     from: Candidates,
-    /** The texts that say that a machine did it, whatever their case. `["true"]` by default. */
+    /** Values that mark an event as automated, ignoring case. `["true"]` by default. */
     equals: Schema.optionalKey(Schema.Array(Name).check(Schema.isMinLength(1), Schema.isMaxLength(50))),
   }),
 ])
@@ -95,7 +97,7 @@ const EventField = Schema.Union([
   Path,
   Schema.Struct({
     from: Candidates,
-    /** Events by the source's names, whatever their case; `ignore` for what means nothing here. */
+    /** Events by the source's event names, ignoring case; `ignore` for names without effect. */
     table: Schema.optionalKey(
       Schema.Record(Name, Meaning).check(
         Schema.isMaxProperties(500),
@@ -112,12 +114,18 @@ const EventField = Schema.Union([
         }),
       ),
     ),
-    /** Names that the table lacks: one event for all, `ignore`, or `known` (the default): those of the default shape. */
+    /**
+     * Event for names missing from the table: one event for all, `ignore`, or `known` (the default) for the names of
+     * the default shape.
+     */
     default: Schema.optionalKey(Schema.Literals([...Meaning.literals, "known"])),
   }),
 ])
 
-/** Texts are compared as written; numbers and booleans as their texts. What is absent fulfils only the negative ones. */
+/**
+ * Texts are compared exactly; numbers and booleans as their JSON text. An absent value meets only the negative
+ * conditions.
+ */
 export const Condition = Schema.Struct({
   from: Schema.Union([Path, Candidates]),
   op: Schema.Literals(operators),
@@ -177,7 +185,7 @@ export const Mapping = Schema.Struct({
   value: Schema.optionalKey(Field),
   /** ISO 4217 code of the value's currency. */
   currency: Schema.optionalKey(Field),
-  /** IANA name of the user's time zone; what is none is passed over. */
+  /** IANA name of the user's time zone; invalid names are ignored. */
   time_zone: Schema.optionalKey(Field),
 }).check(
   Schema.makeFilter(({ message_id, tracking_id, user }) =>

@@ -20,13 +20,13 @@ import {
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
-/** What an organization says about its Braze. */
+/** An organization's settings for Braze. */
 export interface Settings {
   /** Names of custom events that are conversions without a tracking id too, lowercase: whole, or their last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
 }
 
-/** What a type of event says: an event, whatever else it holds; or where to look further. */
+/** Meaning of an event type: always one event, or a member that decides. */
 type Meaning = EventName | "ignored" | "custom" | "subscription"
 
 const message = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
@@ -35,7 +35,7 @@ const message = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]
 const users = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
   types.split(" ").map((type) => [`users.${type}`, event])
 
-/** Lowercase types. What is alike for all channels is told by its last segment: see `meaningOf`. */
+/** Event types in lowercase. `meaningOf` handles the segments common to all channels, by the last segment. */
 const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...message(
     "sent",
@@ -90,7 +90,7 @@ const meaningOf = (type: string): Meaning | undefined => {
 
 const timeKeys = ["time"]
 const urlKeys = ["url"]
-/** What tells the links of a message apart, the URL first; in-app messages and banners have buttons. */
+/** Members that identify a link within a message, the URL first; in-app messages and banners have buttons. */
 const linkKeys = ["url", "link_alias", "link_id", "button_id"]
 /** `machine_open` is the text `"true"`, the other a boolean. */
 const machineKeys = ["machine_open", "is_suspected_bot_click"]
@@ -204,7 +204,7 @@ const readPostback = (item: Item, receivedAt: number): Outcome => {
   }
 }
 
-/** Whether an object outside of `events` is an event of Currents: somebody took its envelope off. */
+/** Whether an object outside of `events` is a Currents event whose envelope was removed on the way. */
 const isCurrents = (item: Item): boolean => {
   const type = item["event_type"]
   return typeof type === "string" && /^\s*users\./i.test(type)

@@ -54,7 +54,7 @@ const firstName = (value: unknown): string | undefined => {
   return undefined
 }
 
-/** Our id among the headers the message was sent with, `{"X-Tracking-Id":["trk_1"]}`, whatever the case of the name. */
+/** Our id among the message's headers, `{"X-Tracking-Id":["trk_1"]}`, ignoring the case of the header name. */
 const headerTrackingId = (headers: unknown): string | undefined => {
   const members = objectOf(headers)
   if (members === undefined) return undefined

@@ -28,7 +28,8 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...named("sent", "emailsend pushsend smssend inappsend webpushsend whatsappsend embeddedsend embeddedreceived"),
   ...named("open", "emailopen pushopen inappopen embeddedimpression whatsappseen"),
   ...named("click", "emailclick smsclick inappclick webpushclick embeddedclick whatsappclick"),
-  // The first has seen the preference page and not yet opted out. What is received over SMS and WhatsApp is an answer.
+  // With the first event, the person has only opened the preference page. SMS and WhatsApp messages received are
+  // replies.
   ...named("other", "hostedunsubscribeclick smsreceived whatsappreceived inappdelete"),
   ...named("bounce", "emailbounce pushbounce smsbounce whatsappbounce"),
   ...named("spam", "emailcomplaint"),

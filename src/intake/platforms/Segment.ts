@@ -19,7 +19,7 @@ import {
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
-/** What an organization says about its Segment. */
+/** An organization's settings for Segment. */
 export interface Settings {
   /** Names of track calls that are conversions without a tracking id too, lowercase: `trial started`. */
   readonly conversions?: ReadonlySet<string> | undefined
@@ -49,7 +49,7 @@ const noise: ReadonlySet<string> = new Set(["email drafted", "email attempted", 
 /** Calls that say nothing about a message. */
 const otherCalls: ReadonlySet<string> = new Set(["page", "screen", "group", "alias"])
 
-/** The kinds of mParticle's events that may be a message's doing; the others are about sessions, devices and settings. */
+/** Kinds of mParticle events that a message can cause; the others concern sessions, devices and settings. */
 const mparticleCalls: ReadonlySet<string> = new Set(["custom_event", "commerce_event"])
 
 const timeKeys = [
@@ -66,22 +66,22 @@ const timeKeys = [
 /** Longest text of a trait. */
 const maxTrait = 1_000
 
-/** What of a call is read, wherever its sender puts it: each list from the place that goes before to that which goes last. */
+/** Values read from a call, wherever the sender puts them. Each list is in order of precedence. */
 interface Call {
   readonly id: string | undefined
   readonly time: string | undefined
   readonly user: string | undefined
   readonly email: string | undefined
   readonly trackingId: string | undefined
-  /** What the event itself is about: Segment's `properties`, mParticle's `custom_attributes`. */
+  /** Properties of the event: `properties` for Segment, `custom_attributes` for mParticle. */
   readonly properties: Item
-  /** Where a machine may be flagged. */
+  /** Places of the flag for automated events. */
   readonly levels: ReadonlyArray<Item>
-  /** Where the user's time zone may be told. */
+  /** Places of the user's time zone. */
   readonly contexts: ReadonlyArray<Item>
 }
 
-/** What a body states once for all its items. */
+/** Values stated once for all items of a body. */
 interface Batch {
   readonly members: Item
   /** The person at the top of an mParticle body. */
@@ -160,7 +160,7 @@ const mparticleName = (item: Item): string | undefined => {
   return action?.toLowerCase() === "purchase" ? "Order Completed" : action
 }
 
-/** What tells the message to this person from others, where the platform behind the call gives it. */
+/** Identifies the message to this person, if the underlying platform supplies such an id. */
 const messageKey = ({ properties, user }: Call): string | undefined =>
   messageKeyOf("email_id", nameOf(properties["email_id"]), user) ??
     messageKeyOf("dispatch_id", nameOf(properties["dispatch_id"]), user)
@@ -264,7 +264,7 @@ const read = (item: unknown, batch: Batch, options: Settings & { readonly receiv
     case "delete":
       return readDelete(item, call)
     case undefined:
-      // What a customer maps need not keep the type.
+      // A customer's own mapping may change the type of a value.
       return event === undefined ? faulty("has no type, such as track") : readTrack(item, event, call, options)
     default:
       return otherCalls.has(type)

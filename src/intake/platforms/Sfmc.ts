@@ -30,7 +30,7 @@ const compositeNames = ["jobId", "batchId", "listId", "subscriberId"] as const
 
 type Composite = { readonly [name in (typeof compositeNames)[number]]: string | undefined }
 
-/** The ids of one message to one person; `compositeId` is the older form, the same ids with dots between them. */
+/** The ids of one message to one person. `compositeId` is the older form, the ids joined by dots. */
 const compositeOf = (item: Item): Composite => {
   const stated = item["composite"]
   const dotted = isItem(stated) ? [] : nameOf(item["compositeId"])?.split(".") ?? []
@@ -39,7 +39,10 @@ const compositeOf = (item: Item): Composite => {
   return { jobId: idOf("jobId"), batchId: idOf("batchId"), listId: idOf("listId"), subscriberId: idOf("subscriberId") }
 }
 
-/** Opens and clicks have nothing else to be told by. Not every kind of send has a list, so that two of four ids may lack. */
+/**
+ * Opens and clicks have no other identifier. Some kinds of send have no list, so up to two of the four ids may be
+ * missing.
+ */
 const messageKey = (mid: string | undefined, { batchId, jobId, listId, subscriberId }: Composite) =>
   messageKeyOf(mid, jobId, batchId ?? "", listId ?? "", subscriberId)
 

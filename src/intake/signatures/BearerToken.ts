@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer"
 import * as Verdict from "./Verdict.ts"
 
 /**
- * A secret that the sender puts into a header as it is. It says nothing about body or time: what arrives twice is told
- * by the ids of its events. Used by Braze (`providers.md` 2.1), and where a platform lets its customer write the header.
+ * A secret that the sender puts into a header unchanged. It covers neither body nor time, so replays are recognized by
+ * event ids. Used by Braze (`providers.md` 2.1), and by platforms on which customers can set the header.
  */
 export const Settings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.TokenSecret),
@@ -13,7 +13,7 @@ export const Settings = Schema.Struct({
 })
 export type Settings = typeof Settings.Type
 
-/** In what forms a token may stand in its header. */
+/** Accepted forms of a token in its header. */
 export interface Forms {
   /** The words that may stand before it, lowercase. */
   readonly schemes: ReadonlyArray<string>

@@ -12,7 +12,7 @@ export const Settings = Schema.Struct({
    * or the Base64 of that.
    */
   scheme: Schema.optionalKey(Schema.Literals(["signature", "token"])),
-  /** Where the token is: `authorization` unless set. */
+  /** Header of the token; `authorization` by default. */
   header: Schema.optionalKey(Verdict.HeaderName),
   /**
    * Whether a batch is accepted although only its first item is signed. Default false. Segment signs no other item of a
@@ -32,7 +32,7 @@ const signatureName = "x-signature"
 
 /** The first element of an array, and whether it is the only one. */
 export interface FirstElement {
-  /** As it stands in the body: re-serialised, it would not be what was signed. */
+  /** The exact bytes in the body: re-serialized JSON would not match the signature. */
   readonly bytes: Uint8Array
   readonly alone: boolean
 }
@@ -44,7 +44,7 @@ const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 const spaces = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** Where the object that begins at `start` ends, exclusive; undefined where it does not. */
+/** End of the object that begins at `start`, exclusive; undefined if the object is incomplete. */
 const endOf = (body: Uint8Array, start: number): number | undefined => {
   let depth = 0
   let quoted = false
@@ -99,7 +99,7 @@ const checkSignature = (settings: Settings, headers: Verdict.Headers, body: Uint
   )
 }
 
-/** Whether a secret is what stands after `Basic`: the Base64 of a user and a password. */
+/** Whether a secret is the Base64 user and password of a `Basic` header. */
 const isCredentials = (secret: string): boolean => {
   const decoded = Verdict.base64Of(secret)
   return decoded !== undefined && decoded.includes(colon)
@@ -124,7 +124,7 @@ const checkToken = (settings: Settings, headers: Verdict.Headers): Verdict.Verdi
   }
   return fits
     ? Verdict.accepted
-    : Verdict.refused(`The credentials in the header ${name} are not those that were set up`)
+    : Verdict.refused(`The credentials in the header ${name} do not match the configured secret`)
 }
 
 /** HMAC-SHA1, in hexadecimal digits, over the body or, of an array, its first element; or a token. No time is signed. */

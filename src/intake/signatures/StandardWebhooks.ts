@@ -38,7 +38,7 @@ const signatureName = "webhook-signature"
 /** Most signatures of a header that are looked at: a sender that rotates has two or three. */
 const maxSignatures = 10
 
-/** What precedes an ed25519 public key in its DER form. */
+/** DER prefix of an ed25519 public key. */
 const ed25519Prefix = Buffer.from("302a300506032b6570032100", "hex")
 
 const isEd25519 = (key: Uint8Array, signed: Uint8Array, signature: Uint8Array): boolean => {
@@ -52,9 +52,9 @@ const isEd25519 = (key: Uint8Array, signed: Uint8Array, signature: Uint8Array): 
 }
 
 /**
- * Any signature of the list, by any of the keys, over id, timestamp and body joined by full stops: `v1` HMAC-SHA256,
- * `v1a` ed25519, in Base64. Other versions are passed over, as the specification asks. Ids are to be remembered by
- * whoever stores the events.
+ * Accepts any signature of the list by any of the keys, over id, timestamp and body joined by full stops: `v1`
+ * HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification demands. The caller must
+ * remember ids to detect replays.
  */
 export const check: Verdict.Check<Settings> = (settings, headers, body, now) => {
   const keys = settings.secrets.flatMap((secret) => keyOf(secret) ?? [])

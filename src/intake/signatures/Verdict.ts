@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 
-/** Whether a request comes from whom it says. The reason is meant for people, and tells nothing about a secret. */
+/** Whether a request comes from the sender it claims. The reason is for people and reveals nothing about a secret. */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 /** Headers by lowercase name; one that was sent twice has both values, joined by a comma and a space. */
@@ -24,7 +24,7 @@ export const refused = (reason: string): Verdict => ({ ok: false, reason })
 export const mismatch = (name: string): Verdict =>
   refused(`The ${name} does not fit: the body was changed on its way, or the secret is another one`)
 
-/** Nothing can be checked: the source was set up without a secret. */
+/** The request cannot be checked: the source has no secret. */
 export const noSecret: Verdict = refused("No secret has been set up for this source, so nothing can be accepted")
 
 /** Most characters of a secret. */
@@ -70,7 +70,7 @@ export const Tolerance = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minim
 /** How old, or how far ahead, a signed timestamp may be. Unit: seconds. */
 export const defaultToleranceSeconds = 300
 
-/** The secrets that can be used; a blank one would make everybody's signature right. */
+/** The usable secrets. A blank secret would make every signature valid. */
 export const usable = (secrets: ReadonlyArray<string>): ReadonlyArray<string> =>
   secrets.filter((secret) => secret.trim() !== "")
 
@@ -112,7 +112,7 @@ export const base64Of = (text: string): Uint8Array | undefined => {
   return bytes.toString("base64") === text ? bytes : undefined
 }
 
-/** What is wrong with a signed timestamp in Unix seconds, if anything; both ends of the tolerance are in time. */
+/** The fault of a signed timestamp in Unix seconds, if any. Both ends of the tolerance are inclusive. */
 export const timeFault = (
   name: string,
   text: string,

@@ -13,8 +13,8 @@ export const Source = Schema.Literals(Object.values(platforms))
 export type Source = typeof Source.Type
 
 /**
- * How a source authenticates. `secrets` has the one in use and, while it is being replaced, a second; either is accepted.
- * The rest is each platform's own, and described there; what belongs to another platform is passed over.
+ * Authentication settings of a source. `secrets` has the current secret and, during a replacement, the previous one;
+ * either is accepted. Other members belong to single platforms, which ignore those of other platforms.
  */
 export interface Settings {
   readonly secrets: ReadonlyArray<string>
@@ -25,7 +25,7 @@ export interface Settings {
   readonly unsigned_items?: boolean
 }
 
-/** What an administrator may enter for each source, as JSON. */
+/** Input of an administrator for each source, as JSON. */
 export const settingsOf = {
   braze: BearerToken.Settings,
   iterable: IterableSignature.Settings,

@@ -2,12 +2,12 @@ import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
 /**
- * How a variant came to be chosen: by the policy, by the caller's epsilon, because it was the only one eligible,
- * because the caller named it (then it is reported and never learned from), or for somebody who is held out (`control`).
+ * How a variant was chosen: by the policy; by the caller's epsilon; as the only eligible variant; by the caller
+ * (reported, but never learned from); or as the control of a held-out user (`control`).
  */
 export type Mode = "bandit" | "epsilon" | "single" | "forced" | "control"
 
-/** Stands for the variant in the decision of somebody who is held out and gets no message. No variant has this id. */
+/** Variant id in decisions of held-out users who get no message. No variant has this id. */
 export const noMessage = "" as CopyId
 
 /** One selection of one variant for one tracking id. */
@@ -17,7 +17,7 @@ export interface Decision {
   readonly trackingId: string
   /** The caller's own, so that events under it may have come in before. */
   readonly trackingIdGiven: boolean
-  /** `noMessage` where somebody who is held out gets none. */
+  /** `noMessage` if a held-out user gets no message. */
   readonly copyId: CopyId
   readonly userId: string | undefined
   readonly mode: Mode

@@ -13,7 +13,7 @@ import { step } from "../../telemetry/Tracing.ts"
 import { type Decision, noMessage } from "./Decision.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
-/** What became of a decision that was to be recorded. */
+/** Result of recording a decision. */
 export interface Recorded {
   /** The variant that stands for this tracking id: an earlier one if the request is a retry. */
   readonly copyId: CopyId
@@ -33,7 +33,7 @@ export const countStored = (decisions: number): Effect.Effect<void> =>
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
-/** A decision with its key, which is asked for more than once. */
+/** A decision with its key, which is used more than once. */
 interface Keyed {
   readonly key: string
   readonly decision: Decision
@@ -44,13 +44,13 @@ const awaitedDays = 8
 
 type Key = Pick<Decision, "org" | "templateId" | "trackingId">
 
-/** What `decision_keys` remembers a decision with a caller's tracking id under: a UUID made of a digest. */
+/** Key in `decision_keys` for a caller's tracking id: a UUID made from a digest. */
 const retryKey = ({ org, templateId, trackingId }: Key): string => {
   const hex = hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** A key to look for: `made_at` is when it was made if it is an id of our own that somebody gives back. */
+/** A key to look up. `made_at` is the time in the key if a caller returns an id that this service generated. */
 const toGiven = (key: Key) => ({
   key: retryKey(key),
   org_slug: key.org,
@@ -125,7 +125,7 @@ const decisionColumns = {
   awaited_since: "float8",
 } as const
 
-/** Decisions as they are given to a statement, and what those that were inserted add to the ledger. */
+/** Decisions as parameters of a statement, and the ledger rows of the decisions that were inserted. */
 const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => ({
   given: sql`given AS MATERIALIZED (
       SELECT r.* FROM ${recordset(rows, decisionColumns)}
@@ -261,7 +261,7 @@ export const insertDecisions: (
   if (count === decisions.length || given.length === 0) {
     return { copyIds: decisions.map(({ copyId }) => copyId), awaited: awaited ?? [] }
   }
-  // Somebody was first with some of the keys: theirs stands.
+  // Another request inserted some of the keys first: its decisions stand.
   const standing = new Map(
     (yield* readStanding(sql, given.map(toGiven))).map(({ copyId, orgSlug: org, templateId, trackingId }) => [
       keyOf({ org, templateId, trackingId }),
@@ -288,7 +288,7 @@ export const insertDecisions: (
 export class DecisionLog extends Context.Service<DecisionLog, {
   /** Answers once the decision is committed, or from memory while the store is down; fails when that memory is full. */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
-  /** The same for several decisions, answered in their order once all are. */
+  /** Records several decisions. Returns the results in order, once all are recorded. */
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
@@ -312,7 +312,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const pending = new Map<string, GroupCommit.Ticket<Keyed, CopyId>>()
-      // Whoever consumes it looks for waiting events from time to time as well: dropping some only makes them late.
+      // The consumer also polls for waiting events, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
       yield* Metric.update(commits, 0)
@@ -343,7 +343,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           ? { copyId: committed.value, durable: true }
           : { copyId: ticket.entry.decision.copyId, durable: false }
 
-      /** The decision's ticket, or that of the same decision already on its way. */
+      /** The decision's ticket, or the ticket of an equal decision that is being recorded. */
       const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, CopyId> | undefined => {
         const key = keyOf(decision)
         const earlier = pending.get(key)

@@ -74,7 +74,7 @@ export const decisionsBetween = (
     WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
     ORDER BY d.decided_at LIMIT ${limit ?? null}`
 
-/** When the first decision of an organization before `before` was made; undefined when there is none. */
+/** Time of the organization's first decision before `before`; undefined without one. */
 export const firstDecisionBefore = (sql: SqlClient.SqlClient, org: string, before: Date) =>
   Effect.map(
     sql<{ readonly decidedAt: Date | null }>`

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 
-/** How far a decision's time may be from that of its tracking id of our own, in milliseconds. */
+/** Largest difference between a decision's time and the time in its generated tracking id. Unit: milliseconds. */
 export const toleranceMillis = 3_600_000
 
 /**

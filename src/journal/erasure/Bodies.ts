@@ -5,8 +5,8 @@ import { type BodySearch, makeBodySearch, overlapBytes } from "../../erasure/Bod
 import { isInParts, whole } from "../../erasure/searchParts.ts"
 import { changed, chunks, pages, type Work } from "../../erasure/Work.ts"
 
-// Received bodies. One that has a name of the people is emptied as a whole: what else is in it was read already, and is stored
-// as events.
+// Received bodies. A body that contains a name of an erased person is emptied completely: its other items are already
+// stored as events.
 
 /** Bodies listed by one statement. */
 const listed = 500
@@ -17,7 +17,7 @@ interface Listed {
   readonly bytes: number
 }
 
-/** Empties bodies that have been read. A pending one is left to whoever reads it. */
+/** Empties bodies that have been read. Pending bodies are emptied by their reader. */
 export const emptyBodies = Effect.fnUntraced(function* (
   work: Work,
   ids: ReadonlyArray<number>,
@@ -69,7 +69,7 @@ const searchShort = Effect.fnUntraced(function* (work: Work, search: BodySearch,
   return found
 })
 
-/** Searches the bodies of a page and empties those that have one of the names. */
+/** Searches the bodies of a page, and empties those that contain one of the names. */
 const searchPage = Effect.fnUntraced(function* (work: Work, search: BodySearch, page: ReadonlyArray<Listed>) {
   let some: Array<Listed> = []
   let bytes = 0

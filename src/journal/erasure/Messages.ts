@@ -4,7 +4,7 @@ import { recordset } from "../../store/Recordset.ts"
 import { emptyBodies } from "./Bodies.ts"
 import { changed, chunks, learnSpellings, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
 
-// What happened to messages: decisions, events, and the ids that platforms gave to messages.
+// Records about messages: decisions, events, and the ids assigned by platforms.
 
 /** Tracking ids that are looked for by one pass over the message ids of platforms. */
 const linkedAtOnce = 20_000

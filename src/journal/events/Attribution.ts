@@ -19,7 +19,7 @@ const recentDays = 31
 /** Templates decided under one tracking id that an event is credited to at most. */
 const templatesPerTrackingId = 100
 
-/** What a reference is made of. */
+/** Columns of a decision reference. */
 const refColumns = "d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at"
 
 interface Row extends DecisionRow {
@@ -52,8 +52,8 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
 const idColumns = { place: "int", org_slug: "text", tracking_id: "text", template_id: "text", since: "float8" } as const
 
 /**
- * Decisions under tracking ids, or those that these stand for, made `when`. Laterals with a limit leave the planner no
- * choice but the index: a plan made while a table was empty is kept.
+ * Decisions made `when`, under the given tracking ids or the ids that these repeat. Laterals with a limit force the
+ * index, because a plan made while a table was empty is cached.
  */
 const byTrackingId = (
   sql: SqlClient.SqlClient,
@@ -91,8 +91,8 @@ const byTrackingId = (
 const profilesPerEmail = 10
 
 /**
- * The names under which decisions may have been made for the person of an event `r`: the user, and for an opt-out also the
- * address, and what the person's profiles call each other.
+ * Names under which the person of event `r` may have decisions: the user id, and for an opt-out also the address and
+ * the aliases in the person's profile.
  */
 const namesOf = (sql: SqlClient.SqlClient) =>
   sql`
@@ -147,7 +147,7 @@ export const attribute = Effect.fnUntraced(function* (
   }
   if (ids.length > 0) {
     add(yield* byTrackingId(sql, ids, sql`d.decided_at >= to_timestamp(r.since / 1000.0)`))
-    // What is older than that cannot count any more: it is looked for in all other partitions only where nothing was found.
+    // Older decisions are too old to count. The other partitions are searched only if the recent ones have no match.
     const left = ids.filter(({ place }) => found[place]!.length === 0)
     if (left.length > 0) add(yield* byTrackingId(sql, left, sql`d.decided_at < to_timestamp(r.since / 1000.0)`))
   }

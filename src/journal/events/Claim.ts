@@ -1,6 +1,6 @@
 import type { EventName } from "../../domain/Event.ts"
 
-/** What an event says about whom it belongs to. */
+/** The identifiers in an event that link it to a decision. */
 export interface Claim {
   readonly org: string
   readonly source: string
@@ -35,7 +35,10 @@ export const isTellable = (claim: Tellable): boolean =>
   claim.user !== undefined &&
   (claim.templateId !== undefined || claim.event === "conversion" || isOptOutOfPerson(claim))
 
-/** Whether something without a tracking id is told by its user: where its message has a name, only after waiting for it. */
+/**
+ * Whether an event without a tracking id is attributed by its user. If it carries a platform message id, only after the
+ * wait for a link has expired.
+ */
 export const isByUser = (claim: Tellable): boolean =>
   claim.trackingId === undefined && isTellable(claim) && (claim.messageKey === undefined || claim.hasWaited === true)
 

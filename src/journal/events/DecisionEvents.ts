@@ -7,12 +7,12 @@ import type { DecisionRef } from "./DecisionRef.ts"
 import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
 
 /**
- * Events of one decision that are taken into account at most, the earliest: nobody opens a message more often. They are read
- * again for every new event, so that this bounds what a transaction reads.
+ * Most events of one decision that count, earliest first. Every new event reads them again, so this bounds the reads of
+ * a transaction.
  */
 const eventsPerDecision = 200
 
-/** Events wait for their decision for three weeks or so: what came in so long before it is not its own. Unit: days. */
+/** Events wait up to about three weeks for their decision, so earlier events belong to another decision. Unit: days. */
 const waitedDays = 31
 
 /** An event of a decision, with where it came from. */
@@ -68,6 +68,6 @@ export const readEvents = Effect.fnUntraced(function* (
   return events
 })
 
-/** What a decision's events, earliest first, add to the tallies. */
+/** Counts that a decision's events, earliest first, add to the tallies. */
 export const contributionOf = ({ decidedAt }: DecisionRef, events: ReadonlyArray<StoredEvent>): Contribution =>
   outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events)

@@ -6,7 +6,7 @@ import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 import { readEvents } from "./DecisionEvents.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
-/** A decision as it was recorded, and when people first did what. */
+/** A recorded decision, with the time of the person's first event of each kind. */
 export interface PastDecision extends DecisionRef {
   readonly mode: string
   readonly propensity: number | null
@@ -22,7 +22,7 @@ interface Row extends DecisionRow {
   readonly policy: string
 }
 
-/** The decisions of the past with what came of them. */
+/** Past decisions with their outcomes. */
 export class DecisionHistory extends Context.Service<DecisionHistory, {
   /** A template's decisions by tracking id, at most `limit`, behind `after`. */
   readonly list: (

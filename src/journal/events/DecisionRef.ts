@@ -3,7 +3,7 @@ export interface DecisionRef {
   readonly org: string
   readonly trackingId: string
   readonly templateId: string
-  /** `noMessage` where somebody who is held out got none. */
+  /** `noMessage` if a held-out user got no message. */
   readonly copyId: string
   readonly segment: string
   /** Its variant was named, by the caller or by the holdout, and not drawn: it is reported and never learned from. */

@@ -17,8 +17,8 @@ export interface Explained {
 }
 
 /**
- * What each of a decision's events did, in their order; made of the same rules as the tallies (see `outcomesOf`), so that
- * the kinds that are `counted` here are those counted there. `decidedAt` is in Unix milliseconds.
+ * The effect of each of a decision's events, in order. It uses the same rules as the tallies (see `outcomesOf`), so
+ * that the kinds `counted` here are counted there. `decidedAt` is in Unix milliseconds.
  */
 export const effectsOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): ReadonlyArray<Explained> => {
   const inTime = new Set(events.filter((event) => {

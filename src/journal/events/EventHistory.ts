@@ -8,7 +8,7 @@ import * as Json from "../../domain/Json.ts"
 
 /** An event as it was stored, with the decision it belongs to, where it has been found. */
 export interface PastEvent {
-  /** Where the next page begins. */
+  /** Start of the next page. */
   readonly cursor: string
   readonly source: string
   readonly key: string
@@ -25,7 +25,7 @@ export interface PastEvent {
   readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
-/** What came in from one source in the last 24 hours. */
+/** Counts of one source in the last 24 hours. */
 export interface SourceActivity {
   readonly source: string
   readonly lastReceivedAt: Date | null
@@ -111,7 +111,7 @@ type Position = readonly [inbox: string, source: string, key: string, template: 
 
 const cursorOf = (position: Position): string => Buffer.from(JSON.stringify(position)).toString("base64url")
 
-/** The position a cursor stands for; undefined for a text that is none. */
+/** The position of a cursor; undefined for an invalid cursor. */
 export const parseCursor = (cursor: string): Position | undefined => {
   try {
     const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))

@@ -4,8 +4,8 @@ import type { SqlClient } from "effect/sql"
 const lockClass = 7201
 
 /**
- * Until the transaction ends nobody else writes events of these organizations, whose decisions are counted here. Taken for
- * all of them at once and in one order: two who lock one after another could wait for each other.
+ * Locks the events of these organizations until the transaction ends, so that no other transaction counts their
+ * decisions. All locks are taken at once in one order, which avoids deadlocks.
  */
 export const lockEvents = (sql: SqlClient.SqlClient, orgs: Iterable<string>) => {
   const names = [...new Set(orgs)].sort()

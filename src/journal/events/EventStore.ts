@@ -18,8 +18,8 @@ import { suppressByEvents } from "./EventSuppressions.ts"
 import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
 
-// Where events are kept, and how they reach the ledger. Everything here runs inside a transaction that holds the lock of
-// the events' organizations: see `lockEvents`.
+// Storage of events and their path to the ledger. All functions require a transaction that holds the lock of the
+// events' organizations: see `lockEvents`.
 
 /** One event on its way into the store, or waiting there. */
 export interface Incoming extends NormalizedEvent {
@@ -168,8 +168,8 @@ const eventColumns = {
 } as const
 
 /**
- * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Answers those that were not
- * in the partition yet; the rest came in before under another time of happening, which `unknown` goes by.
+ * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Returns the events that
+ * were not in the partition yet. The others had been received with a different time, which `unknown` compares.
  */
 export const insertEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -217,7 +217,7 @@ export const insertEvents = Effect.fnUntraced(function* (
 
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
 
-/** Adds what turns one contribution of a decision into another. */
+/** Adds the difference between two contributions of a decision. */
 const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, after: Contribution): void => {
   const at = {
     org: decision.org,
@@ -238,14 +238,14 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
     ...at,
     track: decision.forced ? "forced" : "learned",
     counts: difference(before.learned, after.learned) ?? {},
-    // Nothing is learned from forced decisions, neither how good their variant is nor how slow their users are.
+    // Forced decisions teach neither the rates of variants nor the delays of users.
     delays: decision.forced ? undefined : delays,
   })
   const automated = difference(before.automated, after.automated)
   if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
 }
 
-/** Appends to the ledger what the decisions' `fresh` events, which are in the store by now, change, and calls the projections. */
+/** Appends to the ledger the changes caused by the decisions' stored `fresh` events, and calls the projections. */
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
@@ -258,7 +258,8 @@ export const countEvents = Effect.fnUntraced(function* (
     if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
     entry.keys.add(`${source}\0${key}`)
   }
-  // Who is held out and gets no message has nothing to learn from; `Settling` counts it for the holdout. Sandboxes count nothing.
+  // Held-out users without a message give no data to learn from; `Settling` counts them for the holdout. Sandboxes
+  // count nothing.
   const list = [...decisions.values()].filter(({ decision }) =>
     decision.copyId !== noMessage && !isSandbox(decision.org)
   )
@@ -292,13 +293,13 @@ export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number =>
 
 /** The result of storing received events. */
 export interface StoredEvents {
-  /** Those that were new. */
+  /** The new events. */
   readonly stored: ReadonlyArray<Stored>
   /** New ones that did not fit into this transaction: store them in the next. */
   readonly left: ReadonlyArray<Incoming>
 }
 
-/** Stores those of `incoming` that are new, with the decisions they belong to. */
+/** Stores the new events of `incoming` with their decisions. */
 export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   incoming: ReadonlyArray<Incoming>,

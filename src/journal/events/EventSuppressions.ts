@@ -27,7 +27,7 @@ export interface Reported
 const isArrival = ({ automated, event }: Reported): boolean =>
   event === "delivered" || (!automated && (event === "open" || event === "click"))
 
-/** The addresses that an event names itself, and those of its decisions, each once. */
+/** The distinct addresses in an event and in its decisions. */
 const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
   ...new Set([email, user, ...recipients].flatMap((name) => name === undefined ? [] : addressKey(name) ?? [])),
 ]

@@ -9,7 +9,7 @@ import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 import * as SharedLookUp from "../../store/SharedLookUp.ts"
 
-/** An event by what makes it the same event again, and the times that tell in which partitions it can be. */
+/** An event's identity, and the times that determine its possible partitions. */
 export interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
   readonly org: string
   readonly source: string
@@ -43,7 +43,10 @@ export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventR
       ORDER BY e.org_slug, e.source, e.event_key, e.template_id LIMIT 1) e`
 }
 
-/** Events of a request whose look-up shares a statement with those of other requests; more are looked up apart. */
+/**
+ * Most events of a request whose look-up shares a statement with other requests. Larger requests use their own
+ * statement.
+ */
 const sharedEvents = 500
 
 /** Events looked up by one statement. */
@@ -73,27 +76,27 @@ const makeRecent = () => {
       began = now
     },
     add: (name: string, entry: number): void => void younger.set(name, entry),
-    /** Removes what was added as `entry`. */
+    /** Removes the events added as `entry`. */
     remove: (name: string, entry: number): void => {
       for (const events of [younger, older]) if (events.get(name) === entry) events.delete(name)
     },
   }
 }
 
-/** What came in before, and how to forget that these events came in if their body is not stored after all. */
+/** The events received before, and a function that forgets the others if their body is not stored. */
 export interface Known {
   readonly keys: SeededSet<string>
   readonly forget: Effect.Effect<void>
 }
 
 /**
- * Tells which events came in before: those in the store, and those that this process acknowledged lately. An event that
- * another process has acknowledged is known once it has been taken in, which takes a fraction of a second.
+ * Finds events received before: those in the store, and those that this process acknowledged recently. Events
+ * acknowledged by another process are found once they are stored, a fraction of a second later.
  */
 export class KnownEvents extends Context.Service<KnownEvents, {
   /**
-   * Finds those of some events, all of one organization and source, that came in before, and with `enter` remembers the
-   * others as coming in. Fails while the store cannot be asked.
+   * Finds the events, all of one organization and source, that were received before. With `enter`, remembers the others
+   * as being received. Fails with `SqlError` when the database does not respond.
    */
   readonly find: (
     events: ReadonlyArray<EventRef>,
@@ -160,7 +163,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
             if (recent.has(nameOf(event))) keys.add(event.key)
             else others.push(event)
           }
-          // Before anything is waited for, so that of two requests at once one is the first.
+          // Runs before the first wait, so that of two concurrent requests exactly one comes first.
           const entry = enter ? enterAll(others) : 0
           const forget = Effect.sync(() => forgetAll(others, entry))
           return inStore(others).pipe(

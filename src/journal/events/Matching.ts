@@ -60,7 +60,7 @@ const incomingOf = (row: Waiting, now: number): Incoming => ({
 /** Waiting events of tracking ids under which decisions have just been made. */
 export interface JustDecidedPage {
   readonly decided: ReadonlyArray<JustDecided>
-  /** Where to go on: the last event looked at. Undefined: at the first. */
+  /** The last event that was checked; undefined to start at the first event. */
   readonly after: EventId | undefined
 }
 
@@ -82,9 +82,9 @@ const matchColumns = {
 } as const
 
 /**
- * Looks once for the decisions of waiting events, at most `most`: of those that are due at `now` (Unix milliseconds), or of
- * a page of those of tracking ids just decided. A transaction of its own; returns the last event that it looked at if there
- * may be more, and undefined if not.
+ * Searches once for the decisions of at most `most` waiting events: events due at `now` (Unix milliseconds), or a page
+ * of the events of newly decided tracking ids. Runs its own transaction. Returns the last checked event if there may be
+ * more, otherwise undefined.
  */
 export const matchWaiting = (
   sql: SqlClient.SqlClient,
@@ -104,7 +104,8 @@ export const matchWaiting = (
           SELECT r.org_slug, r.tracking_id
           FROM ${recordset(wanted, { org_slug: "text", tracking_id: "text" })})
           AND ${isBehind}`
-    // Those that stay waiting stay wanted as well: a page is told from the next by the events' identity, not by what is due.
+    // Events that keep waiting stay on the list of wanted events. Pages are therefore separated by event identity, not
+    // by due time.
     const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
     const orgs = yield* sql<{ orgSlug: string }>`
       SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`
@@ -121,7 +122,7 @@ export const matchWaiting = (
     if (rows.length === 0) return undefined
     const resolved = yield* resolveLinks(sql, rows.map((row) => incomingOf(row, now)))
     const found = yield* attribute(sql, resolved)
-    // The rest is due in the next transaction.
+    // The next transaction handles the remaining events.
     const events = resolved.slice(0, fitting(found))
     const updates = events.map((event, i) => {
       const first = found[i]![0]

@@ -6,7 +6,7 @@ import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
 /** One event that belongs to a decision. */
 export interface AttributedEvent {
-  /** What makes it the same event when it arrives again. */
+  /** Identity of an event: a repeated event has the same value. */
   readonly key: string
   readonly event: EventName
   /** Unix milliseconds. */
@@ -17,7 +17,7 @@ export interface AttributedEvent {
   readonly link: string | undefined
 }
 
-/** What one decision with its events adds to the tallies. */
+/** Counts that one decision and its events add to the tallies. */
 export interface Contribution {
   /** Events of people, `negative` and `voided`; without the decision itself. */
   readonly learned: TallyCounts
@@ -33,10 +33,10 @@ const countedHours = 336
 /** The clocks of a platform and of this service may differ by this much, in hours. */
 const clockSkewHours = 2
 
-/** Clicks this soon after delivery, in milliseconds, are those of a link scanner. */
+/** Clicks within this time after delivery come from a link scanner. Unit: milliseconds. */
 const scanMillis = 10_000
 
-/** Nobody clicks two links within this time, in milliseconds. */
+/** Clicks on two links within this time come from a link scanner. Unit: milliseconds. */
 const burstMillis = 2_000
 
 const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
@@ -63,7 +63,7 @@ const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<Attributed
   return burst
 }
 
-/** Which of a decision's clicks are a machine's, by what their source says, or by their haste after the first delivery. */
+/** The automated clicks of a decision, by their source's flag or by their speed after the first delivery. */
 export const machineClicks = (
   clicks: ReadonlyArray<AttributedEvent>,
   deliveredAt: number,
@@ -124,7 +124,9 @@ export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEv
   return { learned, automated, delays }
 }
 
-/** What turns the counts `before` into `after`: negative where they fell, no zeros, undefined when nothing changed. */
+/**
+ * The difference of counts from `before` to `after`: negative for decreases, without zeros, undefined without a change.
+ */
 export const difference = (before: TallyCounts, after: TallyCounts): TallyCounts | undefined => {
   let changed: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } | undefined
   for (const measure of measures) {

@@ -21,9 +21,9 @@ const eventColumns = {
 } as const
 
 /**
- * Moves the events about test decisions into the sandboxes of their organizations, whatever key or platform reported them. An
- * event is about a test decision if its tracking id, or the platform's name of its message, is known in the sandbox and not
- * known in the organization.
+ * Moves events about test decisions to the sandboxes of their organizations, whichever key or platform reported them.
+ * An event is about a test decision if its tracking id or platform message id is known in the sandbox and unknown in
+ * the organization.
  */
 export const moveTestEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

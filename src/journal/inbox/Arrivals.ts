@@ -26,7 +26,10 @@ export interface Arrival {
   readonly lagSeconds: number
 }
 
-/** What is coming in now, by indexed look-ups whose cost does not grow with what has come in. A broken store is a defect. */
+/**
+ * Current arrivals, by indexed look-ups whose cost does not grow with the number of stored rows. A database failure is
+ * a defect.
+ */
 export class Arrivals extends Context.Service<Arrivals, {
   /** The sources that anything ever came from, the latest first. */
   readonly recent: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Arrival>>

@@ -2,7 +2,7 @@ import { recordset } from "../../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
-/** What a body turned into once it was read to its end. */
+/** Final status and counts of a body. */
 export interface CompletedBody {
   readonly id: number
   readonly status: "done" | "partial" | "rejected"
@@ -16,8 +16,9 @@ export interface CompletedBody {
 const jsonOf = (list: ReadonlyArray<unknown>): string | null => list.length === 0 ? null : JSON.stringify(list)
 
 /**
- * Notes what bodies turned into, unless another node has done so or the body was rejected. `since` is when the first of them came
- * in, to the millisecond or earlier, and tells which partitions they are in. Fails with `SqlError` when the store does not answer.
+ * Records the final status of bodies, unless another node has done so or the body was rejected. `since` is the time of
+ * receipt of the first body, rounded down at most, and selects the partitions. Fails with `SqlError` when the database
+ * does not respond.
  */
 export const noteCompleted = (sql: SqlClient.SqlClient, bodies: ReadonlyArray<CompletedBody>, since: Date) => {
   const rows = bodies.map(({ faults, unused, ...body }) => ({
@@ -43,7 +44,7 @@ export const noteCompleted = (sql: SqlClient.SqlClient, bodies: ReadonlyArray<Co
       AND i.received_at >= ${since}`
 }
 
-/** The id of the latest body that is pending; null when there is none. */
+/** Id of the latest pending body; null without one. */
 export const lastPending = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql<{ readonly id: number | null }>`SELECT max(i.id)::float8 AS id FROM inbox i WHERE i.status = 'pending'`,

@@ -11,7 +11,7 @@ import { recordset } from "../../store/Recordset.ts"
 /** A body as it came in. */
 export interface Received {
   readonly org: OrgSlug
-  /** Where it came in: `events`, or the neutral name of a platform. */
+  /** Source of the body: `events`, or the neutral name of a platform. */
   readonly source: string
   /** The headers that normalization reads, by lowercase name. */
   readonly headers: Readonly<Record<string, string>>
@@ -52,19 +52,19 @@ export const batchBytes = 256 * 1024
 const bodyColumns = { org_slug: "text", source: "text", received_at: "float8", headers: "text", body: "text" } as const
 
 /**
- * Webhook bodies, stored before they are answered: whatever becomes of them afterwards can be done again. Bodies that
- * come in at the same time share a commit.
+ * Webhook bodies, stored before the response, so that all later steps can be repeated. Bodies that arrive at the same
+ * time share a commit.
  */
 export class Inbox extends Context.Service<Inbox, {
   /** Answers once the body is committed. Fails while the store does not take it: then the sender has to come again. */
   readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
-  /** Stores bodies in one statement, for whoever groups them. Not idempotent, but an event that is stored twice counts once. */
+  /** Stores a group of bodies in one statement. Not idempotent, but an event that is stored twice counts once. */
   readonly insert: (
     received: ReadonlyArray<Received & { readonly receivedAt: number }>,
   ) => Effect.Effect<void, SqlError>
   /** Offered to when bodies have been stored or are to be looked at again on this node. */
   readonly arrived: Queue.Dequeue<void>
-  /** The same for bodies that are not taken in together with others: see `batchBytes`. */
+  /** Stores bodies that are processed one at a time: see `batchBytes`. */
   readonly arrivedLarge: Queue.Dequeue<void>
   /** Bodies of a source that were not understood, wholly or in part (or, with `all`, all of them), newest first. */
   readonly list: (
@@ -72,7 +72,7 @@ export class Inbox extends Context.Service<Inbox, {
     source: string,
     options: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
-  /** Makes a body pending again, with three attempts. What was counted of it already is not counted twice. */
+  /** Makes a body pending again, with three attempts. Its counted events are not counted twice. */
   readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
 }>()("parlance/events/Inbox") {
   static readonly layer = Layer.effect(
@@ -83,7 +83,7 @@ export class Inbox extends Context.Service<Inbox, {
       const clock = yield* Clock.Clock
       const arrived = yield* Queue.sliding<void>(1)
       const arrivedLarge = yield* Queue.sliding<void>(1)
-      // There from the start: an alert that nothing comes in has no rate of what is not there.
+      // Initialise the counters to 0, so that alerts on missing traffic have a series from startup.
       yield* Metric.update(stored, 0)
 
       const insertRows = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
@@ -116,7 +116,7 @@ export class Inbox extends Context.Service<Inbox, {
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
         maxWeight: { limit: 8 * 1024 * 1024, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
-        // Nothing is acknowledged from memory: whoever sends events sends them again.
+        // Bodies are never acknowledged before they are stored: senders retry them.
         bufferSize: 1,
         bufferAge: Duration.seconds(1),
         timeout: settings.storeTimeout,

@@ -49,7 +49,10 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   const isLarge = sql.literal(`octet_length(i.body) > ${batchBytes}`)
   const isFree = sql`i.id NOT IN (SELECT unnest(b.inbox_ids) FROM intake_batches b)`
 
-  /** Claims free small bodies, the first ones, of `batchBytes` together or one more; undefined when there are none. */
+  /**
+   * Claims the first free small bodies, up to `batchBytes` together plus at most one more; undefined if there are no
+   * free bodies.
+   */
   const claimBatch: Effect.Effect<Claimed | undefined, SqlError> = Effect.map(
     sql<Body & { readonly batchId: number }>`
       WITH taken AS MATERIALIZED (
@@ -103,8 +106,8 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   )
 
   /**
-   * Claims one body that is to be taken by itself, and stores the attempt: one whose batch failed, or a large one. Undefined
-   * when there is none. A body that has no attempt left is rejected instead.
+   * Claims one body that is processed alone (a large one, or one whose batch failed), and stores the attempt. Undefined
+   * without such a body. A body without attempts left is rejected instead.
    */
   const claimSingle: Effect.Effect<Claimed | Spent | undefined, SqlError> = sql.withTransaction(
     Effect.gen(function* () {
@@ -126,7 +129,7 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   /** Tells other nodes that this one still works on its bodies. */
   const renew = ({ batchId }: Claimed) => sql`UPDATE intake_batches b SET due_at = ${lease} WHERE b.id = ${batchId}`
 
-  /** Takes bodies that are done off a batch; last in the transaction that stores what is in them. */
+  /** Removes completed bodies from a batch. Must be the last statement in the transaction that stores their content. */
   const finish = ({ batchId }: Claimed, left: ReadonlyArray<number>) =>
     left.length === 0
       ? sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`

@@ -32,7 +32,10 @@ export type Verdict =
   | { readonly type: "release" }
   /** One of the bodies may be at fault: each is taken by itself. */
   | { readonly type: "singly" }
-  /** One body is at fault and has failed `attempts` times: it is tried again after a pause. The others are released. */
+  /**
+   * One body is at fault and has failed `attempts` times. It is retried after a pause, and the other bodies are
+   * released.
+   */
   | {
     readonly type: "retry"
     readonly id: number
@@ -40,7 +43,7 @@ export type Verdict =
     readonly pauseSeconds: number
     readonly reason: string
   }
-  /** One body is set aside. The others are released. */
+  /** One body is set aside for processing alone, and the other bodies are released. */
   | { readonly type: "reject"; readonly id: number; readonly attempts: number; readonly reason: string }
 
 /** The pause after so many failed attempts, so that a shortage of memory or processor time can pass. Unit: seconds. */
@@ -54,7 +57,7 @@ const reasonFor = (error: unknown, cause: Cause.Cause<unknown>): string => {
   return failed === undefined ? `It could not be stored: ${reasonOf(cause)}` : `It could not be read: ${failed.detail}`
 }
 
-/** What becomes of bodies whose intake failed with `cause`. */
+/** The next state of bodies whose processing failed with `cause`. */
 export const verdictOf = ({ bodies, isSingle }: Taking, cause: Cause.Cause<unknown>): Verdict => {
   const error = Cause.squash(cause)
   const failed = workFailed(error)

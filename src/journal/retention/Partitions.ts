@@ -95,8 +95,8 @@ export const readPartitions = (
   )
 
 /**
- * Ends the first partition, which is all of the table until then. The rows are read once, without holding anybody up; what
- * holds the table changes only the catalogue.
+ * Bounds the first partition, which was the whole table so far. Its rows are read once without a blocking lock; the
+ * step that holds a lock changes only the catalogue.
  */
 const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Partitioned, now: number) {
   const first = firstOf(one)
@@ -144,7 +144,7 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   )
 })
 
-/** Makes the partition of [start, end), with what has gathered of it in `_other`. */
+/** Creates the partition of [start, end), and moves its rows from `_other`. */
 const makePartition = (sql: SqlClient.SqlClient, one: Partitioned, start: number, end: number) => {
   const name = nameOf(one, start)
   const inRange = `o.${one.column} >= ${literal(start)} AND o.${one.column} < ${literal(end)}`
@@ -191,8 +191,8 @@ export const makePartitions = Effect.fnUntraced(function* (
 })
 
 /**
- * Takes a partition off its table, with what is to be done with it in the same moment. Its rows are nobody's from then on;
- * `dropDetached` removes them.
+ * Detaches a partition from its table, running the accompanying statements in the same transaction. `dropDetached`
+ * removes the rows later.
  */
 export const detach = (
   sql: SqlClient.SqlClient,
@@ -204,7 +204,7 @@ export const detach = (
     patiently(sql, Effect.andThen(sql.unsafe(`ALTER TABLE ${table} DETACH PARTITION ${name}`), meanwhile)),
   )
 
-/** Drops what has been taken off a table, also by a run that did not get to it. */
+/** Drops detached partitions, including those left by an interrupted run. */
 export const dropDetached = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { table }: Partitioned,

@@ -17,7 +17,7 @@ import {
   readPartitions,
 } from "./Partitions.ts"
 
-/** Received bodies that were not understood are kept at least so long, for somebody to look at. Unit: days. */
+/** Bodies with faults are kept at least this long, so that they can be inspected and replayed. Unit: days. */
 const notUnderstoodDays = 90
 
 /** Messages that have been sent, failed or cancelled, and bulk actions on them. Unit: days. */
@@ -26,7 +26,7 @@ const deliveryDays = 90
 /** Soft bounces of an address that no message has been sent to since. Unit: days. */
 const softBounceDays = 90
 
-/** Who changed what. Unit: days. */
+/** Retention of the audit log. Unit: days. */
 const auditDays = 730
 
 /** A caller's tracking id is remembered a little longer than its decision. Unit: days. */
@@ -47,7 +47,7 @@ const sweepPause = "5 millis"
 /** A job that has failed is due again after so long, at whichever node comes first. */
 const untilNextTry = "10 minutes"
 
-/** What one run removed. */
+/** Rows and partitions removed by one run. */
 export interface Removed {
   /** Partitions dropped or emptied as a whole. */
   readonly partitions: ReadonlyArray<string>
@@ -86,7 +86,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
   ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],
 ]
 
-/** How long organizations keep what a table holds: the shortest and the longest. Unit: days. */
+/** Shortest and longest retention of a table among all organizations. Unit: days. */
 interface Kept {
   readonly least: number
   readonly most: number
@@ -225,7 +225,7 @@ export class Retention extends Context.Service<Retention, {
             Effect.catch((error) => {
               failed.push(table)
               return Effect.logWarning(
-                `What has been kept long enough was not all removed, it is tried again in ${untilNextTry}`,
+                `Expired data could not be removed completely. The next attempt is in ${untilNextTry}`,
                 { table, reason: error.message },
               )
             }),
@@ -255,7 +255,7 @@ export class Retention extends Context.Service<Retention, {
         if (!(yield* isDue(job, hours))) return
         const dueSoon = sql`
           UPDATE upkeep_runs r SET due_at = now() + ${untilNextTry}::interval WHERE r.job = ${job}`
-        // What it failed for may have been the store.
+        // The failure may have been a database outage.
         const dueSoonCertainly = Effect.retry(dueSoon, { schedule: Schedule.spaced("10 seconds"), times: 60 })
         const isDone = yield* work.pipe(
           Effect.tapError(() => dueSoonCertainly),
@@ -272,7 +272,7 @@ export class Retention extends Context.Service<Retention, {
           Effect.gen(function* () {
             const { failed, partitions, rows } = yield* remove
             if (partitions.length > 0 || Object.keys(rows).length > 0) {
-              yield* Effect.logInfo("Removed what has been kept long enough", { partitions, rows })
+              yield* Effect.logInfo("Removed expired data", { partitions, rows })
             }
             return failed.length === 0
           }),
@@ -289,7 +289,10 @@ export class Retention extends Context.Service<Retention, {
       runIfDue.pipe(
         asJob("retention"),
         Effect.catchCause((cause) =>
-          Effect.logWarning(`Partitions were not made or removed, it is tried again (locks: ${lockTimeout})`, cause)
+          Effect.logWarning(
+            `Partitions could not be created or removed and will be retried (lock timeout: ${lockTimeout})`,
+            cause,
+          )
         ),
         Effect.repeat(Schedule.spaced("1 minute")),
         Effect.delay("3 seconds"),
